@@ -1,0 +1,1 @@
+"""A broker compatible with the Apache Kafka protocol."""
