@@ -1,0 +1,1 @@
+"""Record batches: reading, checking, building and compressing them. Pure."""

@@ -1,0 +1,208 @@
+"""Record batches v2 (magic 2, KIP-98): the 61-byte header, what a leader writes into it, building one.
+
+Layout, big-endian, positions in bytes: 0 base offset, 8 batch length (bytes after this field), 12 partition
+leader epoch, 16 magic, 17 CRC-32C of everything from 21 to the end, 21 attributes, 23 last offset delta,
+27 base timestamp, 35 max timestamp, 43 producer id, 51 producer epoch, 53 base sequence, 57 record count,
+61 records.
+
+Base offset, leader epoch and magic lie outside the CRC: a leader patches the first two in place, and recovery
+must not trust the CRC for them. Answers to Kafka's `DefaultRecordBatch`.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import msgspec
+from crc32c import crc32c
+
+from kcompat.records.compression import Codec, compress
+from kcompat.records.record import encode_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kcompat.records.record import Record
+
+MAGIC = 2
+HEADER_SIZE = 61
+LOG_OVERHEAD = 12
+"""Bytes of the base offset and the batch length, which the batch length does not count."""
+
+NO_TIMESTAMP = -1
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
+NO_LEADER_EPOCH = -1
+
+CODEC_MASK = 0x07
+LOG_APPEND_TIME_FLAG = 0x08
+TRANSACTIONAL_FLAG = 0x10
+CONTROL_FLAG = 0x20
+DELETE_HORIZON_FLAG = 0x40
+
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+_unpack_header = _HEADER.unpack_from
+_pack_offset = struct.Struct(">q").pack_into
+_pack_epoch = struct.Struct(">i").pack_into
+_pack_crc = struct.Struct(">I").pack_into
+_unpack_crc = struct.Struct(">I").unpack_from
+_pack_attributes = struct.Struct(">h").pack_into
+_unpack_attributes = struct.Struct(">h").unpack_from
+_pack_max_timestamp = struct.Struct(">q").pack_into
+
+_EPOCH_AT = 12
+_CRC_AT = 17
+_ATTRIBUTES_AT = 21
+_MAX_TIMESTAMP_AT = 35
+
+
+class BatchHeader(msgspec.Struct, frozen=True, gc=False):
+    """The fields of one batch header, as they stand in the bytes: nothing is checked."""
+
+    base_offset: int
+    batch_length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole batch, header included."""
+        return LOG_OVERHEAD + self.batch_length
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of the last record the batch had when it was produced (compaction may have removed it)."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after this batch."""
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence of the last record, wrapping from 2^31 - 1 to 0; -1 without a sequence."""
+        if self.base_sequence < 0:
+            return NO_SEQUENCE
+        return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
+
+    @property
+    def codec(self) -> int:
+        """The compression bits, 0 to 7: a `Codec`, unless the producer lied."""
+        return self.attributes & CODEC_MASK
+
+    @property
+    def uses_log_append_time(self) -> bool:
+        """Whether every record's timestamp is the broker's, kept in `max_timestamp`."""
+        return self.attributes & LOG_APPEND_TIME_FLAG != 0
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch belongs to a transaction (data or marker)."""
+        return self.attributes & TRANSACTIONAL_FLAG != 0
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the batch holds a control record, which no consumer sees."""
+        return self.attributes & CONTROL_FLAG != 0
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """Whether `base_timestamp` is the time at which tombstones may go (KIP-534)."""
+        return self.attributes & DELETE_HORIZON_FLAG != 0
+
+    @property
+    def has_producer_id(self) -> bool:
+        """Whether an idempotent or transactional producer wrote the batch."""
+        return self.producer_id >= 0
+
+
+def read_header(view: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
+    """The header at `position`; the caller has seen that 61 bytes are there (`struct.error` if not)."""
+    return BatchHeader(*_unpack_header(view, position))
+
+
+def iter_headers(view: memoryview) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and header of each whole batch, in order; ends at the first that is cut short or too small."""
+    position, end = 0, len(view)
+    while end - position >= HEADER_SIZE:
+        header = read_header(view, position)
+        if header.size < HEADER_SIZE or header.size > end - position:
+            return
+        yield position, header
+        position += header.size
+
+
+def crc_matches(view: memoryview, position: int, size: int) -> bool:
+    """Whether the stored CRC-32C is that of the batch of `size` bytes at `position`."""
+    stored: int = _unpack_crc(view, position + _CRC_AT)[0]
+    return stored == crc32c(view[position + _ATTRIBUTES_AT : position + size])
+
+
+def assign(view: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int) -> None:
+    """Write the leader's base offset and epoch into the batch at `position`; the CRC stays right."""
+    _pack_offset(view, position, base_offset)
+    _pack_epoch(view, position + _EPOCH_AT, leader_epoch)
+
+
+def set_log_append_time(view: memoryview, position: int, now_ms: int) -> None:
+    """Make `now_ms` the time of every record of the batch at `position`, and its CRC right again."""
+    size = read_header(view, position).size
+    attributes = _unpack_attributes(view, position + _ATTRIBUTES_AT)[0]
+    _pack_attributes(view, position + _ATTRIBUTES_AT, attributes | LOG_APPEND_TIME_FLAG)
+    _pack_max_timestamp(view, position + _MAX_TIMESTAMP_AT, now_ms)
+    _write_crc(view, position, size)
+
+
+def build_batch(
+    records: Sequence[Record],
+    *,
+    base_offset: int = 0,
+    leader_epoch: int = NO_LEADER_EPOCH,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    codec: Codec = Codec.NONE,
+    transactional: bool = False,
+    control: bool = False,
+    log_append_time: int | None = None,
+) -> bytearray:
+    """One batch of at least one record, at consecutive offsets from `base_offset` (the records' own are ignored).
+
+    `log_append_time` (ms) marks the batch LogAppendTime and becomes its max timestamp.
+    """
+    assert records, "a batch has at least one record"
+    base_timestamp = records[0].timestamp
+    max_timestamp = max(record.timestamp for record in records)
+    attributes = int(codec)
+    if log_append_time is not None:
+        attributes |= LOG_APPEND_TIME_FLAG
+        max_timestamp = log_append_time
+    if transactional:
+        attributes |= TRANSACTIONAL_FLAG
+    if control:
+        attributes |= CONTROL_FLAG
+    body = encode_records(records, base_timestamp)
+    batch = bytearray(HEADER_SIZE)
+    batch += body if codec == Codec.NONE else compress(codec, body)
+    _HEADER.pack_into(
+        batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch, MAGIC, 0, attributes,
+        len(records) - 1, base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, len(records),
+    )  # fmt: skip
+    _write_crc(memoryview(batch), 0, len(batch))
+    return batch
+
+
+def _write_crc(view: memoryview, position: int, size: int) -> None:
+    _pack_crc(view, position + _CRC_AT, crc32c(view[position + _ATTRIBUTES_AT : position + size]))
