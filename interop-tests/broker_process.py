@@ -1,0 +1,129 @@
+"""A broker in a process of its own, whatever broker it is: start, stop, kill, start again on the same port and data."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+CACHE = REPOSITORY / ".cache"
+VENVS = REPOSITORY / ".venvs"
+
+_API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+
+
+def free_port() -> int:
+    """A TCP port of the loopback address that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers_api_versions(port: int) -> bool:
+    """Whether a broker on this port answers an ApiVersions request."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+        connection.settimeout(2)
+        connection.sendall(_API_VERSIONS_V0)
+        return len(connection.recv(8)) > 0
+    return False
+
+
+class BrokerProcess(ABC):
+    """One broker process with its data directory.
+
+    ``with`` starts it and stops it; `kill` and `start` in between play an accident: the port and the data stay.
+    The data directory is a temporary one, removed at the end, unless the caller names it.
+    """
+
+    name: str
+
+    def __init__(self, data_dir: Path | None = None, port: int | None = None) -> None:
+        self.port = port or free_port()
+        self._own_dir = None if data_dir else Path(tempfile.mkdtemp(prefix=f"{self.name}-"))
+        self.home = data_dir or self._own_dir or Path()
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.log_path = self.home / "process.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """The command line that runs the broker in the foreground."""
+
+    def prepare(self) -> None:  # noqa: B027 - most brokers need no preparation
+        """What has to happen before the first start: configuration, formatting."""
+
+    @property
+    def bootstrap(self) -> str:
+        """The address to give to clients as ``bootstrap.servers``."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the running broker."""
+        assert self._process is not None, "the broker is not running"
+        return self._process.pid
+
+    def start(self, timeout_s: float = 60) -> None:
+        """Start the process and return when it answers; raise with the end of its log when it does not."""
+        self.prepare()
+        with self.log_path.open("ab") as log:
+            self._process = subprocess.Popen(
+                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=REPOSITORY
+            )
+        deadline = time.monotonic() + timeout_s
+        while not answers_api_versions(self.port):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise RuntimeError(f"{self.name} did not start; the end of its log:\n{self.log_tail()}")
+            time.sleep(0.02)
+
+    def log_tail(self, characters: int = 4000) -> str:
+        """The end of what the process has printed."""
+        return self.log_path.read_text(errors="replace")[-characters:]
+
+    def stop(self, timeout_s: float = 20) -> None:
+        """Ask the process to shut down cleanly; kill it when it takes longer than that."""
+        if self._process is None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._process = None
+
+    def kill(self) -> None:
+        """End the process at once, as ``kill -9`` does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the process and remove its temporary directory."""
+        self.stop()
+        if self._own_dir is not None:
+            shutil.rmtree(self._own_dir, ignore_errors=True)

@@ -1,0 +1,132 @@
+"""A real Kafka of one KRaft node, as a module and as a command.
+
+In a test:           ``with RealKafka() as kafka: connect(kafka.bootstrap)``
+From a shell:        ``python interop-tests/real_kafka.py`` prints the bootstrap address and runs until Ctrl-C.
+
+The jars come from ``.cache/kafka-VERSION/libs``; ``python interop-tests/setup.py jars`` fetches them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from broker_process import CACHE, REPOSITORY, BrokerProcess, free_port
+
+CONF = REPOSITORY / "interop-tests" / "java" / "conf"
+CLUSTER_ID = "kcompatInteropTests00w"
+
+
+def java() -> str:
+    """The path of the Java launcher, or an error that says what to install."""
+    found = shutil.which("java")
+    if found is None:
+        raise FileNotFoundError("no java on the PATH: install a Java 17 runtime, such as openjdk-17-jre-headless")
+    return found
+
+
+def class_path(version: str) -> str:
+    """The class path of one Kafka release and the logging configuration of its tools."""
+    libs = CACHE / f"kafka-{version}" / "libs"
+    if not libs.is_dir():
+        raise FileNotFoundError(f"no jars in {libs}: run python interop-tests/setup.py jars")
+    return f"{CONF}{os.pathsep}{libs}/*"
+
+
+class RealKafka(BrokerProcess):
+    """One Kafka process, broker and controller, on free ports of the loopback address.
+
+    ``properties`` are added to its server.properties, ``heap`` is a size as ``-Xmx`` takes it.
+    """
+
+    def __init__(
+        self,
+        version: str = "3.9.2",
+        properties: Mapping[str, str] | None = None,
+        heap: str = "512m",
+        data_dir: Path | None = None,
+        port: int | None = None,
+    ) -> None:
+        self.name = f"kafka-{version}"
+        super().__init__(data_dir, port)
+        self.version = version
+        self._heap = heap
+        self._extra = dict(properties or {})
+        self._controller_port = free_port()
+        self._properties_path = self.home / "server.properties"
+        self._logs = self.home / "data"
+
+    def prepare(self) -> None:
+        """Write server.properties and format the log directory, once."""
+        if (self._logs / "meta.properties").exists():
+            return
+        lines = [f"{key}={value}\n" for key, value in self._settings().items()]
+        self._properties_path.write_text("".join(lines))
+        arguments = ["format", "--cluster-id", CLUSTER_ID, "--config", str(self._properties_path)]
+        self._java("kafka.tools.StorageTool", *arguments, heap="128m")
+
+    def command(self) -> list[str]:
+        """The command line that runs the broker in the foreground."""
+        return self._command("kafka.Kafka", str(self._properties_path), heap=self._heap)
+
+    def _settings(self) -> dict[str, str]:
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "log.dirs": str(self._logs),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+        }
+        if self.version.startswith("3."):
+            settings["group.coordinator.rebalance.protocols"] = "classic,consumer"
+        else:
+            settings["share.coordinator.state.topic.replication.factor"] = "1"
+            settings["share.coordinator.state.topic.min.isr"] = "1"
+        return settings | self._extra
+
+    def _command(self, main_class: str, *arguments: str, heap: str) -> list[str]:
+        return [java(), f"-Xmx{heap}", "-cp", class_path(self.version), main_class, *arguments]
+
+    def _java(self, main_class: str, *arguments: str, heap: str) -> None:
+        done = subprocess.run(
+            self._command(main_class, *arguments, heap=heap), capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"{main_class} failed:\n{done.stdout}{done.stderr}")
+
+
+def main() -> None:
+    """Run a Kafka until SIGINT or SIGTERM."""
+    parser = argparse.ArgumentParser(description="Run a real Kafka of one node until Ctrl-C.")
+    parser.add_argument("--version", default="3.9.2", help="the Kafka release (default: 3.9.2)")
+    parser.add_argument("--port", type=int, help="the port to listen on (default: a free one)")
+    parser.add_argument("--heap", default="512m", help="the heap, as -Xmx takes it (default: 512m)")
+    parser.add_argument("--property", action="append", default=[], metavar="KEY=VALUE", help="a broker setting")
+    arguments = parser.parse_args()
+    properties = dict(item.split("=", 1) for item in arguments.property)
+    asked_to_stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: asked_to_stop.set())
+    with RealKafka(arguments.version, properties, arguments.heap, port=arguments.port) as kafka:
+        print(kafka.bootstrap, flush=True)
+        asked_to_stop.wait()
+
+
+if __name__ == "__main__":
+    main()
