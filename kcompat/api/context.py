@@ -1,0 +1,73 @@
+"""What a handler knows of the request beside its body, and the parts of the broker it may use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.group.coordinator import GroupCoordinator
+    from kcompat.log.manager import LogManager
+    from kcompat.net.connection import Connection
+    from kcompat.replication.controller.controller import Controller
+    from kcompat.replication.fetch_session import FetchSessions
+    from kcompat.replication.replicas import ReplicaManager
+
+ANONYMOUS = "User:ANONYMOUS"
+
+
+class ImageHolder(Protocol):
+    """Where the current picture of the cluster is found."""
+
+    image: ClusterImage
+
+
+class Services(Struct):
+    """The broker's parts, as handlers see them. `broker.py` fills this in once."""
+
+    broker_id: int
+    config: BrokerConfig
+    cluster: ImageHolder
+    controller: Controller
+    replicas: ReplicaManager
+    logs: LogManager
+    groups: GroupCoordinator
+    fetch_sessions: FetchSessions
+
+
+class RequestContext:
+    """One request's surroundings."""
+
+    __slots__ = ("_connection", "api_version", "client_id", "now_ms", "services")
+
+    def __init__(
+        self, connection: Connection, services: Services, api_version: int, client_id: str | None, now_ms: int
+    ) -> None:
+        self._connection = connection
+        self.services = services
+        self.api_version = api_version
+        self.client_id = client_id
+        self.now_ms = now_ms
+
+    @property
+    def principal(self) -> str:
+        """Who asks, as Kafka writes principals. Plaintext listeners know nobody by name."""
+        return ANONYMOUS
+
+    @property
+    def client_host(self) -> str:
+        """The address of the client, without its port."""
+        return self._connection.peer_host
+
+    @property
+    def listener(self) -> str:
+        """The name of the listener the client came in by."""
+        return self._connection.listener_name
+
+    @property
+    def local_address(self) -> tuple[str, int]:
+        """The address and port at which the client reached us."""
+        return self._connection.local_address

@@ -1,0 +1,93 @@
+"""A fetch over many partitions that may wait for enough bytes. Answers to `ReplicaManager.fetchMessages` and `DelayedFetch`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.partition import Fetched, Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from kcompat.replication.fetch_session import FetchTarget
+
+Results = list[tuple["FetchTarget", Fetched]]
+NOT_ENDING_A_WAIT = frozenset({ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+"""Seen on a running 3.9.2: an unknown partition does not end a waiting fetch, any other error does."""
+
+
+class Fetch:
+    """Reads `targets` in order within the limits; as a delayed operation, waits until `min_bytes` are there.
+
+    A target without a partition comes with the error that says why. `max_bytes` bounds the answer, except that the first
+    batch found is always returned whole (KIP-74).
+    """
+
+    __slots__ = ("_isolation_level", "_max_bytes", "_min_bytes", "_sizes", "_targets", "_total")
+
+    def __init__(
+        self,
+        targets: list[tuple[FetchTarget, Partition | ErrorCode]],
+        *,
+        min_bytes: int,
+        max_bytes: int,
+        isolation_level: int,
+    ) -> None:
+        self._targets = targets
+        self._min_bytes = min_bytes
+        self._max_bytes = max_bytes
+        self._isolation_level = isolation_level
+        self._sizes: dict[Hashable, int] = {}
+        self._total = 0
+
+    def read(self) -> Results:
+        """Read every partition once."""
+        results: Results = []
+        left, min_one_batch = self._max_bytes, True
+        for target, partition in self._targets:
+            if not isinstance(partition, Partition):
+                results.append((target, Fetched(partition)))
+                continue
+            spec = target.spec
+            fetched = partition.fetch(spec, self._isolation_level, min(left, spec.max_bytes), min_one_batch)
+            size = len(fetched.records)
+            if size:
+                min_one_batch = False
+                left = max(0, left - size)
+            results.append((target, fetched))
+        return results
+
+    def must_answer(self, results: Results) -> bool:
+        """Whether these results leave nothing to wait for."""
+        total = 0
+        for _, fetched in results:
+            total += len(fetched.records)
+            if fetched.error not in NOT_ENDING_A_WAIT or fetched.diverging is not None:
+                return True
+        return total >= self._min_bytes
+
+    def keys(self, results: Results) -> list[Hashable]:
+        """The partitions to wait on; remembers how much each had, so that an event costs one read."""
+        for (_, partition), (_, fetched) in zip(self._targets, results, strict=True):
+            if isinstance(partition, Partition):
+                self._sizes[partition] = len(fetched.records)
+        self._total = sum(self._sizes.values())
+        return list(self._sizes)
+
+    def try_complete(self, key: Hashable) -> Results | None:
+        """Look at the partition that changed; read them all once there is enough."""
+        assert isinstance(key, Partition)
+        for target, partition in self._targets:
+            if partition is key:
+                spec = target.spec
+                fetched = key.fetch(spec, self._isolation_level, spec.max_bytes, min_one_batch=True)
+                self._total += len(fetched.records) - self._sizes[key]
+                self._sizes[key] = len(fetched.records)
+                ended = fetched.error not in NOT_ENDING_A_WAIT or fetched.diverging is not None
+                return self.read() if ended or self._total >= self._min_bytes else None
+        return None
+
+    def expire(self) -> Results:
+        """Whatever there is now."""
+        return self.read()

@@ -1,0 +1,281 @@
+"""One partition as this broker plays it: leader epoch, in-sync replicas, high watermark, last stable offset.
+
+Answers to Kafka's `kafka.cluster.Partition`. A single broker is a cluster of one whose ISR is itself: its high watermark
+follows its log end at once, by the same rule that makes a leader wait for its followers.
+
+The partition itself is the key that delayed operations wait on: `produces` are woken when the high watermark moves,
+`fetches` when there is something new to read, both when the role changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.log.files import FileRange
+    from kcompat.log.log import AppendResult, Log
+    from kcompat.records.batch import BatchHeader
+    from kcompat.replication.purgatory import Purgatory
+
+READ_UNCOMMITTED = 0
+READ_COMMITTED = 1
+
+NO_EPOCH = -1
+NO_LEADER = -1
+
+LATEST_TIMESTAMP = -1
+EARLIEST_TIMESTAMP = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL_TIMESTAMP = -4
+LATEST_TIERED_TIMESTAMP = -5
+
+
+class Role(Struct, frozen=True):
+    """What the controller decided for a partition (LeaderAndIsr): who leads, since which epoch, who is in sync."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    partition_epoch: int = 0
+
+
+class FetchSpec(Struct):
+    """What a fetch asks of one partition; offsets and epochs as in FetchRequest, -1 for an absent epoch."""
+
+    offset: int
+    max_bytes: int
+    leader_epoch: int = NO_EPOCH
+    last_fetched_epoch: int = NO_EPOCH
+
+
+class Fetched(Struct):
+    """What one partition answers to a fetch. Offsets are those seen before the read."""
+
+    error: ErrorCode
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    records: FileRange | bytes = b""
+    aborted: list[tuple[int, int]] | None = None
+    diverging: tuple[int, int] | None = None
+
+
+class OffsetFound(Struct):
+    """The answer to one ListOffsets question: -1 stands for "none"."""
+
+    error: ErrorCode
+    offset: int = -1
+    timestamp: int = -1
+    leader_epoch: int = -1
+
+
+class Partition:
+    """A role on one log."""
+
+    __slots__ = (
+        "_broker_id",
+        "_fetches",
+        "_produces",
+        "high_watermark",
+        "index",
+        "leader_epoch_start_offset",
+        "log",
+        "min_insync_replicas",
+        "role",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(self, log: Log, broker_id: int, *, produces: Purgatory, fetches: Purgatory, high_watermark: int) -> None:
+        self.log = log
+        self.topic = log.topic
+        self.index = log.partition
+        self.topic_id = log.topic_id
+        self.role = Role(leader=NO_LEADER, leader_epoch=NO_EPOCH, isr=(), replicas=())
+        self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
+        self.leader_epoch_start_offset = log.log_end_offset
+        self.min_insync_replicas = 1
+        self._broker_id = broker_id
+        self._produces = produces
+        self._fetches = fetches
+
+    # -- roles ---------------------------------------------------------------------------------------------------
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this broker accepts writes for the partition."""
+        return self.role.leader == self._broker_id
+
+    def take_role(self, role: Role) -> bool:
+        """Follow the controller's decision. False when it is older than the one in force (I2: nothing changes)."""
+        if role.leader_epoch < self.role.leader_epoch:
+            return False
+        new_epoch = role.leader_epoch > self.role.leader_epoch
+        self.role = role
+        if self.is_leader and new_epoch:
+            self.leader_epoch_start_offset = self.log.log_end_offset
+            self.log.assign_epoch(role.leader_epoch, self.leader_epoch_start_offset)
+        self._advance_high_watermark()
+        self._wake_all()
+        return True
+
+    def retire(self) -> None:
+        """The partition leaves this broker: nothing is led any more and nobody waits."""
+        self.role = Role(leader=NO_LEADER, leader_epoch=self.role.leader_epoch, isr=(), replicas=())
+        self._wake_all()
+
+    def _wake_all(self) -> None:
+        self._produces.wake(self)
+        self._fetches.wake(self)
+
+    def min_in_sync(self) -> int:
+        """How many replicas must be in sync for acks=all: `min.insync.replicas`, but never more than there are."""
+        return min(self.min_insync_replicas, len(self.role.replicas))
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def append(self, batch: memoryview, header: BatchHeader, acks: int, now_ms: int) -> AppendResult | ErrorCode:
+        """Append one checked client batch as the leader; an error code when it cannot be tried at all."""
+        role = self.role
+        if role.leader != self._broker_id:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if acks == -1 and len(role.isr) < self.min_in_sync():
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        result = self.log.append_as_leader(batch, header, role.leader_epoch, now_ms)
+        if not result.error:
+            self._advance_high_watermark()
+            self._fetches.wake_soon(self)
+        return result
+
+    def _advance_high_watermark(self) -> None:
+        """Raise the high watermark to what every in-sync replica has (Kafka's `maybeIncrementLeaderHW`).
+
+        The ISR here is this broker alone; followers' log ends join the minimum with the follower fetcher.
+        """
+        role = self.role
+        if role.leader != self._broker_id or len(role.isr) < self.min_in_sync():
+            return
+        candidate = self.log.log_end_offset
+        if candidate > self.high_watermark:
+            self.high_watermark = candidate
+            self._produces.wake(self)
+
+    def committed(self, required_offset: int) -> ErrorCode | None:
+        """Whether everything below `required_offset` is on every in-sync replica: a final answer, or None for "not yet"."""
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.high_watermark < required_offset:
+            return None
+        if len(self.role.isr) < self.min_in_sync():
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
+
+    def delete_records_before(self, offset: int) -> tuple[ErrorCode, int]:
+        """Advance the log start to `offset` (-1 = the high watermark). The error and the new low watermark, -1 on error."""
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
+        if "delete" not in self.log.config.cleanup_policy and self.log.config.cleanup_policy:
+            return ErrorCode.POLICY_VIOLATION, -1
+        if offset == -1:
+            offset = self.high_watermark
+        if offset < 0 or offset > self.high_watermark:
+            return ErrorCode.OFFSET_OUT_OF_RANGE, -1
+        self.log.delete_records_before(offset)
+        return ErrorCode.NONE, self.log.log_start_offset
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Where read_committed stops: the first open transaction, or the high watermark (I13)."""
+        unstable = self.log.first_unstable_offset
+        if unstable is None or unstable > self.high_watermark:
+            return self.high_watermark
+        return unstable
+
+    def check_epoch(self, leader_epoch: int) -> ErrorCode:
+        """Fence a client that knows another leader epoch (KIP-320), then insist on being the leader."""
+        mine = self.role.leader_epoch
+        if leader_epoch != NO_EPOCH:
+            if leader_epoch < mine:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            if leader_epoch > mine:
+                return ErrorCode.UNKNOWN_LEADER_EPOCH
+        return ErrorCode.NONE if self.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def fetch(self, spec: FetchSpec, isolation_level: int, max_bytes: int, min_one_batch: bool) -> Fetched:
+        """Read for a consumer: whole batches from `spec.offset`, below the high watermark or the last stable offset."""
+        error = self.check_epoch(spec.leader_epoch)
+        if error:
+            return Fetched(error)
+        log = self.log
+        high_watermark, stable = self.high_watermark, self.last_stable_offset
+        answer = Fetched(ErrorCode.NONE, high_watermark, stable, log.log_start_offset)
+        offset = spec.offset
+        if spec.last_fetched_epoch != NO_EPOCH and self._diverges(spec, answer):
+            return answer
+        if offset < log.log_start_offset or offset > log.log_end_offset:
+            answer.error = ErrorCode.OFFSET_OUT_OF_RANGE
+            return answer
+        upper = stable if isolation_level == READ_COMMITTED else high_watermark
+        if offset < upper:
+            data = log.read(offset, max_bytes, upper, min_one_batch)
+            if data is not None:
+                answer.records = data
+                if isolation_level == READ_COMMITTED:
+                    answer.aborted = log.aborted_transactions(offset, upper)
+        if isolation_level == READ_COMMITTED and answer.aborted is None:
+            answer.aborted = []
+        return answer
+
+    def _diverges(self, spec: FetchSpec, answer: Fetched) -> bool:
+        """KIP-595: tell a reader whose last epoch ended earlier here where that was; fills the answer if so."""
+        epoch, end_offset = self.log.end_offset_for_epoch(spec.last_fetched_epoch)
+        if epoch == NO_EPOCH or spec.offset < self.log.log_start_offset:
+            answer.error = ErrorCode.OFFSET_OUT_OF_RANGE
+            return True
+        if epoch < spec.last_fetched_epoch or end_offset < spec.offset:
+            answer.diverging = (epoch, end_offset)
+            return True
+        return False
+
+    def offset_for(self, timestamp: int, isolation_level: int, leader_epoch: int) -> OffsetFound:
+        """Answer one ListOffsets question (Kafka's `fetchOffsetForTimestamp`)."""
+        error = self.check_epoch(leader_epoch)
+        if error:
+            return OffsetFound(error)
+        log = self.log
+        limit = self.last_stable_offset if isolation_level == READ_COMMITTED else self.high_watermark
+        if timestamp == LATEST_TIMESTAMP:
+            if self.high_watermark < self.leader_epoch_start_offset:
+                return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)
+            return OffsetFound(ErrorCode.NONE, limit, -1, self.role.leader_epoch)
+        if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+            return OffsetFound(ErrorCode.NONE, log.log_start_offset, -1, log.epoch_of(log.log_start_offset))
+        if timestamp == LATEST_TIERED_TIMESTAMP:
+            return OffsetFound(ErrorCode.NONE)
+        if timestamp < 0 and timestamp != MAX_TIMESTAMP:
+            return OffsetFound(ErrorCode.UNSUPPORTED_VERSION)
+        found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+        if found is None or found.offset >= limit:
+            if self.high_watermark < self.leader_epoch_start_offset:
+                return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)
+            return OffsetFound(ErrorCode.NONE)
+        return OffsetFound(ErrorCode.NONE, found.offset, found.timestamp, found.leader_epoch)
+
+    def end_offset_for_epoch(self, requested_epoch: int, leader_epoch: int) -> tuple[ErrorCode, int, int]:
+        """OffsetForLeaderEpoch: (error, epoch, end offset); -1, -1 when that epoch is unknown here."""
+        error = self.check_epoch(leader_epoch)
+        if error:
+            return error, NO_EPOCH, -1
+        return ErrorCode.NONE, *self.log.end_offset_for_epoch(requested_epoch)
+
+    def check_invariants(self) -> None:
+        """I14: log start <= high watermark <= log end."""
+        assert self.log.log_start_offset <= self.high_watermark <= self.log.log_end_offset
+        assert self.last_stable_offset <= self.high_watermark

@@ -1,0 +1,110 @@
+"""Delayed operations: requests that wait for something to happen to a partition.
+
+An operation names the keys it waits on and has a deadline. Events wake the operations of a key; nothing polls. Answers to
+Kafka's `DelayedOperationPurgatory`, without its timing wheel: the loop's timer heap serves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from kcompat.promise import Promise
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from kcompat.clock import Clock, Timer
+
+Result = TypeVar("Result")
+ResultCo = TypeVar("ResultCo", covariant=True)
+
+
+class Operation(Protocol[ResultCo]):
+    """Something that can be answered now, or must wait."""
+
+    def try_complete(self, key: Hashable) -> ResultCo | None:
+        """The answer if it is ready after an event on `key`, else None."""
+
+    def expire(self) -> ResultCo:
+        """The answer at the deadline, or when the wait is cut short."""
+
+
+class Delayed(Generic[Result]):
+    """One waiting operation, its keys and its timer."""
+
+    __slots__ = ("_keys", "_operation", "_purgatory", "_timer", "promise")
+
+    def __init__(self, purgatory: Purgatory, operation: Operation[Result], keys: tuple[Hashable, ...]) -> None:
+        self.promise: Promise[Result] = Promise()
+        self._purgatory = purgatory
+        self._operation = operation
+        self._keys = keys
+        self._timer: Timer | None = None
+
+    def start(self, timer: Timer) -> None:
+        """Keep the deadline's timer, to call it off on completion."""
+        self._timer = timer
+
+    def wake(self, key: Hashable) -> None:
+        """Something happened to `key`: complete if that was enough."""
+        result = self._operation.try_complete(key)
+        if result is not None:
+            self._finish(result)
+
+    def expire(self) -> None:
+        """Answer with what there is: the deadline passed, or the connection has something else to do."""
+        if not self.promise.done:
+            self._finish(self._operation.expire())
+
+    def _finish(self, result: Result) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._purgatory.forget(self, self._keys)
+        self.promise.complete(result)
+
+
+class Purgatory:
+    """The waiting operations of one kind, by key."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._waiting: dict[Hashable, dict[Delayed[Any], None]] = {}
+        self._woken: dict[Hashable, None] = {}
+
+    def __len__(self) -> int:
+        return len({id(delayed) for waiting in self._waiting.values() for delayed in waiting})
+
+    def wait(self, operation: Operation[Result], keys: Iterable[Hashable], timeout_ms: float) -> Delayed[Result]:
+        """Park an operation that is known to be unready, until an event on one of `keys` or `timeout_ms`."""
+        delayed = Delayed(self, operation, tuple(keys))
+        for key in delayed._keys:
+            self._waiting.setdefault(key, {})[delayed] = None
+        delayed.start(self._clock.call_later(timeout_ms, delayed.expire))
+        return delayed
+
+    def wake(self, key: Hashable) -> None:
+        """Something happened to `key`: re-check its operations before anything else goes on."""
+        for delayed in tuple(self._waiting.get(key, ())):
+            if not delayed.promise.done:
+                delayed.wake(key)
+
+    def wake_soon(self, key: Hashable) -> None:
+        """As `wake`, but after the current event: the request that caused it is answered first, and a burst wakes once."""
+        if key in self._waiting:
+            if not self._woken:
+                self._clock.call_later(0, self._wake_pending)
+            self._woken[key] = None
+
+    def _wake_pending(self) -> None:
+        woken, self._woken = self._woken, {}
+        for key in woken:
+            self.wake(key)
+
+    def forget(self, delayed: Delayed[Any], keys: tuple[Hashable, ...]) -> None:
+        """Drop a completed operation from every key it waited on."""
+        for key in keys:
+            waiting = self._waiting.get(key)
+            if waiting is not None:
+                waiting.pop(delayed, None)
+                if not waiting:
+                    del self._waiting[key]

@@ -1,0 +1,85 @@
+"""All partitions of this broker, and what waits on them. Answers to Kafka's `ReplicaManager`.
+
+The controller's decisions arrive here as roles; handlers look partitions up by topic name and index.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.partition import Partition, Role
+from kcompat.replication.purgatory import Purgatory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kcompat.clock import Clock
+    from kcompat.config.topic import TopicConfig
+    from kcompat.log.log import Log
+
+    LeadershipListener = Callable[[Partition], None]
+
+
+class ReplicaManager:
+    """The partitions this broker has, by topic name and index."""
+
+    def __init__(self, broker_id: int, clock: Clock) -> None:
+        self.produces = Purgatory(clock)
+        self.fetches = Purgatory(clock)
+        self._broker_id = broker_id
+        self._topics: dict[str, dict[int, Partition]] = {}
+        self._listeners: dict[str, LeadershipListener] = {}
+
+    def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
+        """Call `listener` whenever the role or existence of a partition of `topic` changes (coordinators load by it)."""
+        self._listeners[topic] = listener
+
+    def get(self, topic: str, index: int) -> Partition | None:
+        """The partition, if this broker has a replica of it."""
+        partitions = self._topics.get(topic)
+        return None if partitions is None else partitions.get(index)
+
+    def __iter__(self) -> Iterator[Partition]:
+        for partitions in self._topics.values():
+            yield from partitions.values()
+
+    def add(self, log: Log, config: TopicConfig, high_watermark: int) -> Partition:
+        """Take a log in, with no role yet; `high_watermark` as checkpointed (0 for a new log)."""
+        partition = Partition(
+            log, self._broker_id, produces=self.produces, fetches=self.fetches, high_watermark=high_watermark
+        )
+        partition.min_insync_replicas = config.min_insync_replicas
+        self._topics.setdefault(log.topic, {})[log.partition] = partition
+        return partition
+
+    def take_role(self, topic: str, index: int, role: Role) -> ErrorCode:
+        """Follow one decision of the controller (LeaderAndIsr)."""
+        partition = self.get(topic, index)
+        if partition is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if not partition.take_role(role):
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        self._tell(partition)
+        return ErrorCode.NONE
+
+    def remove(self, topic: str, index: int) -> Partition | None:
+        """Forget a partition (StopReplica); whatever waits on it is answered."""
+        partitions = self._topics.get(topic, {})
+        partition = partitions.pop(index, None)
+        if partition is None:
+            return None
+        if not partitions:
+            del self._topics[topic]
+        partition.retire()
+        self._tell(partition)
+        return partition
+
+    def high_watermarks(self) -> dict[tuple[str, int], int]:
+        """What `replication-offset-checkpoint` stores."""
+        return {(partition.topic, partition.index): partition.high_watermark for partition in self}
+
+    def _tell(self, partition: Partition) -> None:
+        listener = self._listeners.get(partition.topic)
+        if listener is not None:
+            listener(partition)
