@@ -3,7 +3,7 @@
 In a test:           ``with RealKafka() as kafka: connect(kafka.bootstrap)``
 From a shell:        ``python interop-tests/real_kafka.py`` prints the bootstrap address and runs until Ctrl-C.
 
-The jars come from ``.cache/kafka-VERSION/libs``; ``python interop-tests/setup.py jars`` fetches them.
+The jars come from ``.cache/kafka-VERSION/libs``; ``python interop-tests/fetch.py jars`` fetches them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def class_path(version: str) -> str:
     """The class path of one Kafka release and the logging configuration of its tools."""
     libs = CACHE / f"kafka-{version}" / "libs"
     if not libs.is_dir():
-        raise FileNotFoundError(f"no jars in {libs}: run python interop-tests/setup.py jars")
+        raise FileNotFoundError(f"no jars in {libs}: run python interop-tests/fetch.py jars")
     return f"{CONF}{os.pathsep}{libs}/*"
 
 

@@ -1,0 +1,156 @@
+"""Fetch what the interop tests, the Spark examples and the demo need beside the Python packages of pyproject.toml.
+
+``python interop-tests/fetch.py [PART ...]`` fetches the named parts, or all of them, into ``.cache/`` and ``.venvs/``.
+A part that is there already, from the same inputs, costs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent
+CACHE = REPOSITORY / ".cache"
+VENVS = REPOSITORY / ".venvs"
+STAMPS = CACHE / "stamps"
+
+KAFKA_VERSIONS = ("3.9.2", "4.3.0")
+NODE_PACKAGES = ("kafkajs@2.2.4", "snappyjs@0.7.0", "lz4js@0.2.0", "fzstd@0.1.1")
+VENV_PACKAGES: Mapping[str, tuple[str, ...]] = {
+    "spark": ("pyspark==4.2.0",),
+    "kafka-python-2": ("kafka-python==2.0.2", "six", "python-snappy", "lz4", "zstandard", "xxhash", "crc32c"),
+    "confluent-old": ("confluent-kafka==2.0.2",),
+    "kio-old": ("kio==0.5.0",),
+}
+
+
+class MissingProgram(Exception):
+    """A program of the operating system is not there; the message says what to install."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing to fetch: its name, what it is made from, and how."""
+
+    name: str
+    inputs: str
+    fetch: Callable[[], None]
+
+    @property
+    def stamp(self) -> Path:
+        """The file that says the part is there; its content is a digest of the inputs."""
+        return STAMPS / self.name
+
+    def is_there(self) -> bool:
+        """Whether the part was fetched from these inputs already."""
+        return self.stamp.is_file() and self.stamp.read_text() == self._digest()
+
+    def ensure(self) -> None:
+        """Fetch the part unless it is there."""
+        if self.is_there():
+            print(f"{self.name}: there already")
+            return
+        started = time.monotonic()
+        self.fetch()
+        STAMPS.mkdir(parents=True, exist_ok=True)
+        self.stamp.write_text(self._digest())
+        print(f"{self.name}: fetched in {time.monotonic() - started:.1f} s", flush=True)
+
+    def _digest(self) -> str:
+        return hashlib.sha256(self.inputs.encode()).hexdigest()
+
+
+def _program(name: str, debian_package: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise MissingProgram(f"{name} is not on the PATH: install it, for example with apt-get install {debian_package}")
+    return found
+
+
+def _run(*command: str | Path) -> None:
+    done = subprocess.run([str(item) for item in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+
+def _fetch_jars(pom: Path, target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    goal = ("dependency:copy-dependencies", f"-DoutputDirectory={target}", "-DincludeScope=runtime")
+    _run(_program("mvn", "maven"), "-q", "-B", "-f", pom, *goal)
+
+
+def _fetch_venv(name: str, packages: tuple[str, ...]) -> None:
+    home = VENVS / name
+    venv.EnvBuilder(clear=True, with_pip=True, symlinks=True).create(home)
+    _run(home / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages)
+
+
+def _fetch_node() -> None:
+    npm = _program("npm", "npm")
+    options = ("--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
+    _run(npm, "install", "--prefix", CACHE / "node", *options, *NODE_PACKAGES)
+
+
+def _fetch_kcat() -> None:
+    if shutil.which("kcat") is not None:
+        return
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        raise MissingProgram("kcat is not on the PATH: install it, for example with apt-get install kcat as root")
+    _run("apt-get", "update", "-qq")
+    _run("apt-get", "install", "-y", "-qq", "--no-install-recommends", "kcat")
+
+
+def _jars(name: str, pom: Path, target: Path) -> Part:
+    return Part(name, pom.read_text(), lambda: _fetch_jars(pom, target))
+
+
+def parts() -> list[Part]:
+    """Everything that can be fetched, in the order in which it is."""
+    poms = HERE / "java"
+    kafkas = [_jars(f"kafka-{v}", poms / f"kafka-{v}.xml", CACHE / f"kafka-{v}" / "libs") for v in KAFKA_VERSIONS]
+    connector = _jars("spark-connector", poms / "spark.xml", CACHE / "spark")
+    venvs = [
+        Part(f"venv-{name}", f"{sys.version_info[:2]} {packages}", lambda n=name, p=packages: _fetch_venv(n, p))
+        for name, packages in VENV_PACKAGES.items()
+    ]
+    node = Part("node", str(NODE_PACKAGES), _fetch_node)
+    kcat = Part("kcat", f"kcat {shutil.which('kcat')}", _fetch_kcat)
+    return [*kafkas, connector, *venvs, node, kcat]
+
+
+def main() -> int:
+    """Fetch the parts named on the command line; the exit status is the number that could not be had."""
+    known = parts()
+    groups = {
+        "jars": [part for part in known if part.name.startswith("kafka-")],
+        "spark": [part for part in known if part.name in ("spark-connector", "venv-spark")],
+        "all": known,
+    } | {part.name: [part] for part in known}
+    parser = argparse.ArgumentParser(description="Fetch the tools of the interop tests.")
+    parser.add_argument("part", nargs="*", default=["all"], help=f"one of: {', '.join(groups)} (default: all)")
+    wanted = parser.parse_args().part
+    unknown = [name for name in wanted if name not in groups]
+    if unknown:
+        parser.error(f"unknown part {', '.join(unknown)}")
+    missing = 0
+    for part in dict.fromkeys(part for name in wanted for part in groups[name]):
+        try:
+            part.ensure()
+        except (MissingProgram, RuntimeError) as error:
+            missing += 1
+            print(f"{part.name}: {error}", file=sys.stderr)
+    return missing
+
+
+if __name__ == "__main__":
+    sys.exit(main())
