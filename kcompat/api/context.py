@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.log.manager import LogManager
     from kcompat.net.connection import Connection
+    from kcompat.promise import Promise
     from kcompat.replication.controller.controller import Controller
     from kcompat.replication.fetch_session import FetchSessions
     from kcompat.replication.replicas import ReplicaManager
+
+Response = TypeVar("Response")
 
 ANONYMOUS = "User:ANONYMOUS"
 
@@ -71,3 +76,13 @@ class RequestContext:
     def local_address(self) -> tuple[str, int]:
         """The address and port at which the client reached us."""
         return self._connection.local_address
+
+
+class Interruptible(Generic[Response]):
+    """A response that comes later, or as soon as `interrupt` is called: then with what there is."""
+
+    __slots__ = ("interrupt", "promise")
+
+    def __init__(self, promise: Promise[Response], interrupt: Callable[[], object]) -> None:
+        self.promise = promise
+        self.interrupt = interrupt

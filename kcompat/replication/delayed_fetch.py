@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from kcompat.replication.fetch_session import FetchTarget
+    from kcompat.replication.partition import FetchSpec
 
 Results = list[tuple["FetchTarget", Fetched]]
 NOT_ENDING_A_WAIT = frozenset({ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
@@ -24,7 +25,7 @@ class Fetch:
     batch found is always returned whole (KIP-74).
     """
 
-    __slots__ = ("_isolation_level", "_max_bytes", "_min_bytes", "_sizes", "_targets", "_total")
+    __slots__ = ("_isolation_level", "_max_bytes", "_min_bytes", "_sizes", "_specs", "_targets", "_total")
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Fetch:
         self._max_bytes = max_bytes
         self._isolation_level = isolation_level
         self._sizes: dict[Hashable, int] = {}
+        self._specs: dict[Hashable, FetchSpec] = {}
         self._total = 0
 
     def read(self) -> Results:
@@ -69,8 +71,9 @@ class Fetch:
 
     def keys(self, results: Results) -> list[Hashable]:
         """The partitions to wait on; remembers how much each had, so that an event costs one read."""
-        for (_, partition), (_, fetched) in zip(self._targets, results, strict=True):
+        for (target, partition), (_, fetched) in zip(self._targets, results, strict=True):
             if isinstance(partition, Partition):
+                self._specs[partition] = target.spec
                 self._sizes[partition] = len(fetched.records)
         self._total = sum(self._sizes.values())
         return list(self._sizes)
@@ -78,15 +81,12 @@ class Fetch:
     def try_complete(self, key: Hashable) -> Results | None:
         """Look at the partition that changed; read them all once there is enough."""
         assert isinstance(key, Partition)
-        for target, partition in self._targets:
-            if partition is key:
-                spec = target.spec
-                fetched = key.fetch(spec, self._isolation_level, spec.max_bytes, min_one_batch=True)
-                self._total += len(fetched.records) - self._sizes[key]
-                self._sizes[key] = len(fetched.records)
-                ended = fetched.error not in NOT_ENDING_A_WAIT or fetched.diverging is not None
-                return self.read() if ended or self._total >= self._min_bytes else None
-        return None
+        spec = self._specs[key]
+        fetched = key.fetch(spec, self._isolation_level, spec.max_bytes, min_one_batch=True)
+        self._total += len(fetched.records) - self._sizes[key]
+        self._sizes[key] = len(fetched.records)
+        ended = fetched.error not in NOT_ENDING_A_WAIT or fetched.diverging is not None
+        return self.read() if ended or self._total >= self._min_bytes else None
 
     def expire(self) -> Results:
         """Whatever there is now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kcompat.protocol.errors import ErrorCode
 
@@ -11,42 +11,37 @@ if TYPE_CHECKING:
 
     from kcompat.replication.partition import Partition
 
+Answer = TypeVar("Answer")
 
-class DelayedProduce:
+
+class DelayedProduce(Generic[Answer]):
     """Waits until each partition's high watermark reaches its required offset.
 
     `waiting` maps a partition to the offset after the last one appended; `settle(partition, error)` is called once for each,
-    with REQUEST_TIMED_OUT when the deadline came first; the result of the wait is True.
+    with REQUEST_TIMED_OUT when the deadline came first; then the wait ends with `answer`.
     """
 
-    __slots__ = ("_settle", "_waiting")
+    __slots__ = ("_answer", "_settle", "_waiting")
 
-    def __init__(self, waiting: dict[Partition, int], settle: Callable[[Partition, ErrorCode], None]) -> None:
+    def __init__(
+        self, waiting: dict[Partition, int], settle: Callable[[Partition, ErrorCode], None], answer: Answer
+    ) -> None:
         self._waiting = waiting
         self._settle = settle
+        self._answer = answer
 
-    def try_complete(self, key: Hashable) -> bool | None:
+    def try_complete(self, key: Hashable) -> Answer | None:
         """Settle the partition that moved; done when none is left."""
-        required = self._waiting.get(key)  # type: ignore[call-overload]
-        if required is not None:
-            self._check(key, required)  # type: ignore[arg-type]
-        return True if not self._waiting else None
+        for partition in tuple(self._waiting):
+            error = partition.committed(self._waiting[partition]) if partition is key else None
+            if error is not None:
+                del self._waiting[partition]
+                self._settle(partition, error)
+        return None if self._waiting else self._answer
 
-    def check_all(self) -> bool:
-        """Look at every partition once; True when nothing is left to wait for."""
-        for partition, required in tuple(self._waiting.items()):
-            self._check(partition, required)
-        return not self._waiting
-
-    def expire(self) -> bool:
+    def expire(self) -> Answer:
         """The deadline: what is not committed by now has timed out (it may still commit later)."""
         for partition in self._waiting:
             self._settle(partition, ErrorCode.REQUEST_TIMED_OUT)
         self._waiting.clear()
-        return True
-
-    def _check(self, partition: Partition, required: int) -> None:
-        error = partition.committed(required)
-        if error is not None:
-            del self._waiting[partition]
-            self._settle(partition, error)
+        return self._answer

@@ -1,0 +1,45 @@
+"""DeleteRecords (key 21), versions 0-2: move a partition's log start forward (KIP-107).
+
+Behaviour
+- Offset -1 means the high watermark. Only topics whose cleanup policy has `delete` (POLICY_VIOLATION otherwise).
+- The answer is durable: a kill right after it does not bring the records back (a difference: Kafka may undo it for a minute).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
+from kcompat.topics import is_internal
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+TopicAnswer = DeleteRecordsResponse.DeleteRecordsTopicResult
+PartitionAnswer = TopicAnswer.DeleteRecordsPartitionResult
+
+
+def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    """Advance each log start; the low watermark of one replica is its log start."""
+    response = DeleteRecordsResponse()
+    for topic in request.topics:
+        topic_answer = TopicAnswer(name=topic.name)
+        for asked in topic.partitions:
+            error, low_watermark = _delete(context, topic.name, asked.partition_index, asked.offset)
+            topic_answer.partitions.append(
+                PartitionAnswer(
+                    partition_index=asked.partition_index, low_watermark=low_watermark, error_code=error
+                )
+            )
+        response.topics.append(topic_answer)
+    return response
+
+
+def _delete(context: RequestContext, topic: str, index: int, offset: int) -> tuple[ErrorCode, int]:
+    if is_internal(topic):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, -1
+    partition = context.services.replicas.get(topic, index)
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1
+    return partition.delete_records_before(offset)

@@ -1,0 +1,146 @@
+"""Fetch (key 1), versions 4-18.
+
+Behaviour
+- Answers at once when there are `min_bytes`, when a partition has an error, or when nothing may be waited for; else waits for
+  data, `max_wait_ms`, or the next request of the same connection, which ends the wait with what there is (a difference: a
+  Kafka broker lets that request queue behind the long poll).
+- The first batch found is returned whole, however small the limits (KIP-74); `fetch.max.bytes` caps every answer.
+- read_committed stops at the last stable offset and lists the aborted transactions of the range.
+
+Version notes
+- 5: log start offset. 7: fetch sessions (KIP-227). 9: fenced by leader epoch (KIP-320). 10: zstd (KIP-110): older versions
+  still get zstd batches, as Kafka gives them, unless the topic itself demands zstd.
+- 11: rack id (KIP-392; no follower serves consumers yet, so none is preferred).
+- 12: last fetched epoch and diverging epoch (KIP-595), tagged fields. 13: topics by id (KIP-516).
+- 15: the replica id in a tagged struct. 16: leader endpoints beside NOT_LEADER_OR_FOLLOWER (KIP-951).
+
+Not here yet: versions 0-3 (message formats v0 and v1); fetches by followers, which are refused with NOT_LEADER_OR_FOLLOWER.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.context import Interruptible
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
+from kcompat.records.compression import Codec
+from kcompat.replication.delayed_fetch import Fetch
+from kcompat.replication.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
+from kcompat.replication.partition import FetchSpec, Partition
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.replication.delayed_fetch import Results
+    from kcompat.replication.fetch_session import FetchContext, PartitionKey
+
+FIRST_WITH_SESSIONS = 7
+FIRST_WITH_ZSTD = 10
+FIRST_WITH_IDS = 13
+
+TopicAnswer = FetchResponse.FetchableTopicResponse
+PartitionAnswer = TopicAnswer.PartitionData
+
+
+def handle(
+    context: RequestContext, request: FetchRequest
+) -> FetchResponse | Promise[FetchResponse] | Interruptible[FetchResponse]:
+    """Read what there is, or wait for more."""
+    session = _open_session(context, request)
+    if isinstance(session, ErrorCode):
+        return FetchResponse(error_code=session)
+    fetch = Fetch(
+        [(target, _resolve(context, target)) for target in session.targets],
+        min_bytes=request.min_bytes,
+        max_bytes=min(request.max_bytes, context.services.config.fetch_max_bytes),
+        isolation_level=request.isolation_level,
+    )
+    results = fetch.read()
+    if request.max_wait_ms <= 0 or not session.targets or fetch.must_answer(results):
+        return _respond(context, session, results)
+    purgatory = context.services.replicas.fetches
+    delayed = purgatory.wait(fetch, fetch.keys(results), request.max_wait_ms)
+    promise: Promise[FetchResponse] = Promise()
+    delayed.promise.then(lambda later: promise.complete(_respond(context, session, later)))
+    return Interruptible(promise, delayed.expire)
+
+
+def _open_session(context: RequestContext, request: FetchRequest) -> FetchContext | ErrorCode:
+    by_id = context.api_version >= FIRST_WITH_IDS
+    wanted = [
+        FetchTarget(
+            topic.topic_id if by_id else topic.topic,
+            asked.partition,
+            FetchSpec(
+                asked.fetch_offset,
+                asked.partition_max_bytes,
+                asked.current_leader_epoch,
+                asked.last_fetched_epoch,
+            ),
+        )
+        for topic in request.topics
+        for asked in topic.partitions
+    ]
+    forgotten: list[PartitionKey] = [
+        (topic.topic_id if by_id else topic.topic, index)
+        for topic in request.forgotten_topics_data
+        for index in topic.partitions
+    ]
+    return context.services.fetch_sessions.open(
+        request.session_id,
+        request.session_epoch if context.api_version >= FIRST_WITH_SESSIONS else FINAL_EPOCH,
+        wanted,
+        forgotten,
+        uses_topic_ids=by_id,
+        now_ms=context.now_ms,
+    )
+
+
+def _resolve(context: RequestContext, target: FetchTarget) -> Partition | ErrorCode:
+    """The partition a target names, or why there is none."""
+    topic: TopicKey | None = target.topic
+    if isinstance(topic, bytes):
+        topic = context.services.cluster.image.topic_name(topic)
+        if topic is None:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+    assert isinstance(topic, str)
+    partition = context.services.replicas.get(topic, target.index)
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if context.api_version < FIRST_WITH_ZSTD and partition.log.config.compression_type == Codec.ZSTD.name.lower():
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    return partition
+
+
+def _respond(context: RequestContext, session: FetchContext, results: Results) -> FetchResponse:
+    session_id, told = session.answer(results, context.now_ms)
+    response = FetchResponse(session_id=session_id if context.api_version >= FIRST_WITH_SESSIONS else 0)
+    topic_answer: TopicAnswer | None = None
+    current: TopicKey | None = None
+    for target, fetched in told:
+        if topic_answer is None or target.topic != current:
+            current = target.topic
+            topic_answer = TopicAnswer()
+            if isinstance(current, bytes):
+                topic_answer.topic_id = current
+            else:
+                topic_answer.topic = current
+            response.responses.append(topic_answer)
+        answer = PartitionAnswer(
+            partition_index=target.index,
+            error_code=fetched.error,
+            high_watermark=fetched.high_watermark,
+            last_stable_offset=fetched.last_stable_offset,
+            log_start_offset=fetched.log_start_offset,
+            records=fetched.records,
+        )
+        if fetched.aborted is not None:
+            answer.aborted_transactions = [
+                PartitionAnswer.AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
+                for producer_id, first_offset in fetched.aborted
+            ]
+        if fetched.diverging is not None:
+            answer.diverging_epoch.epoch, answer.diverging_epoch.end_offset = fetched.diverging
+        topic_answer.partitions.append(answer)
+    return response

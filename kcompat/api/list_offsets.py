@@ -1,0 +1,79 @@
+"""ListOffsets (key 2), versions 0-11.
+
+Behaviour
+- Latest (-1) is the high watermark, or the last stable offset for read_committed; earliest (-2) the log start; -3 the offset of
+  the largest timestamp (KIP-734); -4 the local log start and -5 the last tiered offset (KIP-405, KIP-1005: nothing is tiered, so
+  -1); any other time the first record at or after it. No match is offset -1, not an error.
+- A partition named twice in one request is refused with INVALID_REQUEST.
+
+Version notes
+- 0: a list of offsets, newest first: the segment bases older than the time asked for, at most `max_num_offsets`.
+- 1: one offset and its timestamp (KIP-79). 2: isolation level. 4: leader epochs (KIP-320). 5: OFFSET_NOT_AVAILABLE (KIP-207), which
+  older versions see as LEADER_NOT_AVAILABLE. 7: -3. 8: -4. 9: -5. 11: -6 (earliest pending upload, KIP-1023): nothing to upload.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+FIRST_WITH_ONE_OFFSET = 1
+FIRST_WITH_OFFSET_NOT_AVAILABLE = 5
+FIRST_VERSION_OF_SPECIAL = {-3: 7, -4: 8, -5: 9, -6: 11}
+
+TopicAnswer = ListOffsetsResponse.ListOffsetsTopicResponse
+PartitionAnswer = TopicAnswer.ListOffsetsPartitionResponse
+Question = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+
+
+def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    """Answer each question by itself."""
+    response = ListOffsetsResponse()
+    asked: dict[tuple[str, int], int] = {}
+    for topic in request.topics:
+        for question in topic.partitions:
+            key = (topic.name, question.partition_index)
+            asked[key] = asked.get(key, 0) + 1
+    for topic in request.topics:
+        topic_answer = TopicAnswer(name=topic.name)
+        for question in topic.partitions:
+            if asked[topic.name, question.partition_index] > 1:
+                answer = PartitionAnswer(
+                    partition_index=question.partition_index, error_code=ErrorCode.INVALID_REQUEST
+                )
+            else:
+                answer = _answer(context, topic.name, question, request.isolation_level)
+            topic_answer.partitions.append(answer)
+        response.topics.append(topic_answer)
+    return response
+
+
+def _answer(context: RequestContext, topic: str, question: Question, isolation_level: int) -> PartitionAnswer:
+    version = context.api_version
+    answer = PartitionAnswer(partition_index=question.partition_index)
+    partition = context.services.replicas.get(topic, question.partition_index)
+    if partition is None:
+        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return answer
+    if version < FIRST_WITH_ONE_OFFSET:
+        answer.error_code, answer.old_style_offsets = partition.offsets_before(
+            question.timestamp, question.max_num_offsets
+        )
+        return answer
+    if version < FIRST_VERSION_OF_SPECIAL.get(question.timestamp, 0):
+        answer.error_code = ErrorCode.UNSUPPORTED_VERSION
+        return answer
+    found = partition.offset_for(question.timestamp, isolation_level, question.current_leader_epoch)
+    error = found.error
+    if error == ErrorCode.OFFSET_NOT_AVAILABLE and version < FIRST_WITH_OFFSET_NOT_AVAILABLE:
+        error = ErrorCode.LEADER_NOT_AVAILABLE
+    answer.error_code = error
+    answer.offset = found.offset
+    answer.timestamp = found.timestamp
+    answer.leader_epoch = found.leader_epoch
+    return answer

@@ -1,0 +1,41 @@
+"""OffsetForLeaderEpoch (key 23), versions 0-4: where an epoch ended, so that a reader can find where logs part (KIP-101, KIP-320).
+
+Version notes
+- 1: the epoch found. 2: the current leader epoch, fenced. 3: a replica id (-1 = consumer). 4: flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+TopicAnswer = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+PartitionAnswer = TopicAnswer.EpochEndOffset
+
+
+def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    """Look each epoch up in the leader's epoch cache."""
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        topic_answer = TopicAnswer(topic=topic.topic)
+        for asked in topic.partitions:
+            answer = PartitionAnswer(partition=asked.partition)
+            partition = context.services.replicas.get(topic.topic, asked.partition)
+            if partition is None:
+                answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                error, epoch, end_offset = partition.end_offset_for_epoch(
+                    asked.leader_epoch, asked.current_leader_epoch
+                )
+                answer.error_code, answer.leader_epoch, answer.end_offset = error, epoch, end_offset
+            topic_answer.partitions.append(answer)
+        response.topics.append(topic_answer)
+    return response

@@ -1,0 +1,149 @@
+"""Produce (key 0), versions 3-13.
+
+Behaviour
+- Each partition stands alone: one refused batch does not touch the others. A partition named twice is answered once.
+- acks=0 has no answer; a failure then closes the connection, the only signal Kafka gives.
+- acks=1 is answered after the local append, acks=all once the high watermark has passed it or the request's timeout.
+- Clients may not write internal topics, except the one Kafka itself trusts (`__admin_client`).
+
+Version notes
+- 8: per-record errors and an error message (KIP-467).
+- 10: the current leader beside NOT_LEADER_OR_FOLLOWER (KIP-951).
+- 13: topics by id (KIP-516).
+
+Not here yet: versions 0-2 (message formats v0 and v1); transactional batches are refused with INVALID_TXN_STATE, as by a
+broker whose coordinator does not know the transaction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.net.answers import CLOSE, Close
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kcompat.records.validate import Refusal, check_produced
+from kcompat.replication.delayed_produce import DelayedProduce
+from kcompat.topics import is_internal
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+    from kcompat.replication.partition import Partition
+
+ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
+TRUSTED_CLIENT_ID = "__admin_client"
+
+TopicAnswer = ProduceResponse.TopicProduceResponse
+PartitionAnswer = TopicAnswer.PartitionProduceResponse
+PartitionData = ProduceRequest.TopicProduceData.PartitionProduceData
+
+
+def handle(
+    context: RequestContext, request: ProduceRequest
+) -> ProduceResponse | Promise[ProduceResponse] | Close | None:
+    """Append every batch, then answer as `acks` asks."""
+    acks = request.acks
+    response = ProduceResponse()
+    waiting: dict[Partition, tuple[int, PartitionAnswer]] = {}
+    failed = False
+    for topic in request.topic_data:
+        topic_answer = TopicAnswer(name=topic.name, topic_id=topic.topic_id)
+        response.responses.append(topic_answer)
+        name: str | None = topic.name
+        if context.api_version >= 13:
+            name = context.services.cluster.image.topic_name(topic.topic_id)
+        refused = _refuse_topic(context, name, acks)
+        for data in topic.partition_data:
+            if refused:
+                answer = PartitionAnswer(index=data.index, error_code=refused, base_offset=-1)
+            else:
+                assert name is not None
+                answer = _append(context, name, data, acks, waiting)
+            topic_answer.partition_responses.append(answer)
+            failed = failed or answer.error_code != ErrorCode.NONE
+    if acks == ACKS_NONE:
+        return CLOSE if failed else None
+    if waiting:
+        return _answer_when_committed(context, request.timeout_ms, response, waiting)
+    return response
+
+
+def _refuse_topic(context: RequestContext, name: str | None, acks: int) -> ErrorCode:
+    """What is wrong with a whole topic, before any of its partitions is looked at."""
+    if acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if name is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if is_internal(name) and context.client_id != TRUSTED_CLIENT_ID:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return ErrorCode.NONE
+
+
+def _append(
+    context: RequestContext,
+    name: str,
+    data: PartitionData,
+    acks: int,
+    waiting: dict[Partition, tuple[int, PartitionAnswer]],
+) -> PartitionAnswer:
+    """Check and append one partition's batch; notes it in `waiting` if acks=all is not satisfied yet."""
+    answer = PartitionAnswer(index=data.index, base_offset=-1)
+    partition = context.services.replicas.get(name, data.index)
+    if partition is None:
+        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return answer
+    batch = data.records
+    if batch is None:
+        answer.error_code = ErrorCode.INVALID_RECORD
+        return answer
+    log = partition.log
+    checked = check_produced(batch, context.api_version, log.config, context.now_ms)
+    if isinstance(checked, Refusal):
+        _tell_refusal(answer, checked, log.log_start_offset)
+        return answer
+    result = partition.append(batch, checked, acks, context.now_ms)
+    if isinstance(result, ErrorCode):
+        answer.error_code = result
+        if result == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            answer.current_leader.leader_id = partition.role.leader
+            answer.current_leader.leader_epoch = partition.role.leader_epoch
+        return answer
+    answer.error_code = result.error
+    if result.error:
+        return answer
+    answer.base_offset = result.base_offset
+    answer.log_append_time_ms = result.append_time_ms
+    answer.log_start_offset = result.log_start_offset
+    if acks == ACKS_ALL and partition.committed(result.last_offset + 1) is None:
+        waiting[partition] = (result.last_offset + 1, answer)
+    return answer
+
+
+def _tell_refusal(answer: PartitionAnswer, refusal: Refusal, log_start_offset: int) -> None:
+    answer.error_code = refusal.error
+    answer.error_message = refusal.message
+    answer.log_start_offset = log_start_offset
+    for index, message in refusal.record_errors:
+        answer.record_errors.append(
+            PartitionAnswer.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
+        )
+
+
+def _answer_when_committed(
+    context: RequestContext,
+    timeout_ms: int,
+    response: ProduceResponse,
+    waiting: dict[Partition, tuple[int, PartitionAnswer]],
+) -> Promise[ProduceResponse]:
+    """Hold the response until each partition's high watermark has passed what was appended."""
+
+    def settle(partition: Partition, error: ErrorCode) -> None:
+        answer = waiting[partition][1]
+        if error:
+            answer.error_code = error
+            answer.base_offset = -1
+
+    required = {partition: offset for partition, (offset, _) in waiting.items()}
+    operation = DelayedProduce(required, settle, response)
+    return context.services.replicas.produces.wait(operation, tuple(waiting), timeout_ms).promise

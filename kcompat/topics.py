@@ -1,0 +1,37 @@
+"""What a topic may be called, and which topics are Kafka's own (KIP-4's rules, Kafka's `Topic` class)."""
+
+from __future__ import annotations
+
+import re
+
+CONSUMER_OFFSETS = "__consumer_offsets"
+TRANSACTION_STATE = "__transaction_state"
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
+
+MAX_NAME_LENGTH = 249
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def is_internal(topic: str) -> bool:
+    """Whether the topic belongs to the broker itself."""
+    return topic in INTERNAL_TOPICS
+
+
+def name_problem(topic: str) -> str | None:
+    """Why a topic may not be called so, in a sentence; None for a legal name."""
+    if not topic:
+        return "the empty string is not allowed"
+    if topic in (".", ".."):
+        return "'.' or '..' is not allowed"
+    if len(topic) > MAX_NAME_LENGTH:
+        return f"the length of '{topic}' is longer than the max allowed length {MAX_NAME_LENGTH}"
+    if not _LEGAL.fullmatch(topic):
+        return (
+            f"'{topic}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+        )
+    return None
+
+
+def collides(topic: str, other: str) -> bool:
+    """Whether two names differ only in '.' against '_', which metric names cannot tell apart."""
+    return topic.replace(".", "_") == other.replace(".", "_")
