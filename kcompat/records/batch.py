@@ -1,12 +1,12 @@
 """Record batches v2 (magic 2, KIP-98): the 61-byte header, what a leader writes into it, building one.
 
-Layout, big-endian, positions in bytes: 0 base offset, 8 batch length (bytes after this field), 12 partition
-leader epoch, 16 magic, 17 CRC-32C of everything from 21 to the end, 21 attributes, 23 last offset delta,
-27 base timestamp, 35 max timestamp, 43 producer id, 51 producer epoch, 53 base sequence, 57 record count,
-61 records.
+Layout, big-endian, positions in bytes: 0 base offset, 8 batch length (bytes after this field), 12
+partition leader epoch, 16 magic, 17 CRC-32C of everything from 21 to the end, 21 attributes, 23 last
+offset delta, 27 base timestamp, 35 max timestamp, 43 producer id, 51 producer epoch, 53 base sequence, 57
+record count, 61 records.
 
-Base offset, leader epoch and magic lie outside the CRC: a leader patches the first two in place, and recovery
-must not trust the CRC for them. Answers to Kafka's `DefaultRecordBatch`.
+Base offset, leader epoch and magic lie outside the CRC: a leader patches the first two in place, and
+recovery must not trust the CRC for them. Answers to Kafka's `DefaultRecordBatch`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from crc32c import crc32c
+from msgspec import structs
 
-from kcompat.records.compression import Codec, compress
-from kcompat.records.record import encode_records
+from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, compress, decompress
+from kcompat.records.errors import RecordsDamaged
+from kcompat.records.record import decode_record, encode_records, split_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,14 +46,13 @@ DELETE_HORIZON_FLAG = 0x40
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _unpack_header = _HEADER.unpack_from
-_pack_offset = struct.Struct(">q").pack_into
-_pack_epoch = struct.Struct(">i").pack_into
+_pack_long = struct.Struct(">q").pack_into
+_pack_int = struct.Struct(">i").pack_into
 _pack_crc = struct.Struct(">I").pack_into
 _unpack_crc = struct.Struct(">I").unpack_from
 _pack_attributes = struct.Struct(">h").pack_into
-_unpack_attributes = struct.Struct(">h").unpack_from
-_pack_max_timestamp = struct.Struct(">q").pack_into
 
+_LENGTH_AT = 8
 _EPOCH_AT = 12
 _CRC_AT = 17
 _ATTRIBUTES_AT = 21
@@ -152,17 +153,42 @@ def crc_matches(view: memoryview, position: int, size: int) -> bool:
 
 def assign(view: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int) -> None:
     """Write the leader's base offset and epoch into the batch at `position`; the CRC stays right."""
-    _pack_offset(view, position, base_offset)
-    _pack_epoch(view, position + _EPOCH_AT, leader_epoch)
+    _pack_long(view, position, base_offset)
+    _pack_int(view, position + _EPOCH_AT, leader_epoch)
 
 
 def set_log_append_time(view: memoryview, position: int, now_ms: int) -> None:
     """Make `now_ms` the time of every record of the batch at `position`, and its CRC right again."""
-    size = read_header(view, position).size
-    attributes = _unpack_attributes(view, position + _ATTRIBUTES_AT)[0]
-    _pack_attributes(view, position + _ATTRIBUTES_AT, attributes | LOG_APPEND_TIME_FLAG)
-    _pack_max_timestamp(view, position + _MAX_TIMESTAMP_AT, now_ms)
-    _write_crc(view, position, size)
+    header = read_header(view, position)
+    _pack_attributes(view, position + _ATTRIBUTES_AT, header.attributes | LOG_APPEND_TIME_FLAG)
+    _pack_long(view, position + _MAX_TIMESTAMP_AT, now_ms)
+    _write_crc(view, position, header.size)
+
+
+def seal(batch: bytearray, attributes: int) -> None:
+    """Set attributes, batch length and CRC of a batch whose records were replaced."""
+    _pack_int(batch, _LENGTH_AT, len(batch) - LOG_OVERHEAD)
+    _pack_attributes(batch, _ATTRIBUTES_AT, attributes)
+    _write_crc(memoryview(batch), 0, len(batch))
+
+
+def read_records(batch: memoryview, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Record]:
+    """The records of one whole batch at absolute offsets, decompressed piece by piece within `output_bound`.
+
+    Raises `RecordsDamaged` where the bytes are no records, or are more or fewer than the header counts.
+    """
+    header = read_header(batch)
+    chunks = decompress(header.codec, batch[HEADER_SIZE : header.size], max_message_bytes)
+    append_time = header.max_timestamp if header.uses_log_append_time else None
+    count = 0
+    for body in split_records(chunks):
+        count += 1
+        if count > header.record_count:
+            raise RecordsDamaged(f"more than the {header.record_count} records that the header counts")
+        record = decode_record(body, header.base_offset, header.base_timestamp)
+        yield record if append_time is None else structs.replace(record, timestamp=append_time)
+    if count != header.record_count:
+        raise RecordsDamaged(f"{count} records where the header counts {header.record_count}")
 
 
 def build_batch(
@@ -178,7 +204,7 @@ def build_batch(
     control: bool = False,
     log_append_time: int | None = None,
 ) -> bytearray:
-    """One batch of at least one record, at consecutive offsets from `base_offset` (the records' own are ignored).
+    """A batch of at least one record, at consecutive offsets from `base_offset` (their own are ignored).
 
     `log_append_time` (ms) marks the batch LogAppendTime and becomes its max timestamp.
     """
@@ -198,7 +224,8 @@ def build_batch(
     batch += body if codec == Codec.NONE else compress(codec, body)
     _HEADER.pack_into(
         batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch, MAGIC, 0, attributes,
-        len(records) - 1, base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, len(records),
+        len(records) - 1, base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence,
+        len(records),
     )  # fmt: skip
     _write_crc(memoryview(batch), 0, len(batch))
     return batch

@@ -1,8 +1,45 @@
-"""Compression."""
+"""The codecs of record batches, bounded on the way out.
+
+Decompression yields chunks and stops as soon as the output passes `output_bound`: memory follows the
+bytes that were really unpacked, never a declared size. Libraries are imported on first use, so a broker
+that only stores what its clients compressed never loads them.
+
+- gzip: any number of members; through isal when it is installed (several times faster than zlib).
+- snappy: written in the xerial container that Java clients expect, read with or without it.
+- lz4: frames of independent blocks, 64 KiB, as Kafka's Java client writes them.
+- zstd: any frames, with or without a content size. One that is cut short yields what it holds; whoever
+  reads records from it finds them missing.
+"""
 
 from __future__ import annotations
 
+import struct
 from enum import IntEnum
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kcompat.records.errors import RecordsDamaged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Buffer = bytes | bytearray | memoryview
+
+CHUNK = 256 * 1024
+"""Most bytes that one step of decompression hands out, except a snappy block, which is one piece."""
+
+_FEED = 64 * 1024
+_GZIP = 31  # zlib's window bits for a gzip header and trailer
+
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
+_XERIAL_BLOCK = 32 * 1024
+_SNAPPY_MAX_RATIO = 22  # three bytes of a copy element stand for at most 64
+
+DEFAULT_MAX_MESSAGE_BYTES = 1048588
+_BOUND_FLOOR = 64 << 20
+_RATIO = 1000
+_RATIO_FLOOR = 1 << 20
 
 
 class Codec(IntEnum):
@@ -15,6 +52,186 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
-def compress(codec: Codec, data: bytes | bytearray) -> bytes:
-    """Compress one batch's records."""
-    raise NotImplementedError(codec)
+def output_bound(compressed_size: int, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> int:
+    """Most bytes that one batch may unpack to: 64 MiB or 100 largest batches, and 1000 to 1 beyond 1 MiB."""
+    return min(max(_BOUND_FLOOR, 100 * max_message_bytes), max(_RATIO_FLOOR, _RATIO * compressed_size))
+
+
+def compress(codec: Codec, data: Buffer) -> bytes:
+    """The records of a batch, compressed at the codec's default level."""
+    if codec == Codec.NONE:
+        return bytes(data)
+    return _COMPRESSORS[codec](data)
+
+
+def decompress(
+    codec: int, data: Buffer, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+) -> Iterator[bytes]:
+    """The uncompressed bytes in chunks; raises `RecordsDamaged` on damage, unknown codecs, past the bound."""
+    if codec == Codec.NONE:
+        yield bytes(data)
+        return
+    unpack = _DECOMPRESSORS.get(codec)
+    if unpack is None:
+        raise RecordsDamaged(f"unknown compression codec {codec}")
+    left = output_bound(len(data), max_message_bytes)
+    for chunk in unpack(memoryview(data), left):
+        left -= len(chunk)
+        if left < 0:
+            raise RecordsDamaged(f"{Codec(codec).name.lower()} data expands beyond the bound of one batch")
+        yield chunk
+
+
+@cache
+def _zlib() -> Any:
+    try:
+        from isal import isal_zlib  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        import zlib
+
+        return zlib
+    return isal_zlib
+
+
+def _gzip_compress(data: Buffer) -> bytes:
+    packer = _zlib().compressobj(wbits=_GZIP)
+    packed: bytes = packer.compress(data) + packer.flush()
+    return packed
+
+
+def _gzip_chunks(data: memoryview, _bound: int) -> Iterator[bytes]:
+    zlib = _zlib()
+    yield from _stream(data, lambda: zlib.decompressobj(wbits=_GZIP), _gzip_step, zlib.error)
+
+
+def _gzip_step(unpacker: Any, piece: Buffer) -> tuple[bytes, Buffer]:
+    return unpacker.decompress(piece, CHUNK), unpacker.unconsumed_tail
+
+
+def _lz4_compress(data: Buffer) -> bytes:
+    import lz4.frame
+
+    packed: bytes = lz4.frame.compress(
+        data, block_linked=False, block_size=lz4.frame.BLOCKSIZE_MAX64KB, store_size=False
+    )
+    return packed
+
+
+def _lz4_chunks(data: memoryview, _bound: int) -> Iterator[bytes]:
+    import lz4.frame
+
+    yield from _stream(data, lz4.frame.LZ4FrameDecompressor, _lz4_step, RuntimeError)
+
+
+def _lz4_step(unpacker: Any, piece: Buffer) -> tuple[bytes, Buffer]:
+    return unpacker.decompress(piece, CHUNK), b""  # it keeps what it did not come to itself
+
+
+def _stream(
+    data: memoryview,
+    new_unpacker: Callable[[], Any],
+    step: Callable[[Any, Buffer], tuple[bytes, Buffer]],
+    failure: type[Exception],
+) -> Iterator[bytes]:
+    """Frames one after another through decompressors shaped like zlib's, fed and emptied in small pieces.
+
+    `step` gives the output of one call, and the input that the call gave back.
+    """
+    unpacker, started, position = new_unpacker(), False, 0
+    piece: Buffer = b""
+    full = False  # the last step filled its chunk, so more may wait inside
+    while True:
+        if not piece and not full:
+            piece = data[position : position + _FEED]
+            position += len(piece)
+            if not piece:
+                break
+        started = True
+        try:
+            chunk, piece = step(unpacker, piece)
+        except (failure, ValueError, EOFError) as error:
+            raise RecordsDamaged(f"damaged compressed data: {error}") from error
+        full = len(chunk) == CHUNK and not unpacker.eof
+        if unpacker.eof:
+            piece = unpacker.unused_data or b""
+            unpacker, started = new_unpacker(), False
+        if chunk:
+            yield chunk
+    if started:
+        raise RecordsDamaged("compressed data ends too early")
+
+
+def _zstd_compress(data: Buffer) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor().compress(data)
+
+
+def _zstd_chunks(data: memoryview, _bound: int) -> Iterator[bytes]:
+    import zstandard
+
+    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+    try:
+        while chunk := reader.read(CHUNK):
+            yield chunk
+    except zstandard.ZstdError as error:
+        raise RecordsDamaged(f"damaged compressed data: {error}") from error
+
+
+def _snappy_compress(data: Buffer) -> bytes:
+    import snappy
+
+    view = memoryview(data)
+    out = bytearray(_XERIAL_HEADER)
+    for position in range(0, len(view), _XERIAL_BLOCK):
+        block = snappy.compress(view[position : position + _XERIAL_BLOCK].tobytes())
+        out += len(block).to_bytes(4, "big")
+        out += block
+    return bytes(out)
+
+
+def _snappy_chunks(data: memoryview, bound: int) -> Iterator[bytes]:
+    if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
+        yield _snappy_block(data, bound)
+        return
+    position = len(_XERIAL_HEADER)
+    while position < len(data):
+        size = int.from_bytes(data[position : position + 4], "big", signed=True)
+        position += 4
+        if size <= 0 or size > len(data) - position:
+            raise RecordsDamaged(f"a snappy block of {size} bytes where {len(data) - position} are left")
+        yield _snappy_block(data[position : position + size], bound)
+        position += size
+
+
+def _snappy_block(block: memoryview, bound: int) -> bytes:
+    """One raw block; its declared size is believed only as far as the format could reach it."""
+    import snappy
+
+    declared = shift = 0
+    for byte in block[:5]:
+        declared |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    if declared > min(bound, _SNAPPY_MAX_RATIO * len(block)):
+        raise RecordsDamaged(f"a snappy block of {len(block)} bytes that declares {declared}")
+    try:
+        unpacked: bytes = snappy.uncompress(block.tobytes())
+    except Exception as error:  # the binding has changed its exception type between releases
+        raise RecordsDamaged(f"damaged compressed data: {error}") from error
+    return unpacked
+
+
+_COMPRESSORS: dict[int, Callable[[Buffer], bytes]] = {
+    Codec.GZIP: _gzip_compress,
+    Codec.SNAPPY: _snappy_compress,
+    Codec.LZ4: _lz4_compress,
+    Codec.ZSTD: _zstd_compress,
+}
+_DECOMPRESSORS: dict[int, Callable[[memoryview, int], Iterator[bytes]]] = {
+    Codec.GZIP: _gzip_chunks,
+    Codec.SNAPPY: _snappy_chunks,
+    Codec.LZ4: _lz4_chunks,
+    Codec.ZSTD: _zstd_chunks,
+}

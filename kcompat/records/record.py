@@ -2,9 +2,10 @@
 
 Never on the hot path: coordinators reading their own topics, checks of compacted topics, tools and tests.
 
-A record: varint length, int8 attributes, varlong timestamp delta, varint offset delta, varint key length (-1 is
-null), key, varint value length, value, varint header count, and per header varint key length, key, varint value
-length, value. Varints are zigzag, at most 5 bytes (10 for a varlong). Answers to Kafka's `DefaultRecord`.
+A record: varint length, int8 attributes, varlong timestamp delta, varint offset delta, varint key length
+(-1 is null), key, varint value length, value, varint header count, and per header varint key length, key,
+varint value length, value. Varints are zigzag, at most 5 bytes (a varlong 10). Answers to Kafka's
+`DefaultRecord`.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ import msgspec
 from kcompat.records.errors import RecordsDamaged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+MAX_VARINT = 5
+"""Bytes of the longest varint of 32 bits."""
 
 Header = tuple[str, bytes | None]
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One record: absolute offset, timestamp in ms since the epoch (-1: none), key and value (None is null)."""
+    """One record: absolute offset, timestamp in ms (-1: none), key and value (None is null), headers."""
 
     offset: int
     timestamp: int
@@ -40,7 +44,7 @@ def append_varint(out: bytearray, value: int) -> None:
     out.append(value)
 
 
-def read_varint(view: bytes | memoryview, position: int, max_bytes: int = 5) -> tuple[int, int]:
+def read_varint(view: bytes | memoryview, position: int, max_bytes: int = MAX_VARINT) -> tuple[int, int]:
     """A zigzag varint and the position after it; raises `RecordsDamaged` past `max_bytes` or the end."""
     raw = shift = 0
     for at in range(position, min(position + max_bytes, len(view))):
@@ -50,6 +54,54 @@ def read_varint(view: bytes | memoryview, position: int, max_bytes: int = 5) -> 
             return (raw >> 1) ^ -(raw & 1), at + 1
         shift += 7
     raise RecordsDamaged(f"no varint of at most {max_bytes} bytes at byte {position} of the records")
+
+
+def decode_record(body: bytes, base_offset: int, base_timestamp: int) -> Record:
+    """One record from the bytes after its length; raises `RecordsDamaged` unless they are used up exactly."""
+    timestamp_delta, position = read_varint(body, 1, max_bytes=10)
+    offset_delta, position = read_varint(body, position)
+    key, position = _read_bytes(body, position)
+    value, position = _read_bytes(body, position)
+    count, position = read_varint(body, position)
+    if not 0 <= count <= len(body) - position:
+        raise RecordsDamaged(f"{count} headers in {len(body) - position} bytes")
+    headers = []
+    for _ in range(count):
+        name, position = _read_bytes(body, position)
+        if name is None:
+            raise RecordsDamaged("a record header without a key")
+        header_value, position = _read_bytes(body, position)
+        headers.append((name.decode(errors="replace"), header_value))
+    if position != len(body):
+        raise RecordsDamaged(f"{len(body) - position} bytes left over in a record")
+    return Record(base_offset + offset_delta, base_timestamp + timestamp_delta, key, value, tuple(headers))
+
+
+def split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The bytes of each record, without its length, from a batch's uncompressed bytes in any pieces.
+
+    Holds one record and one piece at a time. Raises `RecordsDamaged` at a length that lies.
+    """
+    pending, needed = bytearray(), 0
+    for chunk in chunks:
+        pending += chunk
+        if len(pending) < needed:
+            continue
+        data, position, needed = bytes(pending), 0, 0
+        while position < len(data):
+            if len(data) - position < MAX_VARINT and data[-1] >= 0x80:
+                break  # the length may go on in the next piece
+            length, start = read_varint(data, position)
+            if length < 0:
+                raise RecordsDamaged(f"a record of {length} bytes")
+            if start + length > len(data):
+                needed = start + length - position
+                break
+            yield data[start : start + length]
+            position = start + length
+        del pending[:position]
+    if pending:
+        raise RecordsDamaged(f"the last {len(pending)} bytes of a batch are no whole record")
 
 
 def encode_records(records: Sequence[Record], base_timestamp: int) -> bytearray:
@@ -76,3 +128,14 @@ def _append_bytes(out: bytearray, value: bytes | None) -> None:
     else:
         append_varint(out, len(value))
         out += value
+
+
+def _read_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:
+    """A length-prefixed value, None for a negative length, and the position after it."""
+    length, position = read_varint(body, position)
+    if length < 0:
+        return None, position
+    end = position + length
+    if end > len(body):
+        raise RecordsDamaged(f"a field of {length} bytes where {len(body) - position} are left")
+    return body[position:end], end

@@ -1,0 +1,201 @@
+"""What a leader checks in the records of one partition of a produce request, version 3 and later.
+
+Everything that follows from the header and the CRC is checked for every batch. Records are opened only
+where a rule is about them: topics that compact (no null keys), topics that bound timestamps, batches
+marked LogAppendTime. That the bytes hold as many records as the header counts is otherwise the producer's
+word, within what the size allows.
+
+Answers to Kafka's `ProduceRequest.validateRecords`, `UnifiedLog.analyzeAndValidateRecords` and
+`LogValidator`, in their order. Message sets (magic 0 and 1), which only versions 0 to 2 may carry, are
+not read here.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import msgspec
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import (
+    CODEC_MASK,
+    CONTROL_FLAG,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    MAGIC,
+    NO_TIMESTAMP,
+    BatchHeader,
+    crc_matches,
+    read_header,
+    read_records,
+)
+from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, output_bound
+from kcompat.records.errors import RecordsDamaged
+
+_FIRST_VERSION_WITH_ZSTD = 7  # KIP-110
+_NO_BOUND = 2**63 - 1
+_SMALLEST_RECORD = 7  # length, attributes, two deltas, two lengths, header count: one byte each
+
+_SMALLEST_MESSAGE = 14  # a message v0 without key and value, after offset and size
+_UP_TO_MAGIC = 17
+_length_at = struct.Struct(">i").unpack_from
+
+
+class ProduceRules(msgspec.Struct, frozen=True):
+    """What a topic demands of produced batches; sizes in bytes, times in ms, after Kafka's topic configs."""
+
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    stamps_append_time: bool = False
+    compacts: bool = False
+    timestamp_before_max_ms: int = _NO_BOUND
+    timestamp_after_max_ms: int = _NO_BOUND
+
+    @property
+    def bounds_timestamps(self) -> bool:
+        """Whether a record may be too old or too new; none is where the broker sets the time."""
+        return not self.stamps_append_time and (
+            self.timestamp_before_max_ms != _NO_BOUND or self.timestamp_after_max_ms != _NO_BOUND
+        )
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a batch is not taken: the error, a sentence, and the records to blame (index, sentence)."""
+
+    error: ErrorCode
+    message: str
+    record_errors: tuple[tuple[int, str], ...] = ()
+
+
+def check_produced(
+    view: memoryview, api_version: int, rules: ProduceRules, now_ms: int
+) -> BatchHeader | Refusal:
+    """The header of the one batch that the leader takes, `view[:header.size]`, or why it takes none.
+
+    Bytes after the batch that are no whole batch are ignored, as Kafka does.
+    """
+    available = len(view)
+    if available < HEADER_SIZE:
+        return _refuse_frame(view)
+    header = read_header(view)
+    size = LOG_OVERHEAD + header.batch_length
+    if header.magic != MAGIC or not HEADER_SIZE <= size <= available:
+        return _refuse_frame(view)
+    if size != available and (refusal := _refuse_after(view[size:])):
+        return refusal
+    attributes = header.attributes
+    codec = attributes & CODEC_MASK
+    if codec and (refusal := _refuse_codec(codec, api_version)):
+        return refusal
+    if header.base_offset != 0:
+        return _invalid(f"the base offset of a produced batch is 0, not {header.base_offset}")
+    if size > rules.max_message_bytes:
+        return Refusal(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"a batch of {size} bytes is larger than max.message.bytes ({rules.max_message_bytes})",
+        )
+    if not crc_matches(view, 0, size):
+        return Refusal(ErrorCode.CORRUPT_MESSAGE, "the batch does not match its CRC")
+    if refusal := _refuse_fields(header, size - HEADER_SIZE, rules):
+        return refusal
+    if rules.compacts or attributes & LOG_APPEND_TIME_FLAG or rules.bounds_timestamps:
+        return _refuse_records(view[:size], header, rules, now_ms) or header
+    return header
+
+
+def _refuse_fields(header: BatchHeader, payload: int, rules: ProduceRules) -> Refusal | None:
+    count = header.record_count
+    if count <= 0 or count != header.last_offset_delta + 1:
+        return _invalid(f"a batch of {count} records that ends at offset delta {header.last_offset_delta}")
+    compressed = header.attributes & CODEC_MASK
+    if count * _SMALLEST_RECORD > (output_bound(payload, rules.max_message_bytes) if compressed else payload):
+        return _invalid(f"{count} records do not fit into {payload} bytes")
+    if header.attributes & CONTROL_FLAG:
+        return _invalid("a client may not write control records")
+    if header.producer_id >= 0 and header.base_sequence < 0:
+        return _invalid(f"producer id {header.producer_id} without a sequence")
+    return None
+
+
+def _invalid(message: str) -> Refusal:
+    return Refusal(ErrorCode.INVALID_RECORD, message)
+
+
+def _next_size(view: memoryview) -> int | None:
+    """Bytes of the whole batch or message that `view` begins with, 0 if cut short, None if it is none."""
+    if len(view) < LOG_OVERHEAD:
+        return 0
+    length: int = _length_at(view, 8)[0]
+    if length < _SMALLEST_MESSAGE:
+        return None
+    if len(view) < _UP_TO_MAGIC:
+        return 0
+    if view[_UP_TO_MAGIC - 1] > MAGIC:
+        return None
+    size = LOG_OVERHEAD + length
+    return size if size <= len(view) else 0
+
+
+def _refuse_frame(view: memoryview) -> Refusal:
+    size = _next_size(view)
+    if size is None:
+        return Refusal(ErrorCode.CORRUPT_MESSAGE, "bytes that begin no record batch")
+    if size == 0:
+        return _invalid("no whole record batch")
+    if view[_UP_TO_MAGIC - 1] != MAGIC:
+        return _invalid("produce requests from version 3 on carry record batches with magic 2")
+    return Refusal(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes is shorter than its header")
+
+
+def _refuse_after(rest: memoryview) -> Refusal | None:
+    size = _next_size(rest)
+    if size is None:
+        return Refusal(ErrorCode.CORRUPT_MESSAGE, "the bytes after the batch begin no record batch")
+    if size:
+        return _invalid("more than one record batch for one partition")
+    return None
+
+
+def _refuse_codec(codec: int, api_version: int) -> Refusal | None:
+    if codec == Codec.ZSTD and api_version < _FIRST_VERSION_WITH_ZSTD:
+        return Refusal(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+            f"zstd needs produce version {_FIRST_VERSION_WITH_ZSTD}, not {api_version}",
+        )
+    if codec > Codec.ZSTD:
+        return _invalid(f"unknown compression codec {codec}")
+    return None
+
+
+def _refuse_records(
+    batch: memoryview, header: BatchHeader, rules: ProduceRules, now_ms: int
+) -> Refusal | None:
+    """The checks of single records; one bad record refuses its batch, and a bad timestamp names the error."""
+    keyless: list[tuple[int, str]] = []
+    untimely: list[tuple[int, str]] = []
+    try:
+        for index, record in enumerate(read_records(batch, rules.max_message_bytes)):
+            if rules.compacts and record.key is None:
+                keyless.append((index, "a compacted topic takes no record without a key"))
+            if complaint := _complain_of_time(record.timestamp, header, rules, now_ms):
+                untimely.append((index, complaint))
+    except RecordsDamaged as damage:
+        return _invalid(str(damage))
+    if not keyless and not untimely:
+        return None
+    error = ErrorCode.INVALID_TIMESTAMP if untimely else ErrorCode.INVALID_RECORD
+    record_errors = tuple(sorted(keyless + untimely))
+    first_index, first_message = record_errors[0]
+    message = f"{len(record_errors)} records refused, the first at index {first_index}: {first_message}"
+    return Refusal(error, message, record_errors)
+
+
+def _complain_of_time(timestamp: int, header: BatchHeader, rules: ProduceRules, now_ms: int) -> str | None:
+    if not rules.stamps_append_time and timestamp != NO_TIMESTAMP:
+        oldest, newest = now_ms - rules.timestamp_before_max_ms, now_ms + rules.timestamp_after_max_ms
+        if oldest <= timestamp <= newest:
+            return None
+        return f"timestamp {timestamp} is not between {oldest} and {newest}"
+    if header.uses_log_append_time:
+        return "only the broker may mark a batch LogAppendTime"
+    return None
