@@ -1,0 +1,1 @@
+"""Every message of the Kafka protocol, one module per API."""

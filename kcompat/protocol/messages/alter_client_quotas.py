@@ -1,0 +1,57 @@
+"""AlterClientQuotas: request and response (API key 49)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, boolean, float64, int16, int32, message, string, struct
+
+
+@message("0-1", flexible="1+", api_key=49)
+class AlterClientQuotasRequest(Message):
+    """Sets or removes quotas (key 49, v0 to v1)."""
+
+    class EntityData(Struct):
+        """One element of `entity`."""
+
+        entity_type: Annotated[str, string("0+")] = ""
+        entity_name: Annotated[str | None, string("0+", nullable="0+")] = ""
+
+    class OpData(Struct):
+        """One element of `ops`."""
+
+        key: Annotated[str, string("0+")] = ""
+        value: Annotated[float, float64("0+")] = 0.0
+        remove: Annotated[bool, boolean("0+")] = False
+
+    class EntryData(Struct):
+        """One element of `entries`."""
+
+        entity: Annotated[list[AlterClientQuotasRequest.EntityData], struct("0+")] = []
+        ops: Annotated[list[AlterClientQuotasRequest.OpData], struct("0+")] = []
+
+    entries: Annotated[list[AlterClientQuotasRequest.EntryData], struct("0+")] = []
+    validate_only: Annotated[bool, boolean("0+")] = False
+
+
+@message("0-1", flexible="1+", api_key=49)
+class AlterClientQuotasResponse(Message):
+    """Answers per entity (key 49, v0 to v1)."""
+
+    class EntityData(Struct):
+        """One element of `entity`."""
+
+        entity_type: Annotated[str, string("0+")] = ""
+        entity_name: Annotated[str | None, string("0+", nullable="0+")] = ""
+
+    class EntryData(Struct):
+        """One element of `entries`."""
+
+        error_code: Annotated[int, int16("0+")] = 0
+        error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
+        entity: Annotated[list[AlterClientQuotasResponse.EntityData], struct("0+")] = []
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    entries: Annotated[list[AlterClientQuotasResponse.EntryData], struct("0+")] = []

@@ -1,0 +1,49 @@
+"""AlterUserScramCredentials: request and response (API key 51)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, binary, int8, int16, int32, message, string, struct
+
+
+@message("0", flexible="0+", api_key=51)
+class AlterUserScramCredentialsRequest(Message):
+    """Sets or deletes SCRAM credentials (key 51, v0)."""
+
+    class ScramCredentialDeletion(Struct):
+        """One element of `deletions`."""
+
+        name: Annotated[str, string("0+")] = ""
+        mechanism: Annotated[int, int8("0+")] = 0
+
+    class ScramCredentialUpsertion(Struct):
+        """One element of `upsertions`."""
+
+        name: Annotated[str, string("0+")] = ""
+        mechanism: Annotated[int, int8("0+")] = 0
+        iterations: Annotated[int, int32("0+")] = 0
+        salt: Annotated[bytes, binary("0+")] = b""
+        salted_password: Annotated[bytes, binary("0+")] = b""
+
+    deletions: Annotated[list[AlterUserScramCredentialsRequest.ScramCredentialDeletion], struct("0+")] = []
+    upsertions: Annotated[list[AlterUserScramCredentialsRequest.ScramCredentialUpsertion], struct("0+")] = []
+
+
+@message("0", flexible="0+", api_key=51)
+class AlterUserScramCredentialsResponse(Message):
+    """Answers per user (key 51, v0)."""
+
+    class AlterUserScramCredentialsResult(Struct):
+        """One element of `results`."""
+
+        user: Annotated[str, string("0+")] = ""
+        error_code: Annotated[int, int16("0+")] = 0
+        error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    results: Annotated[
+        list[AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult], struct("0+")
+    ] = []

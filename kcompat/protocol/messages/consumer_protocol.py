@@ -1,0 +1,42 @@
+"""What consumers of a classic group tell each other through JoinGroup and SyncGroup."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, binary, int32, message, string, struct
+
+
+@message("0-3")
+class ConsumerProtocolAssignment(Message):
+    """What the leader of a consumer group assigns to a member (v0 to v3)."""
+
+    class TopicPartition(Struct):
+        """One element of `assigned_partitions`."""
+
+        topic: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[int], int32("0+")] = []
+
+    assigned_partitions: Annotated[list[ConsumerProtocolAssignment.TopicPartition], struct("0+")] = []
+    user_data: Annotated[bytes | None, binary("0+", nullable="0+")] = None
+
+
+@message("0-3")
+class ConsumerProtocolSubscription(Message):
+    """What a member of a consumer group subscribes to and owns (v0 to v3)."""
+
+    class TopicPartition(Struct):
+        """One element of `owned_partitions`."""
+
+        topic: Annotated[str, string("1+")] = ""
+        partitions: Annotated[list[int], int32("1+")] = []
+
+    topics: Annotated[list[str], string("0+")] = []
+    user_data: Annotated[bytes | None, binary("0+", nullable="0+")] = None
+    owned_partitions: Annotated[
+        list[ConsumerProtocolSubscription.TopicPartition], struct("1+", ignorable=True)
+    ] = []
+    generation_id: Annotated[int, int32("2+", ignorable=True)] = -1
+    rack_id: Annotated[str | None, string("3+", nullable="3+", ignorable=True)] = None

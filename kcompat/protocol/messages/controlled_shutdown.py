@@ -1,0 +1,31 @@
+"""ControlledShutdown: request and response (API key 7)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, int16, int32, int64, message, string, struct
+
+
+@message("0-3", flexible="3+", api_key=7)
+class ControlledShutdownRequest(Message):
+    """A broker asks the controller to move its leaders away (key 7, v0 to v3)."""
+
+    broker_id: Annotated[int, int32("0+")] = 0
+    broker_epoch: Annotated[int, int64("2+", ignorable=True)] = -1
+
+
+@message("0-3", flexible="3+", api_key=7)
+class ControlledShutdownResponse(Message):
+    """Lists partitions that still have their leader there (key 7, v0 to v3)."""
+
+    class RemainingPartition(Struct):
+        """One element of `remaining_partitions`."""
+
+        topic_name: Annotated[str, string("0+")] = ""
+        partition_index: Annotated[int, int32("0+")] = 0
+
+    error_code: Annotated[int, int16("0+")] = 0
+    remaining_partitions: Annotated[list[ControlledShutdownResponse.RemainingPartition], struct("0+")] = []

@@ -1,0 +1,55 @@
+"""ControllerRegistration: request and response (API key 70)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import (
+    ZERO_UUID,
+    Message,
+    boolean,
+    int16,
+    int32,
+    message,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
+
+
+@message("0", flexible="0+", api_key=70)
+class ControllerRegistrationRequest(Message):
+    """A KRaft controller registers with the active one (key 70, v0)."""
+
+    class Listener(Struct):
+        """One element of `listeners`."""
+
+        name: Annotated[str, string("0+")] = ""
+        host: Annotated[str, string("0+")] = ""
+        port: Annotated[int, uint16("0+")] = 0
+        security_protocol: Annotated[int, int16("0+")] = 0
+
+    class Feature(Struct):
+        """One element of `features`."""
+
+        name: Annotated[str, string("0+")] = ""
+        min_supported_version: Annotated[int, int16("0+")] = 0
+        max_supported_version: Annotated[int, int16("0+")] = 0
+
+    controller_id: Annotated[int, int32("0+")] = 0
+    incarnation_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
+    zk_migration_ready: Annotated[bool, boolean("0+")] = False
+    listeners: Annotated[list[ControllerRegistrationRequest.Listener], struct("0+")] = []
+    features: Annotated[list[ControllerRegistrationRequest.Feature], struct("0+")] = []
+
+
+@message("0", flexible="0+", api_key=70)
+class ControllerRegistrationResponse(Message):
+    """Acknowledges it (key 70, v0)."""
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    error_code: Annotated[int, int16("0+")] = 0
+    error_message: Annotated[str | None, string("0+", nullable="0+")] = ""

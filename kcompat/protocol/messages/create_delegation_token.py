@@ -1,0 +1,42 @@
+"""CreateDelegationToken: request and response (API key 38)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, binary, int16, int32, int64, message, string, struct
+
+
+@message("0-3", flexible="2+", api_key=38)
+class CreateDelegationTokenRequest(Message):
+    """Asks for a delegation token (key 38, v0 to v3)."""
+
+    class CreatableRenewers(Struct):
+        """One element of `renewers`."""
+
+        principal_type: Annotated[str, string("0+")] = ""
+        principal_name: Annotated[str, string("0+")] = ""
+
+    owner_principal_type: Annotated[str | None, string("3+", nullable="3+")] = ""
+    owner_principal_name: Annotated[str | None, string("3+", nullable="3+")] = ""
+    renewers: Annotated[list[CreateDelegationTokenRequest.CreatableRenewers], struct("0+")] = []
+    max_lifetime_ms: Annotated[int, int64("0+")] = 0
+
+
+@message("0-3", flexible="2+", api_key=38)
+class CreateDelegationTokenResponse(Message):
+    """Gives the token and its secret (key 38, v0 to v3)."""
+
+    error_code: Annotated[int, int16("0+")] = 0
+    principal_type: Annotated[str, string("0+")] = ""
+    principal_name: Annotated[str, string("0+")] = ""
+    token_requester_principal_type: Annotated[str, string("3+")] = ""
+    token_requester_principal_name: Annotated[str, string("3+")] = ""
+    issue_timestamp_ms: Annotated[int, int64("0+")] = 0
+    expiry_timestamp_ms: Annotated[int, int64("0+")] = 0
+    max_timestamp_ms: Annotated[int, int64("0+")] = 0
+    token_id: Annotated[str, string("0+")] = ""
+    hmac: Annotated[bytes, binary("0+")] = b""
+    throttle_time_ms: Annotated[int, int32("0+")] = 0

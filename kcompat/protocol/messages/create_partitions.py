@@ -1,0 +1,47 @@
+"""CreatePartitions: request and response (API key 37)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, boolean, int16, int32, message, string, struct
+
+
+@message("0-3", flexible="2+", api_key=37)
+class CreatePartitionsRequest(Message):
+    """Adds partitions to topics (key 37, v0 to v3)."""
+
+    class CreatePartitionsAssignment(Struct):
+        """One element of `assignments`."""
+
+        broker_ids: Annotated[list[int], int32("0+")] = []
+
+    class CreatePartitionsTopic(Struct):
+        """One element of `topics`."""
+
+        name: Annotated[str, string("0+")] = ""
+        count: Annotated[int, int32("0+")] = 0
+        assignments: Annotated[
+            list[CreatePartitionsRequest.CreatePartitionsAssignment] | None, struct("0+", nullable="0+")
+        ] = []
+
+    topics: Annotated[list[CreatePartitionsRequest.CreatePartitionsTopic], struct("0+")] = []
+    timeout_ms: Annotated[int, int32("0+")] = 0
+    validate_only: Annotated[bool, boolean("0+")] = False
+
+
+@message("0-3", flexible="2+", api_key=37)
+class CreatePartitionsResponse(Message):
+    """Answers per topic (key 37, v0 to v3)."""
+
+    class CreatePartitionsTopicResult(Struct):
+        """One element of `results`."""
+
+        name: Annotated[str, string("0+")] = ""
+        error_code: Annotated[int, int16("0+")] = 0
+        error_message: Annotated[str | None, string("0+", nullable="0+")] = None
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    results: Annotated[list[CreatePartitionsResponse.CreatePartitionsTopicResult], struct("0+")] = []

@@ -1,0 +1,31 @@
+"""DeleteGroups: request and response (API key 42)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, int16, int32, message, string, struct
+
+
+@message("0-3", flexible="2+", api_key=42)
+class DeleteGroupsRequest(Message):
+    """Deletes empty groups (key 42, v0 to v3)."""
+
+    groups_names: Annotated[list[str], string("0+")] = []
+
+
+@message("0-3", flexible="2+", api_key=42)
+class DeleteGroupsResponse(Message):
+    """Answers per group (key 42, v0 to v3)."""
+
+    class DeletableGroupResult(Struct):
+        """One element of `results`."""
+
+        group_id: Annotated[str, string("0+")] = ""
+        error_code: Annotated[int, int16("0+")] = 0
+        error_message: Annotated[str | None, string("3+", nullable="3+", ignorable=True)] = None
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    results: Annotated[list[DeleteGroupsResponse.DeletableGroupResult], struct("0+")] = []

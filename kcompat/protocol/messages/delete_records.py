@@ -1,0 +1,50 @@
+"""DeleteRecords: request and response (API key 21)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, int16, int32, int64, message, string, struct
+
+
+@message("0-2", flexible="2+", api_key=21)
+class DeleteRecordsRequest(Message):
+    """Moves the start of partitions up to given offsets (key 21, v0 to v2)."""
+
+    class DeleteRecordsPartition(Struct):
+        """One element of `partitions`."""
+
+        partition_index: Annotated[int, int32("0+")] = 0
+        offset: Annotated[int, int64("0+")] = 0
+
+    class DeleteRecordsTopic(Struct):
+        """One element of `topics`."""
+
+        name: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[DeleteRecordsRequest.DeleteRecordsPartition], struct("0+")] = []
+
+    topics: Annotated[list[DeleteRecordsRequest.DeleteRecordsTopic], struct("0+")] = []
+    timeout_ms: Annotated[int, int32("0+")] = 0
+
+
+@message("0-2", flexible="2+", api_key=21)
+class DeleteRecordsResponse(Message):
+    """Gives the new low watermarks (key 21, v0 to v2)."""
+
+    class DeleteRecordsPartitionResult(Struct):
+        """One element of `partitions`."""
+
+        partition_index: Annotated[int, int32("0+")] = 0
+        low_watermark: Annotated[int, int64("0+")] = 0
+        error_code: Annotated[int, int16("0+")] = 0
+
+    class DeleteRecordsTopicResult(Struct):
+        """One element of `topics`."""
+
+        name: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[DeleteRecordsResponse.DeleteRecordsPartitionResult], struct("0+")] = []
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    topics: Annotated[list[DeleteRecordsResponse.DeleteRecordsTopicResult], struct("0+")] = []

@@ -1,0 +1,48 @@
+"""DeleteShareGroupState: request and response (API key 86)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import ZERO_UUID, Message, int16, int32, message, string, struct, uuid
+
+
+@message("0", flexible="0+", api_key=86)
+class DeleteShareGroupStateRequest(Message):
+    """Deletes the persisted state of share partitions (key 86, v0)."""
+
+    class PartitionData(Struct):
+        """One element of `partitions`."""
+
+        partition: Annotated[int, int32("0+")] = 0
+
+    class DeleteStateData(Struct):
+        """One element of `topics`."""
+
+        topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
+        partitions: Annotated[list[DeleteShareGroupStateRequest.PartitionData], struct("0+")] = []
+
+    group_id: Annotated[str, string("0+")] = ""
+    topics: Annotated[list[DeleteShareGroupStateRequest.DeleteStateData], struct("0+")] = []
+
+
+@message("0", flexible="0+", api_key=86)
+class DeleteShareGroupStateResponse(Message):
+    """Answers per partition (key 86, v0)."""
+
+    class PartitionResult(Struct):
+        """One element of `partitions`."""
+
+        partition: Annotated[int, int32("0+")] = 0
+        error_code: Annotated[int, int16("0+")] = 0
+        error_message: Annotated[str | None, string("0+", nullable="0+")] = None
+
+    class DeleteStateResult(Struct):
+        """One element of `results`."""
+
+        topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
+        partitions: Annotated[list[DeleteShareGroupStateResponse.PartitionResult], struct("0+")] = []
+
+    results: Annotated[list[DeleteShareGroupStateResponse.DeleteStateResult], struct("0+")] = []

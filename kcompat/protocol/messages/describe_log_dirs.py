@@ -1,0 +1,57 @@
+"""DescribeLogDirs: request and response (API key 35)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, boolean, int16, int32, int64, message, string, struct
+
+
+@message("0-5", flexible="2+", api_key=35)
+class DescribeLogDirsRequest(Message):
+    """Asks what lies in the log directories of a broker (key 35, v0 to v5)."""
+
+    class DescribableLogDirTopic(Struct):
+        """One element of `topics`."""
+
+        topic: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[int], int32("0+")] = []
+
+    topics: Annotated[
+        list[DescribeLogDirsRequest.DescribableLogDirTopic] | None, struct("0+", nullable="0+")
+    ] = []
+
+
+@message("0-5", flexible="2+", api_key=35)
+class DescribeLogDirsResponse(Message):
+    """Gives sizes per directory and partition (key 35, v0 to v5)."""
+
+    class DescribeLogDirsPartition(Struct):
+        """One element of `partitions`."""
+
+        partition_index: Annotated[int, int32("0+")] = 0
+        partition_size: Annotated[int, int64("0+")] = 0
+        offset_lag: Annotated[int, int64("0+")] = 0
+        is_future_key: Annotated[bool, boolean("0+")] = False
+
+    class DescribeLogDirsTopic(Struct):
+        """One element of `topics`."""
+
+        name: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[DescribeLogDirsResponse.DescribeLogDirsPartition], struct("0+")] = []
+
+    class DescribeLogDirsResult(Struct):
+        """One element of `results`."""
+
+        error_code: Annotated[int, int16("0+")] = 0
+        log_dir: Annotated[str, string("0+")] = ""
+        topics: Annotated[list[DescribeLogDirsResponse.DescribeLogDirsTopic], struct("0+")] = []
+        total_bytes: Annotated[int, int64("4+", ignorable=True)] = -1
+        usable_bytes: Annotated[int, int64("4+", ignorable=True)] = -1
+        is_cordoned: Annotated[bool, boolean("5+", ignorable=True)] = False
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    error_code: Annotated[int, int16("3+", ignorable=True)] = 0
+    results: Annotated[list[DescribeLogDirsResponse.DescribeLogDirsResult], struct("0+")] = []

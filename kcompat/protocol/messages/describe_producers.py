@@ -1,0 +1,54 @@
+"""DescribeProducers: request and response (API key 61)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, int16, int32, int64, message, string, struct
+
+
+@message("0", flexible="0+", api_key=61)
+class DescribeProducersRequest(Message):
+    """Asks for the active producers of partitions (key 61, v0)."""
+
+    class TopicRequest(Struct):
+        """One element of `topics`."""
+
+        name: Annotated[str, string("0+")] = ""
+        partition_indexes: Annotated[list[int], int32("0+")] = []
+
+    topics: Annotated[list[DescribeProducersRequest.TopicRequest], struct("0+")] = []
+
+
+@message("0", flexible="0+", api_key=61)
+class DescribeProducersResponse(Message):
+    """Describes their state (key 61, v0)."""
+
+    class ProducerState(Struct):
+        """One element of `active_producers`."""
+
+        producer_id: Annotated[int, int64("0+")] = 0
+        producer_epoch: Annotated[int, int32("0+")] = 0
+        last_sequence: Annotated[int, int32("0+")] = -1
+        last_timestamp: Annotated[int, int64("0+")] = -1
+        coordinator_epoch: Annotated[int, int32("0+")] = 0
+        current_txn_start_offset: Annotated[int, int64("0+")] = -1
+
+    class PartitionResponse(Struct):
+        """One element of `partitions`."""
+
+        partition_index: Annotated[int, int32("0+")] = 0
+        error_code: Annotated[int, int16("0+")] = 0
+        error_message: Annotated[str | None, string("0+", nullable="0+")] = None
+        active_producers: Annotated[list[DescribeProducersResponse.ProducerState], struct("0+")] = []
+
+    class TopicResponse(Struct):
+        """One element of `topics`."""
+
+        name: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[DescribeProducersResponse.PartitionResponse], struct("0+")] = []
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    topics: Annotated[list[DescribeProducersResponse.TopicResponse], struct("0+")] = []

@@ -1,0 +1,51 @@
+"""DescribeUserScramCredentials: request and response (API key 50)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, int8, int16, int32, message, string, struct
+
+
+@message("0", flexible="0+", api_key=50)
+class DescribeUserScramCredentialsRequest(Message):
+    """Asks which SCRAM credentials users have (key 50, v0)."""
+
+    class UserName(Struct):
+        """One element of `users`."""
+
+        name: Annotated[str, string("0+")] = ""
+
+    users: Annotated[
+        list[DescribeUserScramCredentialsRequest.UserName] | None, struct("0+", nullable="0+")
+    ] = []
+
+
+@message("0", flexible="0+", api_key=50)
+class DescribeUserScramCredentialsResponse(Message):
+    """Lists mechanisms and iterations, never secrets (key 50, v0)."""
+
+    class CredentialInfo(Struct):
+        """One element of `credential_infos`."""
+
+        mechanism: Annotated[int, int8("0+")] = 0
+        iterations: Annotated[int, int32("0+")] = 0
+
+    class DescribeUserScramCredentialsResult(Struct):
+        """One element of `results`."""
+
+        user: Annotated[str, string("0+")] = ""
+        error_code: Annotated[int, int16("0+")] = 0
+        error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
+        credential_infos: Annotated[
+            list[DescribeUserScramCredentialsResponse.CredentialInfo], struct("0+")
+        ] = []
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    error_code: Annotated[int, int16("0+")] = 0
+    error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
+    results: Annotated[
+        list[DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult], struct("0+")
+    ] = []

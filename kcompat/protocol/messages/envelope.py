@@ -1,0 +1,24 @@
+"""Envelope: request and response (API key 58)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from kcompat.protocol.schema import Message, binary, int16, message
+
+
+@message("0", flexible="0+", api_key=58)
+class EnvelopeRequest(Message):
+    """A broker forwards a request of a client to the controller (key 58, v0)."""
+
+    request_data: Annotated[bytes, binary("0+")] = b""
+    request_principal: Annotated[bytes | None, binary("0+", nullable="0+")] = b""
+    client_host_address: Annotated[bytes, binary("0+")] = b""
+
+
+@message("0", flexible="0+", api_key=58)
+class EnvelopeResponse(Message):
+    """Carries the answer for the client (key 58, v0)."""
+
+    response_data: Annotated[bytes | None, binary("0+", nullable="0+")] = None
+    error_code: Annotated[int, int16("0+")] = 0

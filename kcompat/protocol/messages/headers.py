@@ -1,0 +1,24 @@
+"""Request and response headers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from kcompat.protocol.schema import Message, int16, int32, message, string
+
+
+@message("0-2", flexible="2+")
+class RequestHeader(Message):
+    """What leads every request (v0 to v2)."""
+
+    request_api_key: Annotated[int, int16("0+")] = 0
+    request_api_version: Annotated[int, int16("0+")] = 0
+    correlation_id: Annotated[int, int32("0+")] = 0
+    client_id: Annotated[str | None, string("1+", nullable="1+", flexible=False)] = ""
+
+
+@message("0-1", flexible="1+")
+class ResponseHeader(Message):
+    """What leads every response (v0 to v1)."""
+
+    correlation_id: Annotated[int, int32("0+")] = 0

@@ -1,0 +1,25 @@
+"""Heartbeat: request and response (API key 12)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from kcompat.protocol.schema import Message, int16, int32, message, string
+
+
+@message("0-4", flexible="4+", api_key=12)
+class HeartbeatRequest(Message):
+    """Keeps a classic group member alive (key 12, v0 to v4)."""
+
+    group_id: Annotated[str, string("0+")] = ""
+    generation_id: Annotated[int, int32("0+")] = 0
+    member_id: Annotated[str, string("0+")] = ""
+    group_instance_id: Annotated[str | None, string("3+", nullable="3+")] = None
+
+
+@message("0-4", flexible="4+", api_key=12)
+class HeartbeatResponse(Message):
+    """Says whether the group rebalances (key 12, v0 to v4)."""
+
+    throttle_time_ms: Annotated[int, int32("1+", ignorable=True)] = 0
+    error_code: Annotated[int, int16("0+")] = 0

@@ -1,0 +1,49 @@
+"""IncrementalAlterConfigs: request and response (API key 44)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, boolean, int8, int16, int32, message, string, struct
+
+
+@message("0-1", flexible="1+", api_key=44)
+class IncrementalAlterConfigsRequest(Message):
+    """Sets, deletes, appends to or subtracts from configuration entries (key 44, v0 to v1)."""
+
+    class AlterableConfig(Struct):
+        """One element of `configs`."""
+
+        name: Annotated[str, string("0+")] = ""
+        config_operation: Annotated[int, int8("0+")] = 0
+        value: Annotated[str | None, string("0+", nullable="0+")] = ""
+
+    class AlterConfigsResource(Struct):
+        """One element of `resources`."""
+
+        resource_type: Annotated[int, int8("0+")] = 0
+        resource_name: Annotated[str, string("0+")] = ""
+        configs: Annotated[list[IncrementalAlterConfigsRequest.AlterableConfig], struct("0+")] = []
+
+    resources: Annotated[list[IncrementalAlterConfigsRequest.AlterConfigsResource], struct("0+")] = []
+    validate_only: Annotated[bool, boolean("0+")] = False
+
+
+@message("0-1", flexible="1+", api_key=44)
+class IncrementalAlterConfigsResponse(Message):
+    """Answers per resource (key 44, v0 to v1)."""
+
+    class AlterConfigsResourceResponse(Struct):
+        """One element of `responses`."""
+
+        error_code: Annotated[int, int16("0+")] = 0
+        error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
+        resource_type: Annotated[int, int8("0+")] = 0
+        resource_name: Annotated[str, string("0+")] = ""
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    responses: Annotated[
+        list[IncrementalAlterConfigsResponse.AlterConfigsResourceResponse], struct("0+")
+    ] = []

@@ -1,0 +1,41 @@
+"""LeaveGroup: request and response (API key 13)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, int16, int32, message, string, struct
+
+
+@message("0-5", flexible="4+", api_key=13)
+class LeaveGroupRequest(Message):
+    """Takes members out of a classic group (key 13, v0 to v5)."""
+
+    class MemberIdentity(Struct):
+        """One element of `members`."""
+
+        member_id: Annotated[str, string("3+")] = ""
+        group_instance_id: Annotated[str | None, string("3+", nullable="3+")] = None
+        reason: Annotated[str | None, string("5+", nullable="5+", ignorable=True)] = None
+
+    group_id: Annotated[str, string("0+")] = ""
+    member_id: Annotated[str, string("0-2")] = ""
+    members: Annotated[list[LeaveGroupRequest.MemberIdentity], struct("3+")] = []
+
+
+@message("0-5", flexible="4+", api_key=13)
+class LeaveGroupResponse(Message):
+    """Answers per member (key 13, v0 to v5)."""
+
+    class MemberResponse(Struct):
+        """One element of `members`."""
+
+        member_id: Annotated[str, string("3+")] = ""
+        group_instance_id: Annotated[str | None, string("3+", nullable="3+")] = ""
+        error_code: Annotated[int, int16("3+")] = 0
+
+    throttle_time_ms: Annotated[int, int32("1+", ignorable=True)] = 0
+    error_code: Annotated[int, int16("0+")] = 0
+    members: Annotated[list[LeaveGroupResponse.MemberResponse], struct("3+")] = []

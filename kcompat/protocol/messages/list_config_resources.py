@@ -1,0 +1,31 @@
+"""ListConfigResources: request and response (API key 74)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, int8, int16, int32, message, string, struct
+
+
+@message("0-1", flexible="0+", api_key=74)
+class ListConfigResourcesRequest(Message):
+    """Asks which resources have configuration (KIP-1142) (key 74, v0 to v1)."""
+
+    resource_types: Annotated[list[int], int8("1+")] = []
+
+
+@message("0-1", flexible="0+", api_key=74)
+class ListConfigResourcesResponse(Message):
+    """Lists them (key 74, v0 to v1)."""
+
+    class ConfigResource(Struct):
+        """One element of `config_resources`."""
+
+        resource_name: Annotated[str, string("0+")] = ""
+        resource_type: Annotated[int, int8("1+", ignorable=True)] = 16
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    error_code: Annotated[int, int16("0+")] = 0
+    config_resources: Annotated[list[ListConfigResourcesResponse.ConfigResource], struct("0+")] = []

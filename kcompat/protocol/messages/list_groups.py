@@ -1,0 +1,34 @@
+"""ListGroups: request and response (API key 16)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, int16, int32, message, string, struct
+
+
+@message("0-5", flexible="3+", api_key=16)
+class ListGroupsRequest(Message):
+    """Asks for the groups a broker coordinates (key 16, v0 to v5)."""
+
+    states_filter: Annotated[list[str], string("4+")] = []
+    types_filter: Annotated[list[str], string("5+")] = []
+
+
+@message("0-5", flexible="3+", api_key=16)
+class ListGroupsResponse(Message):
+    """Lists the groups (key 16, v0 to v5)."""
+
+    class ListedGroup(Struct):
+        """One element of `groups`."""
+
+        group_id: Annotated[str, string("0+")] = ""
+        protocol_type: Annotated[str, string("0+")] = ""
+        group_state: Annotated[str, string("4+", ignorable=True)] = ""
+        group_type: Annotated[str, string("5+", ignorable=True)] = ""
+
+    throttle_time_ms: Annotated[int, int32("1+", ignorable=True)] = 0
+    error_code: Annotated[int, int16("0+")] = 0
+    groups: Annotated[list[ListGroupsResponse.ListedGroup], struct("0+")] = []

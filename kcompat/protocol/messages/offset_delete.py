@@ -1,0 +1,49 @@
+"""OffsetDelete: request and response (API key 47)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, int16, int32, message, string, struct
+
+
+@message("0", api_key=47)
+class OffsetDeleteRequest(Message):
+    """Deletes committed offsets of a group (key 47, v0)."""
+
+    class OffsetDeleteRequestPartition(Struct):
+        """One element of `partitions`."""
+
+        partition_index: Annotated[int, int32("0+")] = 0
+
+    class OffsetDeleteRequestTopic(Struct):
+        """One element of `topics`."""
+
+        name: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[OffsetDeleteRequest.OffsetDeleteRequestPartition], struct("0+")] = []
+
+    group_id: Annotated[str, string("0+")] = ""
+    topics: Annotated[list[OffsetDeleteRequest.OffsetDeleteRequestTopic], struct("0+")] = []
+
+
+@message("0", api_key=47)
+class OffsetDeleteResponse(Message):
+    """Answers per partition (key 47, v0)."""
+
+    class OffsetDeleteResponsePartition(Struct):
+        """One element of `partitions`."""
+
+        partition_index: Annotated[int, int32("0+")] = 0
+        error_code: Annotated[int, int16("0+")] = 0
+
+    class OffsetDeleteResponseTopic(Struct):
+        """One element of `topics`."""
+
+        name: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[OffsetDeleteResponse.OffsetDeleteResponsePartition], struct("0+")] = []
+
+    error_code: Annotated[int, int16("0+")] = 0
+    throttle_time_ms: Annotated[int, int32("0+", ignorable=True)] = 0
+    topics: Annotated[list[OffsetDeleteResponse.OffsetDeleteResponseTopic], struct("0+")] = []

@@ -1,0 +1,24 @@
+"""RenewDelegationToken: request and response (API key 39)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from kcompat.protocol.schema import Message, binary, int16, int32, int64, message
+
+
+@message("0-2", flexible="2+", api_key=39)
+class RenewDelegationTokenRequest(Message):
+    """Prolongs a delegation token (key 39, v0 to v2)."""
+
+    hmac: Annotated[bytes, binary("0+")] = b""
+    renew_period_ms: Annotated[int, int64("0+")] = 0
+
+
+@message("0-2", flexible="2+", api_key=39)
+class RenewDelegationTokenResponse(Message):
+    """Gives its new expiry time (key 39, v0 to v2)."""
+
+    error_code: Annotated[int, int16("0+")] = 0
+    expiry_timestamp_ms: Annotated[int, int64("0+")] = 0
+    throttle_time_ms: Annotated[int, int32("0+")] = 0

@@ -1,0 +1,63 @@
+"""ShareGroupDescribe: request and response (API key 77)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct, field
+
+from kcompat.protocol.schema import ZERO_UUID, Message, boolean, int16, int32, message, string, struct, uuid
+
+
+@message("0-1", flexible="0+", api_key=77)
+class ShareGroupDescribeRequest(Message):
+    """Asks for the state and members of share groups (key 77, v0 to v1)."""
+
+    group_ids: Annotated[list[str], string("0+")] = []
+    include_authorized_operations: Annotated[bool, boolean("0+")] = False
+
+
+@message("0-1", flexible="0+", api_key=77)
+class ShareGroupDescribeResponse(Message):
+    """Describes the groups (key 77, v0 to v1)."""
+
+    class TopicPartitions(Struct):
+        """One element of `topic_partitions`."""
+
+        topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
+        topic_name: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[int], int32("0+")] = []
+
+    class Assignment(Struct):
+        """The value of `assignment`."""
+
+        topic_partitions: Annotated[list[ShareGroupDescribeResponse.TopicPartitions], struct("0+")] = []
+
+    class Member(Struct):
+        """One element of `members`."""
+
+        member_id: Annotated[str, string("0+")] = ""
+        rack_id: Annotated[str | None, string("0+", nullable="0+")] = None
+        member_epoch: Annotated[int, int32("0+")] = 0
+        client_id: Annotated[str, string("0+")] = ""
+        client_host: Annotated[str, string("0+")] = ""
+        subscribed_topic_names: Annotated[list[str], string("0+")] = []
+        assignment: Annotated[ShareGroupDescribeResponse.Assignment, struct("0+")] = field(
+            default_factory=lambda: ShareGroupDescribeResponse.Assignment()
+        )
+
+    class DescribedGroup(Struct):
+        """One element of `groups`."""
+
+        error_code: Annotated[int, int16("0+")] = 0
+        error_message: Annotated[str | None, string("0+", nullable="0+")] = None
+        group_id: Annotated[str, string("0+")] = ""
+        group_state: Annotated[str, string("0+")] = ""
+        group_epoch: Annotated[int, int32("0+")] = 0
+        assignment_epoch: Annotated[int, int32("0+")] = 0
+        assignor_name: Annotated[str, string("0+")] = ""
+        members: Annotated[list[ShareGroupDescribeResponse.Member], struct("0+")] = []
+        authorized_operations: Annotated[int, int32("0+")] = -0x80000000
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    groups: Annotated[list[ShareGroupDescribeResponse.DescribedGroup], struct("0+")] = []

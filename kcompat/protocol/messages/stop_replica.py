@@ -1,0 +1,63 @@
+"""StopReplica: request and response (API key 5)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, boolean, int16, int32, int64, message, string, struct
+
+
+@message("0-4", flexible="2+", api_key=5)
+class StopReplicaRequest(Message):
+    """Tells a broker to stop replicas and perhaps delete them (key 5, v0 to v4)."""
+
+    class StopReplicaPartitionV0(Struct):
+        """One element of `ungrouped_partitions`."""
+
+        topic_name: Annotated[str, string("0")] = ""
+        partition_index: Annotated[int, int32("0")] = 0
+
+    class StopReplicaTopicV1(Struct):
+        """One element of `topics`."""
+
+        name: Annotated[str, string("1-2")] = ""
+        partition_indexes: Annotated[list[int], int32("1-2")] = []
+
+    class StopReplicaPartitionState(Struct):
+        """One element of `partition_states`."""
+
+        partition_index: Annotated[int, int32("3+")] = 0
+        leader_epoch: Annotated[int, int32("3+")] = -1
+        delete_partition: Annotated[bool, boolean("3+")] = False
+
+    class StopReplicaTopicState(Struct):
+        """One element of `topic_states`."""
+
+        topic_name: Annotated[str, string("3+")] = ""
+        partition_states: Annotated[list[StopReplicaRequest.StopReplicaPartitionState], struct("3+")] = []
+
+    controller_id: Annotated[int, int32("0+")] = 0
+    is_kraft_controller: Annotated[bool, boolean("4+")] = False
+    controller_epoch: Annotated[int, int32("0+")] = 0
+    broker_epoch: Annotated[int, int64("1+", ignorable=True)] = -1
+    delete_partitions: Annotated[bool, boolean("0-2")] = False
+    ungrouped_partitions: Annotated[list[StopReplicaRequest.StopReplicaPartitionV0], struct("0")] = []
+    topics: Annotated[list[StopReplicaRequest.StopReplicaTopicV1], struct("1-2")] = []
+    topic_states: Annotated[list[StopReplicaRequest.StopReplicaTopicState], struct("3+")] = []
+
+
+@message("0-4", flexible="2+", api_key=5)
+class StopReplicaResponse(Message):
+    """Answers per partition (key 5, v0 to v4)."""
+
+    class StopReplicaPartitionError(Struct):
+        """One element of `partition_errors`."""
+
+        topic_name: Annotated[str, string("0+")] = ""
+        partition_index: Annotated[int, int32("0+")] = 0
+        error_code: Annotated[int, int16("0+")] = 0
+
+    error_code: Annotated[int, int16("0+")] = 0
+    partition_errors: Annotated[list[StopReplicaResponse.StopReplicaPartitionError], struct("0+")] = []

@@ -1,0 +1,45 @@
+"""UpdateFeatures: request and response (API key 57)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import Message, boolean, int8, int16, int32, message, string, struct
+
+
+@message("0-2", flexible="0+", api_key=57)
+class UpdateFeaturesRequest(Message):
+    """Changes the finalized features of the cluster (key 57, v0 to v2)."""
+
+    class FeatureUpdateKey(Struct):
+        """One element of `feature_updates`."""
+
+        feature: Annotated[str, string("0+")] = ""
+        max_version_level: Annotated[int, int16("0+")] = 0
+        allow_downgrade: Annotated[bool, boolean("0")] = False
+        upgrade_type: Annotated[int, int8("1+")] = 1
+
+    timeout_ms: Annotated[int, int32("0+")] = 60000
+    feature_updates: Annotated[list[UpdateFeaturesRequest.FeatureUpdateKey], struct("0+")] = []
+    validate_only: Annotated[bool, boolean("1+")] = False
+
+
+@message("0-2", flexible="0+", api_key=57)
+class UpdateFeaturesResponse(Message):
+    """Answers per feature (key 57, v0 to v2)."""
+
+    class UpdatableFeatureResult(Struct):
+        """One element of `results`."""
+
+        feature: Annotated[str, string("0-1")] = ""
+        error_code: Annotated[int, int16("0-1")] = 0
+        error_message: Annotated[str | None, string("0-1", nullable="0-1")] = ""
+
+    throttle_time_ms: Annotated[int, int32("0+")] = 0
+    error_code: Annotated[int, int16("0+")] = 0
+    error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
+    results: Annotated[
+        list[UpdateFeaturesResponse.UpdatableFeatureResult], struct("0-1", ignorable=True)
+    ] = []

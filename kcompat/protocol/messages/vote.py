@@ -1,0 +1,79 @@
+"""Vote: request and response (API key 52)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import (
+    ZERO_UUID,
+    Message,
+    boolean,
+    int16,
+    int32,
+    int64,
+    message,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
+
+
+@message("0-2", flexible="0+", api_key=52)
+class VoteRequest(Message):
+    """A KRaft candidate asks for votes (key 52, v0 to v2)."""
+
+    class PartitionData(Struct):
+        """One element of `partitions`."""
+
+        partition_index: Annotated[int, int32("0+")] = 0
+        replica_epoch: Annotated[int, int32("0+")] = 0
+        replica_id: Annotated[int, int32("0+")] = 0
+        replica_directory_id: Annotated[bytes, uuid("1+", ignorable=True)] = ZERO_UUID
+        voter_directory_id: Annotated[bytes, uuid("1+", ignorable=True)] = ZERO_UUID
+        last_offset_epoch: Annotated[int, int32("0+")] = 0
+        last_offset: Annotated[int, int64("0+")] = 0
+        pre_vote: Annotated[bool, boolean("2+")] = False
+
+    class TopicData(Struct):
+        """One element of `topics`."""
+
+        topic_name: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[VoteRequest.PartitionData], struct("0+")] = []
+
+    cluster_id: Annotated[str | None, string("0+", nullable="0+")] = None
+    voter_id: Annotated[int, int32("1+", ignorable=True)] = -1
+    topics: Annotated[list[VoteRequest.TopicData], struct("0+")] = []
+
+
+@message("0-2", flexible="0+", api_key=52)
+class VoteResponse(Message):
+    """Grants the vote or not (key 52, v0 to v2)."""
+
+    class PartitionData(Struct):
+        """One element of `partitions`."""
+
+        partition_index: Annotated[int, int32("0+")] = 0
+        error_code: Annotated[int, int16("0+")] = 0
+        leader_id: Annotated[int, int32("0+")] = 0
+        leader_epoch: Annotated[int, int32("0+")] = 0
+        vote_granted: Annotated[bool, boolean("0+")] = False
+
+    class TopicData(Struct):
+        """One element of `topics`."""
+
+        topic_name: Annotated[str, string("0+")] = ""
+        partitions: Annotated[list[VoteResponse.PartitionData], struct("0+")] = []
+
+    class NodeEndpoint(Struct):
+        """One element of `node_endpoints`."""
+
+        node_id: Annotated[int, int32("1+")] = 0
+        host: Annotated[str, string("1+")] = ""
+        port: Annotated[int, uint16("1+")] = 0
+
+    error_code: Annotated[int, int16("0+")] = 0
+    topics: Annotated[list[VoteResponse.TopicData], struct("0+")] = []
+    node_endpoints: Annotated[list[VoteResponse.NodeEndpoint], struct("1+", tag=0)] = []

@@ -1,0 +1,72 @@
+"""WriteShareGroupState: request and response (API key 85)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from kcompat.protocol.schema import (
+    ZERO_UUID,
+    Message,
+    int8,
+    int16,
+    int32,
+    int64,
+    message,
+    string,
+    struct,
+    uuid,
+)
+
+
+@message("0-1", flexible="0+", api_key=85)
+class WriteShareGroupStateRequest(Message):
+    """Writes the persisted state of share partitions (key 85, v0 to v1)."""
+
+    class StateBatch(Struct):
+        """One element of `state_batches`."""
+
+        first_offset: Annotated[int, int64("0+")] = 0
+        last_offset: Annotated[int, int64("0+")] = 0
+        delivery_state: Annotated[int, int8("0+")] = 0
+        delivery_count: Annotated[int, int16("0+")] = 0
+
+    class PartitionData(Struct):
+        """One element of `partitions`."""
+
+        partition: Annotated[int, int32("0+")] = 0
+        state_epoch: Annotated[int, int32("0+")] = 0
+        leader_epoch: Annotated[int, int32("0+")] = 0
+        start_offset: Annotated[int, int64("0+")] = 0
+        delivery_complete_count: Annotated[int, int32("1+", ignorable=True)] = -1
+        state_batches: Annotated[list[WriteShareGroupStateRequest.StateBatch], struct("0+")] = []
+
+    class WriteStateData(Struct):
+        """One element of `topics`."""
+
+        topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
+        partitions: Annotated[list[WriteShareGroupStateRequest.PartitionData], struct("0+")] = []
+
+    group_id: Annotated[str, string("0+")] = ""
+    topics: Annotated[list[WriteShareGroupStateRequest.WriteStateData], struct("0+")] = []
+
+
+@message("0-1", flexible="0+", api_key=85)
+class WriteShareGroupStateResponse(Message):
+    """Answers per partition (key 85, v0 to v1)."""
+
+    class PartitionResult(Struct):
+        """One element of `partitions`."""
+
+        partition: Annotated[int, int32("0+")] = 0
+        error_code: Annotated[int, int16("0+")] = 0
+        error_message: Annotated[str | None, string("0+", nullable="0+")] = None
+
+    class WriteStateResult(Struct):
+        """One element of `results`."""
+
+        topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
+        partitions: Annotated[list[WriteShareGroupStateResponse.PartitionResult], struct("0+")] = []
+
+    results: Annotated[list[WriteShareGroupStateResponse.WriteStateResult], struct("0+")] = []

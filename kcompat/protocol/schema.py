@@ -1,0 +1,128 @@
+"""What a message declaration is made of: base classes, wire facts of a field, version ranges.
+
+A declaration lives in `kcompat.protocol.messages` and reads like Kafka's own message schema: one class for the
+union of all versions, one annotated field per Kafka field, in wire order. `kcompat.protocol.compiler` turns it into
+functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypeVar
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ZERO_UUID: Final = bytes(16)
+MAX_VALUES: Final = 1_000_000
+"""Most values one message may decode to (an array of small elements is cheap to send and dear to hold)."""
+
+OPEN_END: Final = 1 << 15
+"""The end of a version range written `n+`: past every int16 version."""
+
+
+Payload: TypeAlias = Sized
+"""What a `records` field may be when a message is written: bytes, a memoryview, or a range of a file."""
+
+
+class ProtocolViolation(Exception):  # noqa: N818 - it is what happened
+    """Bytes that are not what the protocol allows; the connection they came from is closed."""
+
+
+def version_range(text: str | None) -> range:
+    """Read Kafka's notation: `3+`, `2-5`, `4`, or None for no version at all."""
+    if text is None:
+        return range(0)
+    if text.endswith("+"):
+        return range(int(text[:-1]), OPEN_END)
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+class Wire(NamedTuple):
+    """How one field travels. Whether it is an array, and of which struct, the Python type says.
+
+    `kind` is Kafka's primitive type, or `struct`. The version ranges are in Kafka's notation. A field with a `tag`
+    is tagged in all its versions. An `ignorable` field is dropped silently when a version lacks it; any other field
+    must have its default then. `flexible=False` keeps the old form in flexible versions.
+    """
+
+    kind: str
+    versions: str
+    nullable: str | None = None
+    tag: int | None = None
+    ignorable: bool = False
+    flexible: bool = True
+
+
+boolean = partial(Wire, "bool")
+int8 = partial(Wire, "int8")
+int16 = partial(Wire, "int16")
+uint16 = partial(Wire, "uint16")
+int32 = partial(Wire, "int32")
+uint32 = partial(Wire, "uint32")
+int64 = partial(Wire, "int64")
+float64 = partial(Wire, "float64")
+string = partial(Wire, "string")
+binary = partial(Wire, "bytes")
+uuid = partial(Wire, "uuid")
+record_bytes = partial(Wire, "records")
+struct = partial(Wire, "struct")
+
+
+class Message(msgspec.Struct):
+    """A whole message: a request, a response, a header, or a payload with a version of its own.
+
+    `versions` is every version that exists, `latest_stable` the highest a broker may advertise, `flexible` those
+    with compact lengths and tagged fields (KIP-482). `api_key` is -1 outside requests and responses; `record_type`
+    is the number a coordinator's record leads its key with, -1 elsewhere.
+    """
+
+    versions: ClassVar[range] = range(0)
+    latest_stable: ClassVar[int] = 0
+    flexible: ClassVar[range] = range(0)
+    api_key: ClassVar[int] = -1
+    record_type: ClassVar[int] = -1
+
+    @classmethod
+    def decode(cls, view: memoryview, version: int, offset: int = 0, max_values: int = MAX_VALUES) -> Self:
+        """Read one message at `offset`; bytes after it are ignored. Raises ProtocolViolation on damage."""
+        from kcompat.protocol.compiler import decoder
+
+        return decoder(cls, version)(view, offset, max_values)[0]
+
+    def encode(self, version: int) -> list[Any]:
+        """Write the message: byte strings, and between them `records` values as they were given.
+
+        Raises ValueError if a field that must not be ignored has a value that `version` cannot carry.
+        """
+        from kcompat.protocol.compiler import encoder
+
+        return encoder(type(self), version)(self)
+
+
+M = TypeVar("M", bound=Message)
+
+
+def message(
+    versions: str,
+    *,
+    flexible: str | None = None,
+    latest_stable: int | None = None,
+    api_key: int = -1,
+    record_type: int = -1,
+) -> Callable[[type[M]], type[M]]:
+    """Class decorator that gives a message its key and versions."""
+
+    def declare(cls: type[M]) -> type[M]:
+        cls.versions = version_range(versions)
+        cls.latest_stable = cls.versions[-1] if latest_stable is None else latest_stable
+        cls.flexible = range(version_range(flexible).start, cls.versions.stop) if flexible else range(0)
+        cls.api_key = api_key
+        cls.record_type = record_type
+        return cls
+
+    return declare
