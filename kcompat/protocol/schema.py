@@ -1,20 +1,17 @@
-"""What a message declaration is made of: base classes, wire facts of a field, version ranges.
+"""What a message declaration is made of: base class, wire facts of a field, version ranges.
 
 A declaration lives in `kcompat.protocol.messages` and reads like Kafka's own message schema: one class for the
-union of all versions, one annotated field per Kafka field, in wire order. `kcompat.protocol.compiler` turns it into
+union of all versions, one annotated field per Kafka field, in wire order. `decoding` and `encoding` turn it into
 functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ZERO_UUID: Final = bytes(16)
 MAX_VALUES: Final = 1_000_000
@@ -46,8 +43,8 @@ class Wire(NamedTuple):
     """How one field travels. Whether it is an array, and of which struct, the Python type says.
 
     `kind` is Kafka's primitive type, or `struct`. The version ranges are in Kafka's notation. A field with a `tag`
-    is tagged in all its versions. An `ignorable` field is dropped silently when a version lacks it; any other field
-    must have its default then. `flexible=False` keeps the old form in flexible versions.
+    is tagged in all its versions. An `ignorable` field is dropped silently when a version lacks it; any other must
+    have its default then. `flexible=False` keeps the old form in flexible versions.
     """
 
     kind: str
@@ -90,21 +87,50 @@ class Message(msgspec.Struct):
     @classmethod
     def decode(cls, view: memoryview, version: int, offset: int = 0, max_values: int = MAX_VALUES) -> Self:
         """Read one message at `offset`; bytes after it are ignored. Raises ProtocolViolation on damage."""
-        from kcompat.protocol.compiler import decoder
-
         return decoder(cls, version)(view, offset, max_values)[0]
 
     def encode(self, version: int) -> list[Any]:
         """Write the message: byte strings, and between them `records` values as they were given.
 
-        Raises ValueError if a field that must not be ignored has a value that `version` cannot carry.
+        Raises ValueError for a value the version cannot carry.
         """
-        from kcompat.protocol.compiler import encoder
-
         return encoder(type(self), version)(self)
 
 
 M = TypeVar("M", bound=Message)
+M_co = TypeVar("M_co", bound=Message, covariant=True)
+Encoder: TypeAlias = Callable[[M], list[Any]]
+
+
+class Decoder(Protocol[M_co]):
+    """Reads one message at `offset`; returns it with the offset of the byte after it."""
+
+    def __call__(self, view: memoryview, offset: int, max_values: int = MAX_VALUES, /) -> tuple[M_co, int]:
+        """Raises ProtocolViolation on damage, or when the message holds more than `max_values` values."""
+
+
+_DECODERS: Final[dict[tuple[type[Message], int], Decoder[Any]]] = {}
+_ENCODERS: Final[dict[tuple[type[Message], int], Encoder[Any]]] = {}
+
+
+def decoder(cls: type[M], version: int) -> Decoder[M]:
+    """The function that reads `version` of a message, compiled on first use. ValueError if there is no such version."""
+    compiled = _DECODERS.get((cls, version))
+    if compiled is None:
+        from kcompat.protocol.decoding import compile_decoder
+
+        compiled = _DECODERS[cls, version] = compile_decoder(cls, version)
+    return compiled
+
+
+def encoder(cls: type[M], version: int) -> Encoder[M]:
+    """The function that writes `version` of a message, compiled on first use. ValueError if there is no such version."""
+    compiled = _ENCODERS.get((cls, version))
+    if compiled is None:
+        from kcompat.protocol.encoding import compile_encoder
+
+        compiled = _ENCODERS[cls, version] = compile_encoder(cls, version)
+    return compiled
 
 
 def message(

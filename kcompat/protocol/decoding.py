@@ -1,0 +1,320 @@
+"""Compiles (message class, version) into a function that reads it.
+
+The function holds everything inline: one `struct` call for each run of fixed-width fields (with the length that
+follows it), a loop for each array, a branch for each nullable field. No length is believed before it is compared
+with the bytes that are left, so what a message can make us allocate is bounded by what its sender sent.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from kcompat.protocol.plan import FIXED, plan_message
+from kcompat.protocol.schema import MAX_VALUES, ProtocolViolation
+from kcompat.protocol.source import Source, literal
+
+if TYPE_CHECKING:
+    from kcompat.protocol.plan import FieldPlan, StructPlan
+    from kcompat.protocol.schema import Decoder, M
+
+MAX_UNKNOWN_TAGS: Final = 64
+SMALL_ARRAY: Final = 16
+"""Arrays shorter than this are read with a `struct` call prepared for their length."""
+
+
+def compile_decoder(cls: type[M], version: int) -> Decoder[M]:
+    """Make the reader of one version of a message; ValueError if there is no such version."""
+    return _DecoderSource(plan_message(cls, version), f"{cls.__name__} v{version}").compile()
+
+
+def read_uvarint(view: memoryview, pos: int) -> tuple[int, int]:
+    """Read an unsigned varint of at most five bytes; returns the value and the position after it."""
+    value = 0
+    for shift in range(0, 35, 7):
+        byte = view[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 128:
+            if value > 0xFFFFFFFF:
+                break
+            return value, pos
+    raise ProtocolViolation("varint does not fit 32 bits")
+
+
+def skip_tags(view: memoryview, pos: int) -> int:
+    """Skip a tag section of which no tag is known; returns the position after it."""
+    count, pos = read_uvarint(view, pos)
+    if count > MAX_UNKNOWN_TAGS or count * 2 > len(view) - pos:
+        too_many_tags(count)
+    for _ in range(count):
+        _, pos = read_uvarint(view, pos)
+        size, pos = read_uvarint(view, pos)
+        pos += size
+        if pos > len(view):
+            bad_length(size)
+    return pos
+
+
+def bad_length(length: int) -> NoReturn:
+    """A length that is null where it must not be, or past the end."""
+    raise ProtocolViolation(f"length {length} is null or more than there is")
+
+
+def bad_count(count: int) -> NoReturn:
+    """An array length that is null where it must not be, or that the bytes left cannot hold."""
+    raise ProtocolViolation(f"array of {count} elements is null or more than there is")
+
+
+def too_many_values() -> NoReturn:
+    """More values in arrays than one message may hold."""
+    raise ProtocolViolation("too many values in one message")
+
+
+def too_many_tags(count: int) -> NoReturn:
+    """More tagged fields than the bytes left can hold, or more unknown ones than we skip."""
+    raise ProtocolViolation(f"{count} tagged fields")
+
+
+def bad_tag(tag: int) -> NoReturn:
+    """A tagged field that is longer or shorter than its size says."""
+    raise ProtocolViolation(f"tagged field {tag} does not have its size")
+
+
+def small_unpackers(code: str) -> list[Any]:
+    """For each short array length, the `unpack_from` of so many values."""
+    return [struct.Struct(f">{n}{code}").unpack_from for n in range(SMALL_ARRAY)]
+
+
+_NAMES: Final = {
+    "ProtocolViolation": ProtocolViolation,
+    "StructError": struct.error,
+    "unpack_from": struct.unpack_from,
+    "uvarint": read_uvarint,
+    "skip_tags": skip_tags,
+    "bad_length": bad_length,
+    "bad_count": bad_count,
+    "too_many_values": too_many_values,
+    "too_many_tags": too_many_tags,
+    "bad_tag": bad_tag,
+    "MAX_VALUES": MAX_VALUES,
+}
+
+
+class _DecoderSource:
+    """Writes the source of one decoder. `_run` holds fixed-width fields whose `struct` call is not written yet."""
+
+    def __init__(self, plan: StructPlan, title: str) -> None:
+        self._plan = plan
+        self._title = title
+        self._source = Source(_NAMES)
+        self._run: list[tuple[str, str]] = []
+
+    def compile(self) -> Any:
+        out = self._source
+        with out.block("def decode(buf, pos, budget=MAX_VALUES):"):
+            out.line("limit = len(buf)")
+            with out.block("try:"):
+                value = self._struct(self._plan)
+                self._flush()
+                out.line(f"return {value}, pos")
+            with out.block("except (IndexError, StructError) as fault:"):
+                out.line(f"raise ProtocolViolation('{self._title} is cut short') from fault")
+            with out.block("except ProtocolViolation as fault:"):
+                out.line(f"raise ProtocolViolation(f'{self._title}: {{fault}}') from fault")
+        return out.function("decode")
+
+    def _struct(self, plan: StructPlan) -> str:
+        """Read the fields of a struct into locals; returns the expression that builds it."""
+        values = {field.name: self._field(field) for field in plan.ordered}
+        if plan.flexible:
+            values |= self._tag_section(plan.tagged)
+        arguments: list[str] = []
+        used = 0
+        for field in plan.fields:
+            arguments.append(values.get(field.name) or self._default(field))
+            if field.present:
+                used = len(arguments)
+        return f"{self._source.constant(plan.cls, plan.cls.__name__)}({', '.join(arguments[:used])})"
+
+    def _default(self, field: FieldPlan) -> str:
+        if field.default == [] and field.array:
+            return "[]"
+        if field.fresh_default:
+            return f"{self._source.constant(type(field.default), type(field.default).__name__)}()"
+        return literal(field.default) or self._source.constant(field.default, "default")
+
+    def _flush(self) -> None:
+        """Write the `struct` call of the pending run."""
+        if not self._run:
+            return
+        codes = "".join(code for code, _ in self._run)
+        names = ", ".join(name for _, name in self._run)
+        self._run.clear()
+        if codes == "B":
+            self._source.line(f"{names} = buf[pos]")
+            self._source.line("pos += 1")
+            return
+        call, size = self._source.codec(codes, "unpack_from")
+        self._source.line(f"{names}{',' if ',' not in names else ''} = {call}(buf, pos)")
+        self._source.line(f"pos += {size}")
+
+    def _fixed(self, code: str, stem: str) -> str:
+        name = self._source.fresh(stem)
+        self._run.append((code, name))
+        return name
+
+    def _uvarint(self, stem: str) -> str:
+        """Read an unsigned varint; its first byte goes with the pending run."""
+        name = self._fixed("B", stem)
+        self._flush()
+        with self._source.block(f"if {name} > 127:"):
+            self._source.line(f"{name}, pos = uvarint(buf, pos - 1)")
+        return name
+
+    def _field(self, field: FieldPlan) -> str:
+        """Read one field; returns the expression of its value."""
+        if field.array:
+            return self._array(field)
+        if field.element is not None:
+            return self._maybe_struct(field, field.element)
+        if field.kind in FIXED:
+            return self._fixed(FIXED[field.kind][0], field.name)
+        return self._sized(field, "h" if field.kind == "string" else "i")
+
+    def _maybe_struct(self, field: FieldPlan, plan: StructPlan) -> str:
+        if not field.nullable:
+            return self._struct(plan)
+        out = self._source
+        value = out.fresh(field.name)
+        mark = self._fixed("b", "mark")
+        self._flush()
+        with out.block(f"if {mark} < 0:"):
+            out.line(f"{value} = None")
+        with out.block("else:"):
+            built = self._struct(plan)
+            self._flush()
+            out.line(f"{value} = {built}")
+        return value
+
+    def _length(self, field: FieldPlan, code: str) -> tuple[str, str]:
+        """Read a length; returns its name, and the condition under which it means null."""
+        if field.compact:
+            length = self._uvarint("length")
+            return length, f"not {length}"
+        length = self._fixed(code, "length")
+        self._flush()
+        return length, f"{length} < 0"
+
+    def _sized(self, field: FieldPlan, code: str) -> str:
+        """Read a string, bytes or records."""
+        out = self._source
+        value = out.fresh(field.name)
+        length, is_null = self._length(field, code)
+        if not field.nullable:
+            self._slice(field, value, length)
+            return value
+        with out.block(f"if {is_null}:"):
+            out.line(f"{value} = None")
+        with out.block("else:"):
+            self._slice(field, value, length)
+        return value
+
+    def _slice(self, field: FieldPlan, value: str, length: str) -> None:
+        out = self._source
+        out.line(f"end = pos + {length}{' - 1' if field.compact else ''}")
+        with out.block("if not pos <= end <= limit:"):
+            out.line(f"bad_length({length})")
+        forms = {
+            "string": "str(buf[pos:end], 'utf-8', 'replace')",
+            "bytes": "bytes(buf[pos:end])",
+            "records": "buf[pos:end]",
+        }
+        out.line(f"{value} = {forms[field.kind]}")
+        out.line("pos = end")
+
+    def _array(self, field: FieldPlan) -> str:
+        out = self._source
+        value = out.fresh(field.name)
+        count, is_null = self._length(field, "i")
+        with out.block(f"if {is_null}:"):
+            out.line(f"{value} = None" if field.nullable else f"bad_count({count})")
+        with out.block("else:"):
+            if field.compact:
+                out.line(f"{count} -= 1")
+            with out.block(f"if {count} * {field.element_min_size} > limit - pos:"):
+                out.line(f"bad_count({count})")
+            weight = len(field.element.fields) if field.element else 1
+            out.line(f"budget -= {count}{f' * {weight}' if weight > 1 else ''}")
+            with out.block("if budget < 0:"):
+                out.line("too_many_values()")
+            self._elements(field, value, count)
+        return value
+
+    def _elements(self, field: FieldPlan, value: str, count: str) -> None:
+        out = self._source
+        if field.kind == "uuid":
+            out.line(f"end = pos + {count} * 16")
+            out.line(f"{value} = [bytes(buf[at : at + 16]) for at in range(pos, end, 16)]")
+            out.line("pos = end")
+            return
+        if field.kind in FIXED:
+            code, size = FIXED[field.kind]
+            table = f"unpack_{code}"
+            out.names.setdefault(table, small_unpackers(code))
+            many = f"unpack_from(f'>{{{count}}}{code}', buf, pos)"
+            out.line(f"{value} = list({table}[{count}](buf, pos) if {count} < {SMALL_ARRAY} else {many})")
+            out.line(f"pos += {count}{f' * {size}' if size > 1 else ''}")
+            return
+        out.line(f"{value} = []")
+        with out.block(f"for _ in range({count}):"):
+            element = self._struct(field.element) if field.element else self._string_element(field)
+            self._flush()
+            out.line(f"{value}.append({element})")
+
+    def _string_element(self, field: FieldPlan) -> str:
+        assert field.kind == "string"
+        value = self._source.fresh("element")
+        length, _ = self._length(field, "h")
+        self._slice(field, value, length)
+        return value
+
+    def _tag_section(self, tagged: list[FieldPlan]) -> dict[str, str]:
+        """Read the tag section of a struct; returns the locals of the tagged fields."""
+        out = self._source
+        names = {field.name: out.fresh(field.name) for field in tagged}
+        count = self._fixed("B", "tags")
+        self._flush()
+        for field in tagged:
+            out.line(f"{names[field.name]} = {self._default(field)}")
+        with out.block(f"if {count}:"):
+            if tagged:
+                self._known_tags(tagged, names, count)
+            else:
+                out.line("pos = skip_tags(buf, pos - 1)")
+        return names
+
+    def _known_tags(self, tagged: list[FieldPlan], names: dict[str, str], count: str) -> None:
+        out = self._source
+        unknown, tag_end = out.fresh("unknown"), out.fresh("end")
+        out.line(f"{count}, pos = uvarint(buf, pos - 1)")
+        with out.block(f"if {count} * 2 > limit - pos:"):
+            out.line(f"too_many_tags({count})")
+        out.line(f"{unknown} = 0")
+        with out.block(f"for _ in range({count}):"):
+            tag, size = self._uvarint("tag"), self._uvarint("size")
+            out.line(f"{tag_end} = pos + {size}")
+            with out.block(f"if {tag_end} > limit:"):
+                out.line(f"bad_length({size})")
+            for field in tagged:
+                with out.block(f"{'if' if field is tagged[0] else 'elif'} {tag} == {field.tag}:"):
+                    value = self._field(field)
+                    self._flush()
+                    out.line(f"{names[field.name]} = {value}")
+            with out.block("else:"):
+                out.line(f"{unknown} += 1")
+                with out.block(f"if {unknown} > {MAX_UNKNOWN_TAGS}:"):
+                    out.line(f"too_many_tags({count})")
+                out.line(f"pos = {tag_end}")
+            with out.block(f"if pos != {tag_end}:"):
+                out.line(f"bad_tag({tag})")

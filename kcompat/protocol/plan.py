@@ -1,0 +1,134 @@
+"""A message class at one version: the declaration resolved into what the code generators need."""
+
+from __future__ import annotations
+
+import types
+import typing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from kcompat.protocol.schema import Wire, version_range
+
+if TYPE_CHECKING:
+    from kcompat.protocol.schema import Message
+
+FIXED: Final = {
+    "bool": ("?", 1),
+    "int8": ("b", 1),
+    "int16": ("h", 2),
+    "uint16": ("H", 2),
+    "int32": ("i", 4),
+    "uint32": ("I", 4),
+    "int64": ("q", 8),
+    "float64": ("d", 8),
+    "uuid": ("16s", 16),
+}
+"""Types of one size: their `struct` code and that size in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPlan:
+    """One field at one version. `compact` is the KIP-482 form of lengths; an absent field is not on the wire."""
+
+    name: str
+    kind: str
+    array: bool
+    element: StructPlan | None
+    present: bool
+    nullable: bool
+    compact: bool
+    tag: int | None
+    ignorable: bool
+    default: Any
+    fresh_default: bool
+
+    @property
+    def min_size(self) -> int:
+        """The fewest bytes the field takes, array or not."""
+        if self.array or (self.kind in ("bytes", "records")):
+            return 1 if self.compact else 4
+        if self.kind == "string":
+            return 1 if self.compact else 2
+        return 1 if self.nullable else self.element_min_size
+
+    @property
+    def element_min_size(self) -> int:
+        """The fewest bytes one element of the array takes (or the field itself, if it is none)."""
+        if self.element is not None:
+            return self.element.min_size
+        if self.kind == "string":
+            return 1 if self.compact else 2
+        return FIXED[self.kind][1]
+
+
+@dataclass(frozen=True, slots=True)
+class StructPlan:
+    """A struct at one version: all fields of the class in declared order."""
+
+    cls: type[msgspec.Struct]
+    fields: tuple[FieldPlan, ...]
+    flexible: bool
+
+    @property
+    def ordered(self) -> list[FieldPlan]:
+        """The fields on the wire outside the tag section, in wire order."""
+        return [field for field in self.fields if field.present and field.tag is None]
+
+    @property
+    def tagged(self) -> list[FieldPlan]:
+        """The fields of the tag section, by tag."""
+        found = [field for field in self.fields if field.present and field.tag is not None]
+        return sorted(found, key=lambda field: field.tag or 0)
+
+    @property
+    def absent(self) -> list[FieldPlan]:
+        """The fields this version does not know."""
+        return [field for field in self.fields if not field.present]
+
+    @property
+    def min_size(self) -> int:
+        """The fewest bytes the struct takes; never 0, so that it bounds a count."""
+        return max(1, sum(field.min_size for field in self.ordered) + self.flexible)
+
+
+def plan_message(cls: type[Message], version: int) -> StructPlan:
+    """Resolve a message at a version; ValueError if the message has no such version."""
+    if version not in cls.versions:
+        raise ValueError(f"{cls.__name__} has no version {version}")
+    return _plan_struct(cls, version, version in cls.flexible)
+
+
+def _plan_struct(cls: type[msgspec.Struct], version: int, flexible: bool) -> StructPlan:
+    hints = typing.get_type_hints(cls, include_extras=True)
+    defaults = zip(cls.__struct_fields__, cls.__struct_defaults__, strict=True)
+    fields = tuple(_plan_field(name, hints[name], default, version, flexible) for name, default in defaults)
+    return StructPlan(cls, fields, flexible)
+
+
+def _plan_field(name: str, hint: Any, default: Any, version: int, flexible: bool) -> FieldPlan:
+    python_type, wire = typing.get_args(hint)
+    assert isinstance(wire, Wire), f"{name} has no wire type"
+    if isinstance(python_type, types.UnionType):
+        python_type = typing.get_args(python_type)[0]
+    array = typing.get_origin(python_type) is list
+    if array:
+        (python_type,) = typing.get_args(python_type)
+    present = version in version_range(wire.versions)
+    # What a version lacks is not followed: a struct may be declared for other versions only.
+    element = _plan_struct(python_type, version, flexible) if wire.kind == "struct" and present else None
+    factory = getattr(default, "factory", None)
+    return FieldPlan(
+        name=name,
+        kind=wire.kind,
+        array=array,
+        element=element,
+        present=present,
+        nullable=version in version_range(wire.nullable),
+        compact=flexible and wire.flexible,
+        tag=wire.tag,
+        ignorable=wire.ignorable,
+        default=default if factory is None else factory(),
+        fresh_default=factory is not None,
+    )

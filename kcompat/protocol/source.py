@@ -1,0 +1,70 @@
+"""Python source that is written by the code generators: lines, indentation, names, `struct` calls."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Source:
+    """A function body under construction, with the names it refers to."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = dict(names)
+        self._lines: list[str] = []
+        self._depth = 0
+        self._serial = 0
+        self._constants: dict[int, str] = {}
+
+    def line(self, text: str) -> None:
+        """Append one line at the present indentation."""
+        self._lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """A compound statement: `head` and what is written inside the `with`."""
+        self.line(head)
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def fresh(self, stem: str) -> str:
+        """A local name nobody else uses."""
+        self._serial += 1
+        return f"{stem}{self._serial}"
+
+    def constant(self, value: Any, stem: str) -> str:
+        """The name under which the function sees `value`."""
+        name = self._constants.get(id(value))
+        if name is None:
+            name = self._constants[id(value)] = self.fresh(stem)
+            self.names[name] = value  # holds the value, so its id stays its own
+        return name
+
+    def codec(self, codes: str, method: str) -> tuple[str, int]:
+        """The name of a big-endian `struct.Struct` method for `codes`, and the size in bytes."""
+        name = f"{method}_{codes}"
+        packer = struct.Struct(">" + codes)
+        if name not in self.names:
+            self.names[name] = getattr(packer, method)
+        return name, packer.size
+
+    def function(self, name: str) -> Any:
+        """Compile what was written and return its function `name`; the source stays readable in tracebacks."""
+        text = "\n".join(self._lines) + "\n"
+        namespace = self.names
+        exec(compile(text, f"<{name}>", "exec"), namespace)  # noqa: S102 - source is made from our declarations alone
+        function = namespace[name]
+        function.source = text
+        return function
+
+
+def literal(value: Any) -> str | None:
+    """The source of a constant, or None for a value that needs a name or a new object each time."""
+    if value is None or isinstance(value, bool | int | float | str | bytes):
+        return repr(value)
+    return None
