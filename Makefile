@@ -1,0 +1,39 @@
+# Every target sets up what it needs; nothing has to be installed by hand but Python 3.11+ (and Java for the Spark parts).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo test unit interop spark lint types format bench clean
+
+help:
+	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
+	@echo "make run     start a broker on port 9092"
+	@echo "make test    lint, types, unit, property and wire tests, real clients, real Spark"
+	@echo "make bench   measure beside a real Kafka"
+	@echo "make unit | interop | spark | lint | types | format   one part of the above"
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint,interop]'
+	@touch $@
+
+run: $(STAMP)
+	$(BIN)/kcompat start
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .venvs .cache build dist
