@@ -1,0 +1,76 @@
+"""Batches, codecs and varints round trip; damage is always reported as damage."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kcompat.records.batch import build_batch, crc_matches, iter_headers, read_header, read_records
+from kcompat.records.compression import Codec, compress, decompress
+from kcompat.records.errors import RecordsDamaged
+from kcompat.records.record import Record, append_varint, read_varint
+
+NULLABLE = st.none() | st.binary(max_size=200)
+RECORDS = st.lists(
+    st.builds(
+        Record,
+        offset=st.just(0),
+        timestamp=st.integers(0, 2**45),
+        key=NULLABLE,
+        value=NULLABLE,
+        headers=st.lists(st.tuples(st.text(max_size=20), NULLABLE), max_size=4).map(tuple),
+    ),
+    min_size=1,
+    max_size=30,
+)
+CODECS = st.sampled_from(Codec)
+
+
+def fields(record: Record) -> tuple[object, ...]:
+    return record.timestamp, record.key, record.value, list(record.headers)
+
+
+@given(RECORDS, CODECS, st.integers(0, 2**62))
+def test_records_round_trip(records: list[Record], codec: Codec, base_offset: int) -> None:
+    batch = memoryview(build_batch(records, codec=codec, base_offset=base_offset))
+    header = read_header(batch)
+    assert [header] == [found for _, found in iter_headers(batch)]
+    assert crc_matches(batch, 0, len(batch))
+    read = list(read_records(batch))
+    assert [record.offset for record in read] == list(range(base_offset, header.next_offset))
+    assert list(map(fields, read)) == list(map(fields, records))
+
+
+@given(RECORDS, st.randoms(use_true_random=False))
+def test_damage_is_reported_as_damage(records: list[Record], random: object) -> None:
+    batch = build_batch(records)
+    for _ in range(10):
+        batch[random.randrange(61, len(batch))] = random.randrange(256)  # type: ignore[attr-defined]
+        try:
+            read = list(read_records(memoryview(batch)))
+        except RecordsDamaged:
+            continue
+        assert len(read) == len(records)
+
+
+@given(st.sampled_from([codec for codec in Codec if codec]), st.binary(max_size=5000), st.data())
+@settings(deadline=None)
+def test_damaged_compressed_bytes_are_reported_as_damage(
+    codec: Codec, data: bytes, draw: st.DataObject
+) -> None:
+    packed = bytearray(compress(codec, data * 3))
+    position = draw.draw(st.integers(0, len(packed) - 1))
+    packed[position] ^= draw.draw(st.integers(1, 255))
+    try:
+        unpacked = b"".join(decompress(codec, packed))
+    except RecordsDamaged:
+        return
+    assert len(unpacked) <= 64 * len(data) + 1024
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_varints_round_trip(value: int) -> None:
+    out = bytearray()
+    append_varint(out, value)
+    assert len(out) <= 10
+    assert read_varint(bytes(out), 0, max_bytes=10) == (value, len(out))

@@ -1,0 +1,124 @@
+"""Every codec round trip, damage, and the bound on what compressed data may become."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+import zlib
+from collections import deque
+
+import pytest
+import snappy
+import zstandard
+
+from kcompat.records.compression import CHUNK, Codec, compress, decompress, output_bound
+from kcompat.records.errors import RecordsDamaged
+
+MIB = 1 << 20
+CODECS = [codec for codec in Codec if codec is not Codec.NONE]
+SAMPLES = [b"", b"a", b"abc" * 1000, bytes(range(256)) * 3000, b"x" * 900_000]
+
+
+@pytest.mark.parametrize("codec", Codec)
+@pytest.mark.parametrize("data", SAMPLES, ids=len)
+def test_round_trip(codec: Codec, data: bytes) -> None:
+    chunks = list(decompress(codec, memoryview(compress(codec, data))))
+    assert b"".join(chunks) == data
+    assert all(len(chunk) <= CHUNK for chunk in chunks) or codec is Codec.NONE
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_shortened_input_is_damage_or_less_data(codec: Codec) -> None:
+    data = bytes(range(256)) * 4
+    packed = compress(codec, data)
+    for cut in range(len(packed)):
+        try:
+            unpacked = b"".join(decompress(codec, packed[:cut]))
+        except RecordsDamaged:
+            continue
+        assert len(unpacked) < len(data) or cut >= len(packed) - 4  # zstd and lz4 end in checksums or markers
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("junk", [b"junk", b"\x00" * 40, b"\xff" * 40, b"GET / HTTP/1.1\r\n\r\n"])
+def test_other_bytes_are_damage(codec: Codec, junk: bytes) -> None:
+    with pytest.raises(RecordsDamaged):
+        list(decompress(codec, junk))
+
+
+@pytest.mark.parametrize("codec", [5, 6, 7])
+def test_unknown_codecs_are_damage(codec: int) -> None:
+    with pytest.raises(RecordsDamaged, match=f"unknown compression codec {codec}"):
+        list(decompress(codec, b"abc"))
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
+def test_frames_may_follow_one_another(codec: Codec) -> None:
+    twice = compress(codec, b"one") + compress(codec, b"two")
+    assert b"".join(decompress(codec, twice)) == b"onetwo"
+
+
+def test_the_bound() -> None:
+    assert output_bound(10) == MIB
+    assert output_bound(2000) == 2_000_000
+    assert output_bound(MIB) == 100 * 1048588
+    assert output_bound(MIB, max_message_bytes=1000) == 64 * MIB
+    assert output_bound(10 * MIB, max_message_bytes=10 * MIB) == 1000 * MIB
+
+
+@pytest.mark.parametrize("codec", [Codec.ZSTD, Codec.GZIP])
+def test_a_bomb_stops_at_the_bound(codec: Codec) -> None:
+    size = 80 * MIB
+    if codec is Codec.ZSTD:
+        bomb = zstandard.ZstdCompressor().compress(bytes(size))
+    else:
+        bomb = b"".join(gzip.compress(bytes(2 * MIB)) for _ in range(40))
+    chunks: deque[int] = deque()
+    with pytest.raises(RecordsDamaged, match="expands beyond"):
+        chunks.extend(map(len, decompress(codec, bomb, max_message_bytes=1000)))
+    assert MIB <= sum(chunks) <= output_bound(len(bomb), 1000)
+
+
+def test_a_snappy_block_is_not_believed() -> None:
+    with pytest.raises(RecordsDamaged, match="declares 2147483647"):
+        list(decompress(Codec.SNAPPY, bytes.fromhex("ffffffff07") + bytes(20)))
+
+
+def test_snappy_without_a_container() -> None:
+    raw = snappy.compress(b"abc" * 500)
+    assert b"".join(decompress(Codec.SNAPPY, raw)) == b"abc" * 500
+
+
+def test_snappy_is_written_as_java_clients_write_it() -> None:
+    packed = compress(Codec.SNAPPY, bytes(40_000))
+    assert packed[:16] == bytes.fromhex("82534e4150505900 00000001 00000001")
+    first = int.from_bytes(packed[16:20], "big")
+    assert snappy.uncompress(packed[20 : 20 + first]) == bytes(32 * 1024)
+
+
+@pytest.mark.parametrize("block", ["00000000", "ffffffff", "7fffffff00", "0000000500"])
+def test_snappy_block_lengths_are_checked(block: str) -> None:
+    header = bytes.fromhex("82534e4150505900 00000001 00000001")
+    with pytest.raises(RecordsDamaged, match="snappy block of"):
+        list(decompress(Codec.SNAPPY, header + bytes.fromhex(block)))
+
+
+def test_lz4_is_a_frame_of_independent_blocks() -> None:
+    packed = compress(Codec.LZ4, bytes(100_000))
+    assert packed[:4] == bytes.fromhex("04224d18")
+    flags, blocks = packed[4], packed[5]
+    assert flags & 0xE8 == 0x60  # version 1, independent blocks, no content size
+    assert blocks == 0x40  # 64 KiB
+
+
+def test_gzip_is_one_member() -> None:
+    assert zlib.decompress(compress(Codec.GZIP, b"abc"), wbits=31) == b"abc"
+
+
+def test_no_codec_is_loaded_before_it_is_needed() -> None:
+    script = (
+        "import sys, kcompat.records.batch\n"
+        "assert not {'lz4', 'zstandard', 'snappy', 'cramjam', 'isal'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=30)

@@ -1,0 +1,218 @@
+"""What a leader refuses in produced records, with Kafka's error for each."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+from crc32c import crc32c
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import BatchHeader, build_batch, read_header
+from kcompat.records.compression import Codec, compress
+from kcompat.records.record import Record
+from kcompat.records.validate import ProduceRules, Refusal, check_produced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOW = 1_700_000_000_000
+ANY = ProduceRules()
+
+
+def batch(*records: Record, **fields: object) -> bytearray:
+    return build_batch(records or (Record(0, NOW, b"k", b"v"),), **fields)  # type: ignore[arg-type]
+
+
+def check(data: bytes | bytearray, rules: ProduceRules = ANY, version: int = 9) -> BatchHeader | Refusal:
+    return check_produced(memoryview(data), version, rules, NOW)
+
+
+def error(data: bytes | bytearray, rules: ProduceRules = ANY, version: int = 9) -> ErrorCode:
+    outcome = check(data, rules, version)
+    assert isinstance(outcome, Refusal), outcome
+    assert outcome.message
+    return outcome.error
+
+
+def patched(
+    position: int, layout: str, value: int, seal: bool = True, data: bytearray | None = None
+) -> bytearray:
+    data = batch(Record(0, NOW, b"k", b"v"), Record(0, NOW, b"k", b"v")) if data is None else data
+    struct.pack_into(layout, data, position, value)
+    if seal:
+        struct.pack_into(">I", data, 17, crc32c(memoryview(data)[21:]))
+    return data
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_a_good_batch_is_taken(codec: Codec) -> None:
+    data = batch(Record(0, NOW, b"k", b"v"), Record(0, -5, None, None), codec=codec)
+    assert check(data) == read_header(data)
+
+
+def test_an_idempotent_transactional_batch_is_taken() -> None:
+    data = batch(producer_id=1, producer_epoch=-1, base_sequence=0, transactional=True, leader_epoch=77)
+    assert check(data) == read_header(data)
+
+
+def test_unknown_attribute_bits_and_any_client_leader_epoch_are_taken() -> None:
+    assert isinstance(check(patched(21, ">h", 0x7F80)), BatchHeader)
+    assert isinstance(check(patched(12, ">i", -7)), BatchHeader)
+
+
+@pytest.mark.parametrize("length", [0, 1, 11])
+def test_nothing_that_could_be_a_batch(length: int) -> None:
+    assert error(batch()[:length]) is ErrorCode.INVALID_RECORD
+
+
+def test_a_batch_cut_short_anywhere() -> None:
+    data = batch()
+    assert {error(data[:cut]) for cut in range(len(data))} == {ErrorCode.INVALID_RECORD}
+
+
+@pytest.mark.parametrize("length", [-(2**31), -1, 0, 13])
+def test_a_length_no_batch_has(length: int) -> None:
+    assert error(patched(8, ">i", length)) is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize("length", [14, 48])
+def test_a_batch_shorter_than_its_header(length: int) -> None:
+    assert error(patched(8, ">i", length)[: 12 + length]) is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize(
+    ("magic", "expected"),
+    [(-1, ErrorCode.CORRUPT_MESSAGE), (0, ErrorCode.INVALID_RECORD), (1, ErrorCode.INVALID_RECORD)]
+    + [(magic, ErrorCode.CORRUPT_MESSAGE) for magic in (3, 127, -128)],
+)
+def test_other_magics(magic: int, expected: ErrorCode) -> None:
+    assert error(patched(16, ">b", magic)) is expected
+
+
+@pytest.mark.parametrize("rest", [b"x", bytes(11), bytes(8) + b"\x00\x00\x00\x0e" + bytes(4)])
+def test_bytes_after_the_batch_that_are_no_whole_batch_are_ignored(rest: bytes) -> None:
+    data = batch()
+    assert check(data + rest) == read_header(data)
+    assert check(data + data[:-1]) == read_header(data)
+
+
+def test_two_batches() -> None:
+    assert error(batch() + batch()) is ErrorCode.INVALID_RECORD
+    assert error(batch() + bytes(40)) is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize(("version", "taken"), [(3, False), (6, False), (7, True), (12, True)])
+def test_zstd_needs_version_7(version: int, taken: bool) -> None:
+    data = batch(codec=Codec.ZSTD)
+    if taken:
+        assert isinstance(check(data, version=version), BatchHeader)
+    else:
+        assert error(data, version=version) is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+
+
+@pytest.mark.parametrize("codec", [5, 6, 7])
+def test_unknown_codecs(codec: int) -> None:
+    assert error(patched(21, ">h", codec)) is ErrorCode.INVALID_RECORD
+
+
+def test_a_base_offset() -> None:
+    assert error(batch(base_offset=1)) is ErrorCode.INVALID_RECORD
+
+
+def test_a_batch_may_be_as_large_as_the_topic_allows() -> None:
+    data = batch(Record(0, NOW, None, b"x" * 1000))
+    assert isinstance(check(data, ProduceRules(max_message_bytes=len(data))), BatchHeader)
+    assert error(data, ProduceRules(max_message_bytes=len(data) - 1)) is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_a_large_batch_is_too_large_before_it_is_corrupt() -> None:
+    data = batch(Record(0, NOW, None, b"x" * 1000))
+    data[-1] ^= 1
+    assert error(data, ProduceRules(max_message_bytes=500)) is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_every_flipped_bit_under_the_crc_is_corrupt() -> None:
+    data = batch()
+    for position in range(17, len(data)):
+        data[position] ^= 0x80
+        assert error(data) is ErrorCode.CORRUPT_MESSAGE, position
+        data[position] ^= 0x80
+
+
+@pytest.mark.parametrize(
+    ("delta", "count"), [(-1, 0), (1, 0), (1, 1), (1, 3), (0, 2), (2**31 - 1, -(2**31)), (2**30 - 1, 2**30)]
+)
+def test_counts_that_lie(delta: int, count: int) -> None:
+    assert error(patched(57, ">i", count, data=patched(23, ">i", delta))) is ErrorCode.INVALID_RECORD
+
+
+def test_control_records() -> None:
+    assert error(batch(control=True)) is ErrorCode.INVALID_RECORD
+
+
+def test_a_producer_id_without_a_sequence() -> None:
+    assert error(batch(producer_id=1, producer_epoch=0)) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_a_compacted_topic_names_each_record_without_a_key(codec: Codec) -> None:
+    keys = [b"a", None, b"", None]
+    data = batch(*(Record(0, NOW, key, b"v") for key in keys), codec=codec)
+    outcome = check(data, ProduceRules(compacts=True))
+    assert isinstance(outcome, Refusal)
+    assert outcome.error is ErrorCode.INVALID_RECORD
+    assert [index for index, _ in outcome.record_errors] == [1, 3]
+    assert all(message for _, message in outcome.record_errors)
+    assert isinstance(check(batch(Record(0, NOW, b"", None)), ProduceRules(compacts=True)), BatchHeader)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda: patched(61, ">b", 0x7E),  # the first record runs past the end
+        lambda: patched(23, ">i", 0, data=patched(57, ">i", 1)),  # one record more than counted
+        lambda: patched(21, ">h", Codec.GZIP),  # falsely marked gzip
+    ],
+)
+def test_damage_found_while_looking_at_records(damage: Callable[[], bytearray]) -> None:
+    assert error(damage(), ProduceRules(compacts=True)) is ErrorCode.INVALID_RECORD
+
+
+def test_a_bomb_is_refused_while_looking_at_records() -> None:
+    data = batch()
+    data[61:] = compress(Codec.ZSTD, bytes(80 << 20))
+    patched(21, ">h", Codec.ZSTD, data=patched(8, ">i", len(data) - 12, data=data))
+    assert error(data, ProduceRules(compacts=True)) is ErrorCode.INVALID_RECORD
+
+
+def test_timestamps_out_of_the_topics_bounds() -> None:
+    rules = ProduceRules(timestamp_before_max_ms=1000, timestamp_after_max_ms=10)
+    times = [NOW - 1000, NOW - 1001, NOW + 10, NOW + 11, -1]
+    outcome = check(batch(*(Record(0, time, None, None) for time in times)), rules)
+    assert isinstance(outcome, Refusal)
+    assert outcome.error is ErrorCode.INVALID_TIMESTAMP
+    assert [index for index, _ in outcome.record_errors] == [1, 3]
+
+
+def test_a_bad_timestamp_names_the_error_among_others() -> None:
+    rules = ProduceRules(compacts=True, timestamp_before_max_ms=0)
+    outcome = check(batch(Record(0, NOW, None, None), Record(0, 5, None, None)), rules)
+    assert isinstance(outcome, Refusal)
+    assert outcome.error is ErrorCode.INVALID_TIMESTAMP
+    assert [index for index, _ in outcome.record_errors] == [0, 1, 1]
+
+
+def test_no_bounds_where_the_broker_sets_the_time() -> None:
+    rules = ProduceRules(stamps_append_time=True, timestamp_before_max_ms=0, timestamp_after_max_ms=0)
+    assert isinstance(check(batch(Record(0, 5, None, None)), rules), BatchHeader)
+
+
+def test_only_a_topic_with_the_brokers_time_refuses_a_client_that_sets_it() -> None:
+    data = batch(Record(0, NOW, None, None), Record(0, NOW, None, None), log_append_time=NOW)
+    assert isinstance(check(data), BatchHeader)
+    outcome = check(data, ProduceRules(stamps_append_time=True))
+    assert isinstance(outcome, Refusal)
+    assert outcome.error is ErrorCode.INVALID_TIMESTAMP
+    assert [index for index, _ in outcome.record_errors] == [0, 1]
