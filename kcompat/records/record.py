@@ -46,6 +46,8 @@ def append_varint(out: bytearray, value: int) -> None:
 
 def read_varint(view: bytes | memoryview, position: int, max_bytes: int = MAX_VARINT) -> tuple[int, int]:
     """A zigzag varint and the position after it; raises `RecordsDamaged` past `max_bytes` or the end."""
+    if position < len(view) and (byte := view[position]) < 0x80:  # nearly all of them
+        return (byte >> 1) ^ -(byte & 1), position + 1
     raw = shift = 0
     for at in range(position, min(position + max_bytes, len(view))):
         byte = view[at]
