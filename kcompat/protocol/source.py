@@ -47,7 +47,7 @@ class Source:
 
     def codec(self, codes: str, method: str) -> tuple[str, int]:
         """The name of a big-endian `struct.Struct` method for `codes`, and the size in bytes."""
-        name = f"{method}_{codes}"
+        name = f"{method}_{codes.replace('?', 'o')}"
         packer = struct.Struct(">" + codes)
         if name not in self.names:
             self.names[name] = getattr(packer, method)
