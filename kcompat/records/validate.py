@@ -13,6 +13,7 @@ not read here.
 from __future__ import annotations
 
 import struct
+from typing import Protocol
 
 import msgspec
 
@@ -30,7 +31,7 @@ from kcompat.records.batch import (
     read_header,
     read_records,
 )
-from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, output_bound
+from kcompat.records.compression import Codec, output_bound
 from kcompat.records.errors import RecordsDamaged
 
 _FIRST_VERSION_WITH_ZSTD = 7  # KIP-110
@@ -42,21 +43,28 @@ _UP_TO_MAGIC = 17
 _length_at = struct.Struct(">i").unpack_from
 
 
-class ProduceRules(msgspec.Struct, frozen=True):
-    """What a topic demands of produced batches; sizes in bytes, times in ms, after Kafka's topic configs."""
-
-    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
-    stamps_append_time: bool = False
-    compacts: bool = False
-    timestamp_before_max_ms: int = _NO_BOUND
-    timestamp_after_max_ms: int = _NO_BOUND
+class ProduceRules(Protocol):
+    """What a topic demands of produced batches: sizes in bytes, times in ms, named as Kafka's configs."""
 
     @property
-    def bounds_timestamps(self) -> bool:
-        """Whether a record may be too old or too new; none is where the broker sets the time."""
-        return not self.stamps_append_time and (
-            self.timestamp_before_max_ms != _NO_BOUND or self.timestamp_after_max_ms != _NO_BOUND
-        )
+    def max_message_bytes(self) -> int:
+        """The largest batch, header included."""
+
+    @property
+    def compacts(self) -> bool:
+        """Whether every record needs a key."""
+
+    @property
+    def stamps_append_time(self) -> bool:
+        """Whether the broker sets the time; no timestamp is out of bounds then."""
+
+    @property
+    def message_timestamp_before_max_ms(self) -> int:
+        """How far behind the broker's time a timestamp may be."""
+
+    @property
+    def message_timestamp_after_max_ms(self) -> int:
+        """How far ahead of the broker's time a timestamp may be."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -98,7 +106,12 @@ def check_produced(
         return Refusal(ErrorCode.CORRUPT_MESSAGE, "the batch does not match its CRC")
     if refusal := _refuse_fields(header, size - HEADER_SIZE, rules):
         return refusal
-    if rules.compacts or attributes & LOG_APPEND_TIME_FLAG or rules.bounds_timestamps:
+    if (
+        attributes & LOG_APPEND_TIME_FLAG
+        or rules.compacts
+        or rules.message_timestamp_before_max_ms != _NO_BOUND
+        or rules.message_timestamp_after_max_ms != _NO_BOUND
+    ):
         return _refuse_records(view[:size], header, rules, now_ms) or header
     return header
 
@@ -192,7 +205,8 @@ def _refuse_records(
 
 def _complain_of_time(timestamp: int, header: BatchHeader, rules: ProduceRules, now_ms: int) -> str | None:
     if not rules.stamps_append_time and timestamp != NO_TIMESTAMP:
-        oldest, newest = now_ms - rules.timestamp_before_max_ms, now_ms + rules.timestamp_after_max_ms
+        oldest = now_ms - rules.message_timestamp_before_max_ms
+        newest = now_ms + rules.message_timestamp_after_max_ms
         if oldest <= timestamp <= newest:
             return None
         return f"timestamp {timestamp} is not between {oldest} and {newest}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from crc32c import crc32c
 
@@ -12,24 +13,35 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import BatchHeader, build_batch, read_header
 from kcompat.records.compression import Codec, compress
 from kcompat.records.record import Record
-from kcompat.records.validate import ProduceRules, Refusal, check_produced
+from kcompat.records.validate import Refusal, check_produced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+UNBOUNDED = 2**63 - 1
+
+
+class Rules(msgspec.Struct, frozen=True):
+    max_message_bytes: int = 1048588
+    compacts: bool = False
+    stamps_append_time: bool = False
+    message_timestamp_before_max_ms: int = UNBOUNDED
+    message_timestamp_after_max_ms: int = UNBOUNDED
+
+
 NOW = 1_700_000_000_000
-ANY = ProduceRules()
+ANY = Rules()
 
 
 def batch(*records: Record, **fields: object) -> bytearray:
     return build_batch(records or (Record(0, NOW, b"k", b"v"),), **fields)  # type: ignore[arg-type]
 
 
-def check(data: bytes | bytearray, rules: ProduceRules = ANY, version: int = 9) -> BatchHeader | Refusal:
+def check(data: bytes | bytearray, rules: Rules = ANY, version: int = 9) -> BatchHeader | Refusal:
     return check_produced(memoryview(data), version, rules, NOW)
 
 
-def error(data: bytes | bytearray, rules: ProduceRules = ANY, version: int = 9) -> ErrorCode:
+def error(data: bytes | bytearray, rules: Rules = ANY, version: int = 9) -> ErrorCode:
     outcome = check(data, rules, version)
     assert isinstance(outcome, Refusal), outcome
     assert outcome.message
@@ -123,14 +135,14 @@ def test_a_base_offset() -> None:
 
 def test_a_batch_may_be_as_large_as_the_topic_allows() -> None:
     data = batch(Record(0, NOW, None, b"x" * 1000))
-    assert isinstance(check(data, ProduceRules(max_message_bytes=len(data))), BatchHeader)
-    assert error(data, ProduceRules(max_message_bytes=len(data) - 1)) is ErrorCode.MESSAGE_TOO_LARGE
+    assert isinstance(check(data, Rules(max_message_bytes=len(data))), BatchHeader)
+    assert error(data, Rules(max_message_bytes=len(data) - 1)) is ErrorCode.MESSAGE_TOO_LARGE
 
 
 def test_a_large_batch_is_too_large_before_it_is_corrupt() -> None:
     data = batch(Record(0, NOW, None, b"x" * 1000))
     data[-1] ^= 1
-    assert error(data, ProduceRules(max_message_bytes=500)) is ErrorCode.MESSAGE_TOO_LARGE
+    assert error(data, Rules(max_message_bytes=500)) is ErrorCode.MESSAGE_TOO_LARGE
 
 
 def test_every_flipped_bit_under_the_crc_is_corrupt() -> None:
@@ -160,12 +172,12 @@ def test_a_producer_id_without_a_sequence() -> None:
 def test_a_compacted_topic_names_each_record_without_a_key(codec: Codec) -> None:
     keys = [b"a", None, b"", None]
     data = batch(*(Record(0, NOW, key, b"v") for key in keys), codec=codec)
-    outcome = check(data, ProduceRules(compacts=True))
+    outcome = check(data, Rules(compacts=True))
     assert isinstance(outcome, Refusal)
     assert outcome.error is ErrorCode.INVALID_RECORD
     assert [index for index, _ in outcome.record_errors] == [1, 3]
     assert all(message for _, message in outcome.record_errors)
-    assert isinstance(check(batch(Record(0, NOW, b"", None)), ProduceRules(compacts=True)), BatchHeader)
+    assert isinstance(check(batch(Record(0, NOW, b"", None)), Rules(compacts=True)), BatchHeader)
 
 
 @pytest.mark.parametrize(
@@ -177,18 +189,18 @@ def test_a_compacted_topic_names_each_record_without_a_key(codec: Codec) -> None
     ],
 )
 def test_damage_found_while_looking_at_records(damage: Callable[[], bytearray]) -> None:
-    assert error(damage(), ProduceRules(compacts=True)) is ErrorCode.INVALID_RECORD
+    assert error(damage(), Rules(compacts=True)) is ErrorCode.INVALID_RECORD
 
 
 def test_a_bomb_is_refused_while_looking_at_records() -> None:
     data = batch()
     data[61:] = compress(Codec.ZSTD, bytes(80 << 20))
     patched(21, ">h", Codec.ZSTD, data=patched(8, ">i", len(data) - 12, data=data))
-    assert error(data, ProduceRules(compacts=True)) is ErrorCode.INVALID_RECORD
+    assert error(data, Rules(compacts=True)) is ErrorCode.INVALID_RECORD
 
 
 def test_timestamps_out_of_the_topics_bounds() -> None:
-    rules = ProduceRules(timestamp_before_max_ms=1000, timestamp_after_max_ms=10)
+    rules = Rules(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=10)
     times = [NOW - 1000, NOW - 1001, NOW + 10, NOW + 11, -1]
     outcome = check(batch(*(Record(0, time, None, None) for time in times)), rules)
     assert isinstance(outcome, Refusal)
@@ -197,7 +209,7 @@ def test_timestamps_out_of_the_topics_bounds() -> None:
 
 
 def test_a_bad_timestamp_names_the_error_among_others() -> None:
-    rules = ProduceRules(compacts=True, timestamp_before_max_ms=0)
+    rules = Rules(compacts=True, message_timestamp_before_max_ms=0)
     outcome = check(batch(Record(0, NOW, None, None), Record(0, 5, None, None)), rules)
     assert isinstance(outcome, Refusal)
     assert outcome.error is ErrorCode.INVALID_TIMESTAMP
@@ -205,14 +217,16 @@ def test_a_bad_timestamp_names_the_error_among_others() -> None:
 
 
 def test_no_bounds_where_the_broker_sets_the_time() -> None:
-    rules = ProduceRules(stamps_append_time=True, timestamp_before_max_ms=0, timestamp_after_max_ms=0)
+    rules = Rules(
+        stamps_append_time=True, message_timestamp_before_max_ms=0, message_timestamp_after_max_ms=0
+    )
     assert isinstance(check(batch(Record(0, 5, None, None)), rules), BatchHeader)
 
 
 def test_only_a_topic_with_the_brokers_time_refuses_a_client_that_sets_it() -> None:
     data = batch(Record(0, NOW, None, None), Record(0, NOW, None, None), log_append_time=NOW)
     assert isinstance(check(data), BatchHeader)
-    outcome = check(data, ProduceRules(stamps_append_time=True))
+    outcome = check(data, Rules(stamps_append_time=True))
     assert isinstance(outcome, Refusal)
     assert outcome.error is ErrorCode.INVALID_TIMESTAMP
     assert [index for index, _ in outcome.record_errors] == [0, 1]
