@@ -1,0 +1,100 @@
+"""Answers of one connection that are not their turn yet, in request order."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from kcompat.net.answers import CLOSE, Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.net.answers import Piece, Settled, Waiting
+
+
+class _Slot:
+    """The place of one answer."""
+
+    __slots__ = ("answer", "settled")
+
+    def __init__(self) -> None:
+        self.answer: Settled = None
+        self.settled = False
+
+
+class AnswerQueue:
+    """Exists only while something waits. `on_settled` is called whenever an answer arrives."""
+
+    __slots__ = ("_blocker", "_interrupt", "_on_settled", "_slots", "is_dropped", "memory")
+
+    def __init__(self, on_settled: Callable[[], object]) -> None:
+        self._slots: deque[_Slot] = deque()
+        self._on_settled = on_settled
+        self._blocker: _Slot | None = None
+        self._interrupt: Callable[[], object] | None = None
+        self.memory = 0
+        """Bytes held by answers that wait for earlier ones; file ranges cost none."""
+        self.is_dropped = False
+        """The connection is closed: answers that still arrive are forgotten."""
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the last frame must be answered before the next is handed on."""
+        return self._blocker is not None
+
+    def wait_for(self, waiting: Waiting) -> None:
+        """Queue an answer that comes later."""
+        assert self._blocker is None, "no frame is handed on behind a blocking one"
+        slot = _Slot()
+        self._slots.append(slot)
+        if waiting.mode is not Mode.PIPELINED:
+            self._blocker = slot
+            self._interrupt = waiting.interrupt
+        waiting.promise.then(lambda answer: self._settle(slot, answer))
+
+    def push(self, answer: Settled) -> None:
+        """Queue an answer behind those that wait."""
+        slot = _Slot()
+        self._slots.append(slot)
+        self._fill(slot, answer)
+
+    def _settle(self, slot: _Slot, answer: Settled) -> None:
+        if self.is_dropped:
+            return
+        self._fill(slot, answer)
+        if slot is self._blocker:
+            self._blocker = self._interrupt = None
+        self._on_settled()
+
+    def _fill(self, slot: _Slot, answer: Settled) -> None:
+        slot.answer = answer
+        slot.settled = True
+        self.memory += _memory_of(answer)
+
+    def pop_settled(self, pieces: list[Piece]) -> bool:
+        """Move the answers whose turn it is to `pieces`; True when the connection closes behind them."""
+        slots = self._slots
+        while slots and slots[0].settled:
+            answer = slots.popleft().answer
+            if answer is CLOSE:
+                return True
+            if answer is not None:
+                self.memory -= _memory_of(answer)
+                pieces += answer
+        return False
+
+    def interrupt(self) -> None:
+        """End the wait of a waiting fetch, once."""
+        interrupt, self._interrupt = self._interrupt, None
+        if interrupt is not None:
+            interrupt()
+
+
+def _memory_of(answer: Settled) -> int:
+    if answer is None or answer is CLOSE:
+        return 0
+    return sum(len(piece) for piece in answer if isinstance(piece, (bytes, bytearray, memoryview)))

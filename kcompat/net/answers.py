@@ -1,0 +1,88 @@
+"""What a frame handler may answer: the contract between connections and the dispatcher.
+
+An answer is one of
+
+- a `list` of pieces: the whole response as it goes over the wire, length prefix included. A piece is a buffer
+  or a `FileRange`. Buffers must own their bytes: the frame they answer is gone when they are sent.
+- `None`: nothing is sent (a produce with acks=0).
+- `CLOSE`: the connection is closed once the answers of earlier frames are out.
+- `Waiting`: one of the above comes later.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from kcompat.net.connection import Connection
+    from kcompat.promise import Promise
+
+
+class FileRange(Protocol):
+    """Bytes of an open file, as the log hands them out; the file stays open while anybody holds the range."""
+
+    @property
+    def position(self) -> int:
+        """Where the range starts in the file."""
+
+    @property
+    def length(self) -> int:
+        """How many bytes it has, at least 1."""
+
+    def fileno(self) -> int:
+        """The descriptor of the open file."""
+
+    def __len__(self) -> int: ...
+
+
+class Close(Enum):
+    """The type of `CLOSE`."""
+
+    CLOSE = "close"
+
+
+CLOSE: Final = Close.CLOSE
+
+Piece: TypeAlias = "bytes | bytearray | memoryview | FileRange"
+Settled: TypeAlias = "Sequence[Piece] | Close | None"
+Answer: TypeAlias = "Settled | Waiting"
+
+
+class Mode(Enum):
+    """What happens to the frames behind one that is still waiting for its answer."""
+
+    PIPELINED = "pipelined"
+    """They are handed on at once; their answers wait their turn."""
+    BLOCKING = "blocking"
+    """They stay where they are until this one is answered, as on a Kafka broker."""
+    INTERRUPTIBLE = "interruptible"
+    """As BLOCKING, but a frame that is not itself a Fetch ends the wait: `interrupt` is called."""
+
+
+class Waiting:
+    """An answer that comes later."""
+
+    __slots__ = ("interrupt", "mode", "promise")
+
+    def __init__(
+        self, promise: Promise[Settled], mode: Mode, interrupt: Callable[[], object] | None = None
+    ) -> None:
+        assert (interrupt is not None) == (mode is Mode.INTERRUPTIBLE)
+        self.promise = promise
+        self.mode = mode
+        self.interrupt = interrupt
+        """Makes the promise complete with what there is, at once or soon. Called at most once."""
+
+
+class FrameHandler(Protocol):
+    """Who gets the frames of a connection."""
+
+    def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
+        """Take one whole frame, without its length prefix, and say what to answer.
+
+        `frame` is writable and valid only during this call. An exception is logged and closes the connection.
+        """

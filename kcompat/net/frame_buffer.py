@@ -1,0 +1,127 @@
+"""The bytes of one connection that are not handed on yet, and a pool for the big buffers they need."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from kcompat.net.limits import KIB, MIB
+
+STEP: Final = 64 * KIB
+"""The most that is allocated for a frame of which little has arrived."""
+PREFIX: Final = 4
+"""Size of the length prefix of a frame."""
+
+unpack_length = Struct(">i").unpack_from
+_unpack_key = Struct(">h").unpack_from
+
+
+def whole_size(data: bytearray | memoryview, start: int, end: int, max_frame: int) -> int:
+    """Announced bytes of the frame at `start`, prefix included; `PREFIX` if that is not whole or legal."""
+    if end - start < PREFIX:
+        return PREFIX
+    length: int = unpack_length(data, start)[0]
+    return PREFIX + length if 0 < length <= max_frame else PREFIX
+
+
+class BufferPool:
+    """Keeps big buffers for reuse: a new one is zeroed and faulted in, which costs more than receiving.
+
+    A frame gets a pooled buffer of its announced size at once, as the memory is there already; a new buffer
+    only grows with the bytes that arrived.
+    """
+
+    __slots__ = ("_free", "_limit", "_unused", "free_bytes")
+
+    def __init__(self, limit: int = 16 * MIB) -> None:
+        self._limit = limit
+        self._free: list[bytearray] = []
+        self._unused = 0
+        self.free_bytes = 0
+
+    def take(self, size: int) -> bytearray | None:
+        """The smallest free buffer of at least `size` bytes, if there is one."""
+        best = None
+        for candidate in self._free:
+            if len(candidate) >= size and (best is None or len(candidate) < len(best)):
+                best = candidate
+        if best is not None:
+            self._free = [buffer for buffer in self._free if buffer is not best]
+            self.free_bytes -= len(best)
+            self._unused = min(self._unused, len(self._free))
+        return best
+
+    def give(self, buffer: bytearray) -> None:
+        """Take back a buffer, if it is big enough to matter and there is room for it."""
+        if STEP < len(buffer) <= self._limit - self.free_bytes:
+            self._free.append(buffer)
+            self.free_bytes += len(buffer)
+
+    def trim(self) -> None:
+        """Drop one buffer if some were never taken since the last call: an idle broker returns its memory."""
+        if self._unused:
+            self.free_bytes -= len(self._free.pop(0))
+        self._unused = len(self._free)
+
+
+class FrameBuffer:
+    """A begun frame, or whole frames that must wait, of one connection: `data[start:end]`."""
+
+    __slots__ = ("_max_frame", "data", "end", "start", "view")
+
+    def __init__(self, data: bytearray, received: memoryview, max_frame: int) -> None:
+        self._max_frame = max_frame
+        self.data = data
+        self.view = memoryview(data)
+        self.start = 0
+        self.end = len(received)
+        self.view[: self.end] = received
+
+    @property
+    def size(self) -> int:
+        """Bytes held."""
+        return self.end - self.start
+
+    @property
+    def needed(self) -> int:
+        """The `whole_size` of the first frame."""
+        return whole_size(self.data, self.start, self.end, self._max_frame)
+
+    @property
+    def has_frame(self) -> bool:
+        """Whether the first frame is whole, or will never be one."""
+        held = self.end - self.start
+        return held >= PREFIX and held >= self.needed
+
+    def first_key(self) -> int:
+        """The API key of the first frame, which must be whole; -1 if it is too short to have one."""
+        if self.needed < PREFIX + 2:
+            return -1
+        key: int = _unpack_key(self.data, self.start + PREFIX)[0]
+        return key
+
+    def room(self, read_ahead: int) -> memoryview:
+        """Where to receive: the rest of the first frame, or `read_ahead` bytes behind it; may be empty."""
+        needed = self.needed
+        target = self.start + needed if self.size < needed else self.end + read_ahead
+        if target > len(self.data) and self.start:
+            self._move_down()
+            return self.room(read_ahead)
+        return self.view[self.end : target]
+
+    def _move_down(self) -> None:
+        size = self.size
+        self.view[:size] = self.view[self.start : self.end]
+        self.start, self.end = 0, size
+
+    def wanted(self, read_ahead: int) -> int:
+        """The capacity that would do when `room` is empty."""
+        return self.size + read_ahead if self.has_frame else self.needed
+
+    def move_to(self, data: bytearray) -> bytearray:
+        """Go on in `data`, which is bigger; returns the old buffer."""
+        old, size = self.data, self.size
+        view = memoryview(data)
+        view[:size] = self.view[self.start : self.end]
+        self.data, self.view, self.start, self.end = data, view, 0, size
+        return old

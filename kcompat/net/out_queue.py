@@ -1,0 +1,133 @@
+"""Unsent answers of one connection: small pieces joined, big ones as they are, file ranges with sendfile."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from itertools import islice
+from socket import MSG_MORE
+from typing import TYPE_CHECKING, Final
+
+from kcompat.net.limits import KIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from socket import socket
+
+    from kcompat.net.answers import FileRange, Piece
+
+JOIN_LIMIT: Final = 64 * KIB
+"""Pieces are joined up to this size: a copy of more costs more than one more piece in sendmsg."""
+SENDFILE_MIN: Final = 16 * KIB
+"""Shorter file ranges are read and joined with their neighbours."""
+MAX_PIECES: Final = 64
+"""Pieces per sendmsg."""
+
+_BUFFERS: Final = (bytes, bytearray, memoryview)
+
+
+class TruncatedRangeError(Exception):
+    """A file ended before a range of it: the answer cannot be finished."""
+
+
+class OutQueue:
+    """What a connection could not send at once. It exists only while there is something to send."""
+
+    __slots__ = ("_pieces", "_range_sent", "memory", "progress_at")
+
+    def __init__(self, now: float) -> None:
+        self._pieces: deque[Piece] = deque()
+        self._range_sent = 0
+        self.memory = 0
+        """Bytes held in memory; file ranges cost none."""
+        self.progress_at = now
+        """When the peer last took something, in the loop's seconds."""
+
+    def push(self, pieces: Iterable[Piece]) -> None:
+        """Add an answer. Raises `TruncatedRangeError` or `OSError` if a short file range cannot be read."""
+        small: list[bytes | bytearray | memoryview] = []
+        joined = 0
+        for given in pieces:
+            piece = given
+            if not isinstance(piece, _BUFFERS):
+                if piece.length >= SENDFILE_MIN:
+                    self._push_joined(small)
+                    small, joined = [], 0
+                    self._pieces.append(piece)
+                    continue
+                piece = _read(piece)
+            size = len(piece)
+            if joined + size > JOIN_LIMIT:
+                self._push_joined(small)
+                small, joined = [], 0
+            small.append(piece)
+            joined += size
+        self._push_joined(small)
+
+    def _push_joined(self, small: list[bytes | bytearray | memoryview]) -> None:
+        piece = small[0] if len(small) == 1 else b"".join(small)
+        if len(piece):
+            self._pieces.append(piece)
+            self.memory += len(piece)
+
+    def send(self, sock: socket, budget: int, now: float) -> bool:
+        """Send until all is out, the socket is full or about `budget` bytes are gone; True when all is out.
+
+        Raises `TruncatedRangeError`, and `OSError` when the peer is gone or the file cannot be read.
+        """
+        try:
+            while self._pieces:
+                head = self._pieces[0]
+                if isinstance(head, _BUFFERS):
+                    sent = self._send_buffers(sock)
+                else:
+                    sent = self._send_range(sock, head, budget)
+                self.progress_at = now
+                budget -= sent
+                if budget <= 0:
+                    break
+        except (BlockingIOError, InterruptedError):
+            pass
+        return not self._pieces
+
+    def _send_buffers(self, sock: socket) -> int:
+        batch: list[bytes | bytearray | memoryview] = []
+        flags = 0
+        for piece in islice(self._pieces, MAX_PIECES):
+            if not isinstance(piece, _BUFFERS):
+                flags = MSG_MORE  # a range follows: let the head of its answer travel with it
+                break
+            batch.append(piece)
+        sent = sock.send(batch[0], flags) if len(batch) == 1 else sock.sendmsg(batch, (), flags)
+        self.memory -= sent
+        left = sent
+        for piece in batch:
+            if left < len(piece):
+                if left:
+                    self._pieces[0] = memoryview(piece)[left:]
+                break
+            left -= len(piece)
+            self._pieces.popleft()
+        return sent
+
+    def _send_range(self, sock: socket, head: FileRange, budget: int) -> int:
+        offset = self._range_sent
+        sent = os.sendfile(
+            sock.fileno(), head.fileno(), head.position + offset, min(head.length - offset, budget)
+        )
+        if not sent:
+            raise TruncatedRangeError(f"the file ended {head.length - offset} bytes before its range")
+        if offset + sent == head.length:
+            self._pieces.popleft()
+            self._range_sent = 0
+        else:
+            self._range_sent = offset + sent
+        return sent
+
+
+def _read(piece: FileRange) -> bytes:
+    """The bytes of a short range."""
+    data = os.pread(piece.fileno(), piece.length, piece.position)
+    if len(data) != piece.length:
+        raise TruncatedRangeError(f"the file ended {piece.length - len(data)} bytes before its range")
+    return data

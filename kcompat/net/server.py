@@ -1,0 +1,44 @@
+"""The listeners of a broker and everything connected to them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from kcompat.net.hub import Hub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.net.limits import Limits
+    from kcompat.net.listener import Listener
+
+GRACE_S: Final = 1.0
+"""How long a stop waits for answers in flight."""
+
+
+class Server:
+    """Opened listeners, started and stopped together on the running loop."""
+
+    def __init__(self, listeners: Iterable[Listener], limits: Limits | None = None) -> None:
+        self.listeners = list(listeners)
+        self.hub = Hub(asyncio.get_running_loop(), limits)
+
+    def start(self) -> None:
+        """Accept connections."""
+        self.hub.start()
+        for listener in self.listeners:
+            listener.start(self.hub)
+
+    async def stop(self, grace_s: float = GRACE_S) -> None:
+        """Stop accepting, answer what is in flight within `grace_s` seconds, then close every connection."""
+        for listener in self.listeners:
+            listener.close()
+        for connection in list(self.hub.connections):
+            connection.finish()
+        try:
+            async with asyncio.timeout(grace_s):
+                await self.hub.until_empty()
+        except TimeoutError:
+            pass
+        self.hub.stop()

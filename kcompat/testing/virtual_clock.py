@@ -1,0 +1,66 @@
+"""Time that moves only when a test says so."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import count
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class VirtualTimer:
+    """A scheduled call of a `VirtualClock`."""
+
+    __slots__ = ("callback", "due_ms")
+
+    def __init__(self, due_ms: float, callback: Callable[[], object]) -> None:
+        self.due_ms = due_ms
+        self.callback: Callable[[], object] | None = callback
+
+    def cancel(self) -> None:
+        """Call it off; harmless when it has already run."""
+        self.callback = None
+
+
+class VirtualClock:
+    """A `kcompat.clock.Clock` whose timers run inside `advance`, by their due times, then in order of making."""
+
+    def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
+        self._now_ms: float = now_ms
+        self._order = count()
+        self._timers: list[tuple[float, int, VirtualTimer]] = []
+
+    def now_ms(self) -> int:
+        """The present, in milliseconds since the epoch."""
+        return int(self._now_ms)
+
+    def call_later(self, delay_ms: float, callback: Callable[[], object]) -> VirtualTimer:
+        """Run `callback` once `advance` has passed `delay_ms` milliseconds, at the next one if it is 0 or less."""
+        timer = VirtualTimer(self._now_ms + max(0.0, delay_ms), callback)
+        heapq.heappush(self._timers, (timer.due_ms, next(self._order), timer))
+        return timer
+
+    @property
+    def pending(self) -> int:
+        """Timers that are neither run nor cancelled."""
+        return sum(timer.callback is not None for _, _, timer in self._timers)
+
+    def next_due_ms(self) -> float | None:
+        """When the next timer is due, in milliseconds since the epoch; None without any."""
+        while self._timers and self._timers[0][2].callback is None:
+            heapq.heappop(self._timers)
+        return self._timers[0][0] if self._timers else None
+
+    def advance(self, ms: float = 0) -> None:
+        """Let `ms` milliseconds pass; each timer sees the time it was due, and may set more of them."""
+        assert ms >= 0, "time does not go back"
+        end = self._now_ms + ms
+        while (due := self.next_due_ms()) is not None and due <= end:
+            _, _, timer = heapq.heappop(self._timers)
+            callback, timer.callback = timer.callback, None
+            assert callback is not None
+            self._now_ms = due
+            callback()
+        self._now_ms = end
