@@ -122,10 +122,10 @@ _BOTH: Final = _BROKER | _CONTROLLER
 class ApiFacts:
     """What is fixed about an API, whatever a broker serves of it.
 
-    `last` is the highest version there is (all begin at 0), `first_flexible` the first with KIP-482 encoding, or
-    None. `listeners` are the kinds of Kafka node that answer it: `broker`, `controller`, or `zkBroker` (a broker of
-    a cluster with ZooKeeper). A `cluster_action` API is for brokers among themselves. A broker hands a `forwardable`
-    one on to the controller (KIP-590).
+    `last` is the highest version there is (all begin at 0), `first_flexible` the first with KIP-482 encoding,
+    or None. `listeners` are the kinds of Kafka node that answer it: `broker`, `controller`, or `zkBroker` (a
+    broker of a cluster with ZooKeeper). A `cluster_action` API is for brokers among themselves. A broker hands a
+    `forwardable` one on to the controller (KIP-590).
     """
 
     key: ApiKey
@@ -156,7 +156,7 @@ class ApiFacts:
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
-        """The version of the response header; ApiVersions keeps 0, a client reads it before it knows us (KIP-511)."""
+        """The version of the response header; ApiVersions keeps 0, it is read before we are known (KIP-511)."""
         return int(self.key != ApiKey.API_VERSIONS and self.is_flexible(version))
 
 

@@ -1,13 +1,14 @@
 """Compiles (message class, version) into a function that reads it.
 
 The function holds everything inline: one `struct` call for each run of fixed-width fields (with the length that
-follows it), a loop for each array, a branch for each nullable field. No length is believed before it is compared
-with the bytes that are left, so what a message can make us allocate is bounded by what its sender sent.
+follows it), a loop for each array, a branch for each nullable field. No length is believed before it is
+compared with the bytes left, so what a message can make us allocate is bounded by what its sender sent.
 """
 
 from __future__ import annotations
 
 import struct
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from kcompat.protocol.plan import FIXED, plan_message
@@ -25,21 +26,41 @@ SMALL_ARRAY: Final = 16
 
 def compile_decoder(cls: type[M], version: int) -> Decoder[M]:
     """Make the reader of one version of a message; ValueError if there is no such version."""
-    return _DecoderSource(plan_message(cls, version), f"{cls.__name__} v{version}").compile()
+    decode: Decoder[M] = _DecoderSource(plan_message(cls, version), f"{cls.__name__} v{version}").compile()
+    return decode
 
 
 def read_uvarint(view: memoryview, pos: int) -> tuple[int, int]:
     """Read an unsigned varint of at most five bytes; returns the value and the position after it."""
-    value = 0
-    for shift in range(0, 35, 7):
-        byte = view[pos]
-        pos += 1
+    first = view[pos]
+    if first < 128:
+        return first, pos + 1
+    second = view[pos + 1]
+    if second < 128:
+        return first & 0x7F | second << 7, pos + 2
+    value = first & 0x7F | (second & 0x7F) << 7
+    for shift in (14, 21, 28):
+        byte = view[pos + shift // 7]
         value |= (byte & 0x7F) << shift
         if byte < 128:
             if value > 0xFFFFFFFF:
                 break
-            return value, pos
+            return value, pos + shift // 7 + 1
     raise ProtocolViolation("varint does not fit 32 bits")
+
+
+def read_compact_text(view: memoryview, pos: int) -> tuple[str, int]:
+    """Read a compact string from its length on; returns it and the position after it. Null is a violation."""
+    length, pos = read_uvarint(view, pos)
+    return read_text(view, pos, length - 1)
+
+
+def read_text(view: memoryview, pos: int, length: int) -> tuple[str, int]:
+    """Read a string of `length` bytes; returns it and the position after it. Null is a violation."""
+    end = pos + length
+    if not pos <= end <= len(view):
+        bad_length(length)
+    return str(view[pos:end], "utf-8", "replace"), end
 
 
 def skip_tags(view: memoryview, pos: int) -> int:
@@ -91,6 +112,10 @@ _NAMES: Final = {
     "StructError": struct.error,
     "unpack_from": struct.unpack_from,
     "uvarint": read_uvarint,
+    "compact_text": read_compact_text,
+    "text": read_text,
+    "BYTES": [struct.Struct(f"{n}s").unpack_from for n in range(128)],
+    "RANGES": [range(n) for n in range(SMALL_ARRAY)],
     "skip_tags": skip_tags,
     "bad_length": bad_length,
     "bad_count": bad_count,
@@ -102,7 +127,7 @@ _NAMES: Final = {
 
 
 class _DecoderSource:
-    """Writes the source of one decoder. `_run` holds fixed-width fields whose `struct` call is not written yet."""
+    """Writes the source of one decoder. `_run` holds fixed-width fields that await their `struct` call."""
 
     def __init__(self, plan: StructPlan, title: str) -> None:
         self._plan = plan
@@ -180,7 +205,7 @@ class _DecoderSource:
             return self._maybe_struct(field, field.element)
         if field.kind in FIXED:
             return self._fixed(FIXED[field.kind][0], field.name)
-        return self._sized(field, "h" if field.kind == "string" else "i")
+        return self._text(field, field.nullable) if field.kind == "string" else self._bytes(field)
 
     def _maybe_struct(self, field: FieldPlan, plan: StructPlan) -> str:
         if not field.nullable:
@@ -197,52 +222,62 @@ class _DecoderSource:
             out.line(f"{value} = {built}")
         return value
 
-    def _length(self, field: FieldPlan, code: str) -> tuple[str, str]:
+    def _length(self, field: FieldPlan) -> tuple[str, str]:
         """Read a length; returns its name, and the condition under which it means null."""
         if field.compact:
             length = self._uvarint("length")
             return length, f"not {length}"
-        length = self._fixed(code, "length")
+        length = self._fixed("i", "length")
         self._flush()
         return length, f"{length} < 0"
 
-    def _sized(self, field: FieldPlan, code: str) -> str:
-        """Read a string, bytes or records."""
+    def _text(self, field: FieldPlan, nullable: bool) -> str:
+        """Read a string: a short one, as nearly all are, by a prepared `struct` call, which also checks the end."""
         out = self._source
         value = out.fresh(field.name)
-        length, is_null = self._length(field, code)
-        if not field.nullable:
-            self._slice(field, value, length)
-            return value
-        with out.block(f"if {is_null}:"):
-            out.line(f"{value} = None")
+        length = self._fixed("B" if field.compact else "h", "length")
+        self._flush()
+        if nullable:
+            with out.block(f"if {'not ' * field.compact}{length}{' < 0' * (not field.compact)}:"):
+                out.line(f"{value} = None")
+        lowest = "0 <" if field.compact else "0 <="
+        with out.block(f"elif {length} < 128:" if nullable else f"if {lowest} {length} < 128:"):
+            if field.compact:
+                out.line(f"{length} -= 1")
+            out.line(f"{value} = BYTES[{length}](buf, pos)[0].decode('utf-8', 'replace')")
+            out.line(f"pos += {length}")
         with out.block("else:"):
-            self._slice(field, value, length)
+            call = "compact_text(buf, pos - 1)" if field.compact else f"text(buf, pos, {length})"
+            out.line(f"{value}, pos = {call}")
         return value
 
-    def _slice(self, field: FieldPlan, value: str, length: str) -> None:
+    def _bytes(self, field: FieldPlan) -> str:
+        """Read bytes, which are copied, or records, which stay a slice of the frame."""
         out = self._source
-        out.line(f"end = pos + {length}{' - 1' if field.compact else ''}")
-        with out.block("if not pos <= end <= limit:"):
-            out.line(f"bad_length({length})")
-        forms = {
-            "string": "str(buf[pos:end], 'utf-8', 'replace')",
-            "bytes": "bytes(buf[pos:end])",
-            "records": "buf[pos:end]",
-        }
-        out.line(f"{value} = {forms[field.kind]}")
-        out.line("pos = end")
+        value = out.fresh(field.name)
+        length, is_null = self._length(field)
+        if field.nullable:
+            with out.block(f"if {is_null}:"):
+                out.line(f"{value} = None")
+        with out.block("else:") if field.nullable else nullcontext():
+            out.line(f"end = pos + {length}{' - 1' * field.compact}")
+            with out.block("if not pos <= end <= limit:"):
+                out.line(f"bad_length({length})")
+            out.line(f"{value} = {'buf[pos:end]' if field.kind == 'records' else 'bytes(buf[pos:end])'}")
+            out.line("pos = end")
+        return value
 
     def _array(self, field: FieldPlan) -> str:
         out = self._source
         value = out.fresh(field.name)
-        count, is_null = self._length(field, "i")
-        with out.block(f"if {is_null}:"):
-            out.line(f"{value} = None" if field.nullable else f"bad_count({count})")
-        with out.block("else:"):
+        count, is_null = self._length(field)
+        if field.nullable:
+            with out.block(f"if {is_null}:"):
+                out.line(f"{value} = None")
+        with out.block("else:") if field.nullable else nullcontext():
             if field.compact:
                 out.line(f"{count} -= 1")
-            with out.block(f"if {count} * {field.element_min_size} > limit - pos:"):
+            with out.block(f"if not 0 <= {count} * {field.element_min_size} <= limit - pos:"):
                 out.line(f"bad_count({count})")
             weight = len(field.element.fields) if field.element else 1
             out.line(f"budget -= {count}{f' * {weight}' if weight > 1 else ''}")
@@ -267,17 +302,10 @@ class _DecoderSource:
             out.line(f"pos += {count}{f' * {size}' if size > 1 else ''}")
             return
         out.line(f"{value} = []")
-        with out.block(f"for _ in range({count}):"):
-            element = self._struct(field.element) if field.element else self._string_element(field)
+        with out.block(f"for _ in RANGES[{count}] if {count} < {SMALL_ARRAY} else range({count}):"):
+            element = self._struct(field.element) if field.element else self._text(field, nullable=False)
             self._flush()
             out.line(f"{value}.append({element})")
-
-    def _string_element(self, field: FieldPlan) -> str:
-        assert field.kind == "string"
-        value = self._source.fresh("element")
-        length, _ = self._length(field, "h")
-        self._slice(field, value, length)
-        return value
 
     def _tag_section(self, tagged: list[FieldPlan]) -> dict[str, str]:
         """Read the tag section of a struct; returns the locals of the tagged fields."""

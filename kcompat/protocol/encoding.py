@@ -1,7 +1,8 @@
 """Compiles (message class, version) into a function that writes it.
 
-The function appends byte strings to a list and joins them at the end: one `struct` call for each run of fixed-width
-fields (with the length that follows it). A `records` value is not copied: it becomes an item of its own.
+The function appends byte strings to a list and joins them at the end: one `struct` call for each run of
+fixed-width fields (with the length that follows it). A `records` value is not copied: it becomes an item of its
+own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ SMALL_ARRAY: Final = 16
 """Arrays shorter than this are written with a `struct` call prepared for their length."""
 
 
+_TWO_BYTES: Final = struct.Struct("BB").pack
+
+
 def compile_encoder(cls: type[M], version: int) -> Encoder[M]:
     """Make the writer of one version of a message; ValueError if there is no such version."""
     encode: Encoder[M] = _EncoderSource(plan_message(cls, version), f"{cls.__name__} v{version}").compile()
@@ -28,6 +32,8 @@ def compile_encoder(cls: type[M], version: int) -> Encoder[M]:
 
 def uvarint(value: int) -> bytes:
     """An unsigned varint."""
+    if 128 <= value < 16384:
+        return _TWO_BYTES(value & 0x7F | 0x80, value >> 7)
     out = bytearray()
     while value > 127:
         out.append(value & 0x7F | 0x80)
@@ -56,7 +62,7 @@ _NAMES: Final = {
 
 
 class _EncoderSource:
-    """Writes the source of one encoder. `_run` holds fixed-width values whose `struct` call is not written yet."""
+    """Writes the source of one encoder. `_run` holds fixed-width values that await their `struct` call."""
 
     def __init__(self, plan: StructPlan, title: str) -> None:
         self._plan = plan
@@ -178,7 +184,6 @@ class _EncoderSource:
 
     def _present(self, field: FieldPlan, name: str) -> None:
         """Write a value that is not null and not of fixed width."""
-        out = self._source
         if field.array:
             self._array(field, name)
         elif field.element is not None:

@@ -1,4 +1,4 @@
-"""Request and response headers, read and written by hand: every request passes here before anything else is known."""
+"""Request and response headers, read and written by hand: every request passes here first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONG_RESPONSE_HEADERS: Final = frozenset(
 
 
 class UnsupportedVersion(ProtocolViolation):
-    """A request of an unknown API key or version. An ApiVersions request is answered all the same (KIP-511)."""
+    """A request of an unknown API key or version. ApiVersions is answered all the same (KIP-511)."""
 
     def __init__(self, api_key: int, api_version: int, correlation_id: int) -> None:
         super().__init__(f"API key {api_key} version {api_version} is not known")
@@ -50,8 +50,8 @@ class ParsedHeader(NamedTuple):
 def parse_request_header(view: memoryview) -> ParsedHeader:
     """Read a request header of version 0, 1 or 2, as the API key and version in it demand.
 
-    Raises UnsupportedVersion for a key or version that does not exist, without reading past the correlation id, and
-    ProtocolViolation for a header that is cut short.
+    Raises UnsupportedVersion for a key or version that does not exist, without reading past the correlation id,
+    and ProtocolViolation for a header that is cut short.
     """
     try:
         api_key, version, correlation_id = _START(view)
@@ -77,7 +77,7 @@ def parse_request_header(view: memoryview) -> ParsedHeader:
 
 
 def response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:
-    """The bytes that lead a response: the correlation id, and an empty tag section where the API is flexible."""
+    """The bytes that lead a response: the correlation id, and empty tags where the API is flexible."""
     if (api_key, api_version) in _LONG_RESPONSE_HEADERS:
         return _CORRELATION_ID_AND_NO_TAGS(correlation_id)
     return _CORRELATION_ID(correlation_id)

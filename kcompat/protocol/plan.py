@@ -7,11 +7,11 @@ import typing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from kcompat.protocol.schema import Wire, version_range
 
 if TYPE_CHECKING:
+    import msgspec
+
     from kcompat.protocol.schema import Message
 
 FIXED: Final = {
@@ -30,7 +30,7 @@ FIXED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FieldPlan:
-    """One field at one version. `compact` is the KIP-482 form of lengths; an absent field is not on the wire."""
+    """One field at one version. `compact` is the KIP-482 form of lengths; `present` means on the wire."""
 
     name: str
     kind: str

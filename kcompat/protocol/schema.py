@@ -1,8 +1,8 @@
 """What a message declaration is made of: base class, wire facts of a field, version ranges.
 
-A declaration lives in `kcompat.protocol.messages` and reads like Kafka's own message schema: one class for the
-union of all versions, one annotated field per Kafka field, in wire order. `decoding` and `encoding` turn it into
-functions.
+A declaration lives in `kcompat.protocol.messages` and reads like Kafka's own message schema: one class for
+the union of all versions, one annotated field per Kafka field, in wire order. `decoding` and `encoding` turn it
+into functions.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def version_range(text: str | None) -> range:
 class Wire(NamedTuple):
     """How one field travels. Whether it is an array, and of which struct, the Python type says.
 
-    `kind` is Kafka's primitive type, or `struct`. The version ranges are in Kafka's notation. A field with a `tag`
-    is tagged in all its versions. An `ignorable` field is dropped silently when a version lacks it; any other must
-    have its default then. `flexible=False` keeps the old form in flexible versions.
+    `kind` is Kafka's primitive type, or `struct`. The version ranges are in Kafka's notation. A field with a
+    `tag` is tagged in all its versions. An `ignorable` field is dropped silently when a version lacks it; any
+    other must have its default then. `flexible=False` keeps the old form in flexible versions.
     """
 
     kind: str
@@ -73,9 +73,9 @@ struct = partial(Wire, "struct")
 class Message(msgspec.Struct):
     """A whole message: a request, a response, a header, or a payload with a version of its own.
 
-    `versions` is every version that exists, `latest_stable` the highest a broker may advertise, `flexible` those
-    with compact lengths and tagged fields (KIP-482). `api_key` is -1 outside requests and responses; `record_type`
-    is the number a coordinator's record leads its key with, -1 elsewhere.
+    `versions` is every version that exists, `latest_stable` the highest a broker may advertise, `flexible`
+    those with compact lengths and tagged fields (KIP-482). `api_key` is -1 outside requests and responses;
+    `record_type` is the number a coordinator's record leads its key with, -1 elsewhere.
     """
 
     versions: ClassVar[range] = range(0)
@@ -114,7 +114,7 @@ _ENCODERS: Final[dict[tuple[type[Message], int], Encoder[Any]]] = {}
 
 
 def decoder(cls: type[M], version: int) -> Decoder[M]:
-    """The function that reads `version` of a message, compiled on first use. ValueError if there is no such version."""
+    """The function that reads `version` of a message, compiled on first use; ValueError for no such version."""
     compiled = _DECODERS.get((cls, version))
     if compiled is None:
         from kcompat.protocol.decoding import compile_decoder
@@ -124,7 +124,7 @@ def decoder(cls: type[M], version: int) -> Decoder[M]:
 
 
 def encoder(cls: type[M], version: int) -> Encoder[M]:
-    """The function that writes `version` of a message, compiled on first use. ValueError if there is no such version."""
+    """The function that writes `version` of a message, compiled on first use; ValueError for no such version."""
     compiled = _ENCODERS.get((cls, version))
     if compiled is None:
         from kcompat.protocol.encoding import compile_encoder

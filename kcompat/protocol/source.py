@@ -54,7 +54,7 @@ class Source:
         return name, packer.size
 
     def function(self, name: str) -> Any:
-        """Compile what was written and return its function `name`; the source stays readable in tracebacks."""
+        """Compile what was written and return its function `name`, which keeps its `source`."""
         text = "\n".join(self._lines) + "\n"
         namespace = self.names
         exec(compile(text, f"<{name}>", "exec"), namespace)  # noqa: S102 - source is made from our declarations alone

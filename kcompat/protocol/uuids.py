@@ -1,4 +1,4 @@
-"""Topic ids and other uuids: 16 bytes on the wire, unpadded base64url as text, as Kafka's tools print them."""
+"""Topic ids and other uuids: 16 bytes on the wire, unpadded base64url as text, as Kafka prints them."""
 
 from __future__ import annotations
 
