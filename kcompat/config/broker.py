@@ -1,0 +1,184 @@
+"""`BrokerConfig`: the broker's configuration as one immutable, typed snapshot."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from kcompat.config import checks
+from kcompat.config.attributes import BrokerKeys
+from kcompat.config.errors import ConfigError
+from kcompat.config.keys import ConfigKey, Effect
+from kcompat.config.listeners import Endpoint, check_advertised, parse_endpoints, parse_protocol_map
+from kcompat.config.table import BROKER_KEYS, broker_key, broker_synonyms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.config.types import Value
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class BrokerConfig(BrokerKeys):
+    """Every broker key's value: dynamic for this broker, else for all brokers, else static, else default.
+
+    `static` are the texts the operator gave (file, environment, command line); `dynamic` and `dynamic_default`
+    what was stored for this broker and for all. A snapshot never changes: `with_dynamic` makes the next one.
+    The keys the broker itself uses are attributes, see `BrokerKeys`; all others are reached by name.
+
+    Raises:
+        ConfigError: a value that is not allowed, alone or beside the others.
+    """
+
+    __slots__ = ("_given", "_values", "advertised", "dynamic", "dynamic_default", "listeners", "static")
+
+    def __init__(
+        self,
+        static: Mapping[str, str] = _NONE,
+        *,
+        dynamic: Mapping[str, str] = _NONE,
+        dynamic_default: Mapping[str, str] = _NONE,
+    ) -> None:
+        self.static = MappingProxyType(_with_both_ids(static))
+        self.dynamic = MappingProxyType(dict(dynamic))
+        self.dynamic_default = MappingProxyType(dict(dynamic_default))
+        self._given = _overlay(self.static, self.dynamic_default, self.dynamic)
+        self._values: dict[str, Value] = {}
+        for name, text in self._given.items():
+            key = broker_key(name)
+            if key is not None:
+                self._values[name] = key.parse(text)
+        checks.check_broker(self)
+        protocols = parse_protocol_map(self.string("listener.security.protocol.map"))
+        all_listeners = parse_endpoints(self.string("listeners"), protocols)
+        controller_names = {
+            name.strip().upper() for name in self.string("controller.listener.names").split(",")
+        }
+        self.listeners: tuple[Endpoint, ...] = tuple(
+            endpoint for endpoint in all_listeners if endpoint.name not in controller_names
+        )
+        """What to listen on. The listeners of a KRaft controller are left out."""
+        self.advertised: Mapping[str, Endpoint] = MappingProxyType(
+            {
+                endpoint.name: endpoint
+                for endpoint in parse_endpoints(
+                    self.string("advertised.listeners"), protocols, unique_ports=False
+                )
+                if endpoint.name not in controller_names
+            }
+        )
+        """What to tell clients, by listener. Where there is nothing, tell them the address they came to."""
+        check_advertised(tuple(self.advertised.values()), self.listeners)
+
+    def with_dynamic(self, dynamic: Mapping[str, str], dynamic_default: Mapping[str, str]) -> BrokerConfig:
+        """This configuration with other dynamic values.
+
+        Raises:
+            ConfigError: as the constructor.
+        """
+        return BrokerConfig(self.static, dynamic=dynamic, dynamic_default=dynamic_default)
+
+    def with_static(self, changes: Mapping[str, str]) -> BrokerConfig:
+        """This configuration with some static texts replaced, such as the broker id once it is known.
+
+        Raises:
+            ConfigError: as the constructor.
+        """
+        static = {**self.static, **changes}
+        for one, other in (("broker.id", "node.id"), ("node.id", "broker.id")):
+            if one in changes and other not in changes:
+                static[other] = changes[one]
+        return BrokerConfig(static, dynamic=self.dynamic, dynamic_default=self.dynamic_default)
+
+    def get(self, name: str) -> Value:
+        """The typed value of a key of the table; None where it is unset and has no default.
+
+        Raises:
+            KeyError: no such key: a fault of the caller.
+        """
+        try:
+            return self._values[name]
+        except KeyError:
+            value = self._values[name] = BROKER_KEYS[name].default_value
+            return value
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """The texts in force that somebody set, unknown keys included."""
+        return self._given
+
+    @property
+    def unknown_keys(self) -> list[str]:
+        """Keys that were given but that Kafka does not have, sorted: worth a warning."""
+        return sorted(name for name in self.static if broker_key(name) is None)
+
+    @property
+    def ineffective_keys(self) -> list[ConfigKey]:
+        """Keys that were given other than by default but do nothing here, sorted: worth a line in the log."""
+        keys = (broker_key(name) for name in sorted(self.static))
+        return [
+            key for key in keys
+            if key is not None and key.effect is Effect.NONE and self.get(key.name) != key.default_value
+        ]  # fmt: skip
+
+    @property
+    def broker_id(self) -> int:
+        """The configured number of this broker; -1 where the data directory or the cluster decides."""
+        return self.integer("broker.id")
+
+    @property
+    def rack(self) -> str | None:
+        """`broker.rack`; None where unset."""
+        return self.string("broker.rack") or None
+
+    @property
+    def log_dirs(self) -> list[str]:
+        """The data directories, in the order given."""
+        text = self.string("log.dirs") or self.string("log.dir")
+        return [part.strip() for part in text.split(",") if part.strip()]
+
+    @property
+    def inter_broker_listener(self) -> str:
+        """The name of the listener that brokers use among themselves."""
+        return (
+            self.string("inter.broker.listener.name") or self.string("security.inter.broker.protocol")
+        ).upper()
+
+    def offsets_replication_factor(self, alive: int) -> int:
+        """Replicas of a new offsets topic while `alive` brokers are up.
+
+        Kafka refuses to make the topic with fewer brokers than `offsets.topic.replication.factor`, and every
+        first user of a single broker sets it to 1. Here the factor is an upper bound.
+        """
+        return max(1, min(self.integer("offsets.topic.replication.factor"), alive))
+
+    def transaction_replication_factor(self, alive: int) -> int:
+        """Replicas of a new transaction topic while `alive` brokers are up, with the same rule."""
+        return max(1, min(self.integer("transaction.state.log.replication.factor"), alive))
+
+
+def _with_both_ids(static: Mapping[str, str]) -> dict[str, str]:
+    """`broker.id` and `node.id` name the same number: what sets one sets both."""
+    texts = dict(static)
+    one, other = texts.get("broker.id"), texts.get("node.id")
+    if one is not None and other is not None and one.strip() != other.strip():
+        raise ConfigError(f"broker.id={one} and node.id={other} must be the same number")
+    if one is not None:
+        texts["node.id"] = one
+    elif other is not None:
+        texts["broker.id"] = other
+    return texts
+
+
+def _overlay(static: Mapping[str, str], *layers: Mapping[str, str]) -> dict[str, str]:
+    """Layers over each other; what a layer sets hides its synonyms below (Kafka's `overrideProps`)."""
+    texts = dict(static)
+    for layer in layers:
+        for name, text in layer.items():
+            for synonym in (
+                broker_synonyms(name) if broker_key(name) is not None and name in BROKER_KEYS else ()
+            ):
+                texts.pop(synonym, None)
+            texts[name] = text
+    return texts

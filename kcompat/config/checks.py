@@ -1,0 +1,94 @@
+"""What the values of several broker keys must satisfy together, and which of them we refuse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.config.errors import ConfigError, RequirementError
+from kcompat.config.keys import Effect
+from kcompat.config.table import BROKER_KEYS
+
+if TYPE_CHECKING:
+    from kcompat.config.broker import BrokerConfig
+
+
+def check_broker(config: BrokerConfig) -> None:
+    """Kafka's own rules (`KafkaConfig.validateValues`), and a refusal of what would be a false promise.
+
+    Raises:
+        ConfigError: the first rule that is broken.
+    """
+    _check_refused(config)
+    _check_log_times(config)
+    _check_connections(config)
+    _check_groups(config)
+
+
+def _check_refused(config: BrokerConfig) -> None:
+    for name, text in config.given.items():
+        key = BROKER_KEYS.get(name)
+        if key is not None and key.effect is Effect.REFUSED and config.get(name) != key.default_value:
+            raise ConfigError(f"{name}={text} is not supported: {key.reason}")
+
+
+def _check_log_times(config: BrokerConfig) -> None:
+    for name in ("log.retention.ms", "log.retention.minutes", "log.retention.hours"):
+        if config.get(name) == 0:
+            raise RequirementError(f"{name} must be unlimited (-1) or, greater than or equal to 1")
+    _require(config, "log.roll.ms", 1)
+    _require(config, "log.roll.jitter.ms", 0)
+    if (
+        config.integer("log.cleaner.dedupe.buffer.size") // max(1, config.integer("log.cleaner.threads"))
+        <= 1 << 20
+    ):
+        raise RequirementError("log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.")
+
+
+def _require(config: BrokerConfig, name: str, least: int) -> None:
+    value = config.get(name)
+    if isinstance(value, int) and value < least:
+        raise RequirementError(f"{name} must be greater than or equal to {least}")
+
+
+def _check_connections(config: BrokerConfig) -> None:
+    overrides = config.string("max.connections.per.ip.overrides")
+    parse_ip_overrides(overrides)
+    if config.integer("max.connections.per.ip") == 0 and not overrides:
+        raise RequirementError(
+            "max.connections.per.ip can be set to zero only if "
+            "max.connections.per.ip.overrides property is set."
+        )
+
+
+def parse_ip_overrides(text: str) -> dict[str, int]:
+    """`max.connections.per.ip.overrides`: host:count pairs as a mapping.
+
+    Raises:
+        ConfigError: a pair that is none.
+    """
+    counts: dict[str, int] = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        host, _, count = pair.rpartition(":")
+        if not host or not count.strip().isdecimal():
+            raise ConfigError(
+                f"max.connections.per.ip.overrides has {pair!r}, which is not of the form HOST:COUNT"
+            )
+        counts[host.strip()] = int(count)
+    return counts
+
+
+def _check_groups(config: BrokerConfig) -> None:
+    least, most = (
+        config.integer("group.min.session.timeout.ms"),
+        config.integer("group.max.session.timeout.ms"),
+    )
+    if least > most:
+        raise ConfigError(
+            f"group.min.session.timeout.ms={least} must not exceed group.max.session.timeout.ms={most}"
+        )
+    acks = config.integer("offsets.commit.required.acks")
+    if not -1 <= acks <= config.integer("offsets.topic.replication.factor"):
+        raise RequirementError(
+            "offsets.commit.required.acks must be greater or equal -1 and less or equal to "
+            "offsets.topic.replication.factor"
+        )

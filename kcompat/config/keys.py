@@ -1,0 +1,96 @@
+"""What one row of the configuration table says about a key."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.config.errors import InvalidValueError
+from kcompat.config.types import ConfigType, Value, parse_value
+from kcompat.config.validators import EachOneOf
+
+if TYPE_CHECKING:
+    from kcompat.config.validators import Validator
+
+
+class Importance(Enum):
+    """How much Kafka makes of a key."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Scope(Enum):
+    """Where a broker key may be changed while the broker runs (KIP-226)."""
+
+    READ_ONLY = "read-only"
+    PER_BROKER = "per-broker"
+    PER_LISTENER = "per-listener"
+    """Per broker, and only with a listener's prefix: key and trust stores."""
+    CLUSTER = "cluster-wide"
+
+
+class Effect(Enum):
+    """What a key does here."""
+
+    YES = "yes"
+    NONE = "accepted, no effect"
+    REFUSED = "refused unless it has its default"
+
+
+class ConfigKey(Struct, frozen=True):
+    """One key of Kafka 3.9: name, type, default in Kafka's own text form, and what it does here."""
+
+    name: str
+    type: ConfigType
+    default: str | None
+    doc: str
+    importance: Importance = Importance.MEDIUM
+    validator: Validator | None = None
+    scope: Scope = Scope.READ_ONLY
+    internal: bool = False
+    """Kafka hides such keys from DescribeConfigs unless they are set."""
+    effect: Effect = Effect.YES
+    reason: str = ""
+    """Why it has no effect, or is refused."""
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether it may change while the broker runs."""
+        return self.scope is not Scope.READ_ONLY
+
+    def parse(self, text: str) -> Value:
+        """The typed value of `text`.
+
+        Raises:
+            InvalidValueError: wrong type, or not allowed.
+        """
+        value = parse_value(self.name, self.type, text)
+        problem = self.validator.problem(value) if self.validator is not None else None
+        if problem is not None:
+            shown: object = value
+            if isinstance(self.validator, EachOneOf):
+                shown = self.validator.first_bad(value)
+            elif isinstance(value, list):
+                shown = f"[{', '.join(value)}]"
+            raise InvalidValueError(self.name, shown, problem)
+        return value
+
+    @property
+    def default_value(self) -> Value:
+        """The typed default; None where there is none."""
+        return None if self.default is None else parse_value(self.name, self.type, self.default)
+
+
+def no_effect(reason: str, *keys: ConfigKey) -> tuple[ConfigKey, ...]:
+    """The keys, marked as accepted without effect."""
+    return tuple(replace(key, effect=Effect.NONE, reason=reason) for key in keys)
+
+
+def refused(reason: str, *keys: ConfigKey) -> tuple[ConfigKey, ...]:
+    """The keys, marked so that a broker given another value than the default refuses to start."""
+    return tuple(replace(key, effect=Effect.REFUSED, reason=reason) for key in keys)

@@ -1,0 +1,128 @@
+"""Listeners: `listeners`, `advertised.listeners` and `listener.security.protocol.map` as endpoints."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.config.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+SUPPORTED_PROTOCOLS = ("PLAINTEXT",)
+MAX_PORT = 65535
+
+_ENDPOINT = re.compile(r"([^/:,]+)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
+_WILDCARDS = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104 - named to refuse them, not to bind to them
+
+
+class Endpoint(Struct, frozen=True):
+    """One listener: name, host (empty: every interface), port (0: any free one) and security protocol."""
+
+    name: str
+    host: str
+    port: int
+    protocol: str
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.name}://{host}:{self.port}"
+
+
+def parse_protocol_map(text: str) -> dict[str, str]:
+    """NAME:PROTOCOL pairs as a mapping.
+
+    Raises:
+        ConfigError: a pair that is none, a name twice, or a protocol that Kafka does not have.
+    """
+    protocols: dict[str, str] = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        name, separator, protocol = (part.strip() for part in pair.rpartition(":"))
+        if not separator or not name:
+            raise ConfigError(
+                f"listener.security.protocol.map has {pair!r}, which is not of the form NAME:PROTOCOL"
+            )
+        if protocol.upper() not in PROTOCOLS:
+            raise ConfigError(
+                f"listener.security.protocol.map gives {name} the protocol {protocol!r}; "
+                f"it must be one of {', '.join(PROTOCOLS)}"
+            )
+        if name.upper() in protocols:
+            raise ConfigError(f"listener.security.protocol.map names {name} twice")
+        protocols[name.upper()] = protocol.upper()
+    return protocols
+
+
+def parse_endpoints(
+    text: str, protocols: Mapping[str, str], *, unique_ports: bool = True
+) -> tuple[Endpoint, ...]:
+    """The endpoints of `listeners` or `advertised.listeners`.
+
+    Raises:
+        ConfigError: not endpoints, a name without protocol, a name or (if `unique_ports`) a port used twice.
+    """
+    endpoints = tuple(
+        _parse_endpoint(part.strip(), text, protocols) for part in text.split(",") if part.strip()
+    )
+    names = [endpoint.name for endpoint in endpoints]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"Each listener must have a different name, listeners: {text}")
+    if unique_ports:
+        _check_ports(endpoints, text)
+    return endpoints
+
+
+def _parse_endpoint(part: str, whole: str, protocols: Mapping[str, str]) -> Endpoint:
+    match = _ENDPOINT.fullmatch(part)
+    if match is None or not -1 <= int(match[3]) <= MAX_PORT:
+        raise ConfigError(
+            f"Error creating broker listeners from '{whole}': Unable to parse {part} to a broker endpoint"
+        )
+    name = match[1].upper()
+    protocol = protocols.get(name)
+    if protocol is None:
+        raise ConfigError(
+            f"Error creating broker listeners from '{whole}': "
+            f"No security protocol defined for listener {name}"
+        )
+    return Endpoint(name, match[2], int(match[3]), protocol)
+
+
+def _check_ports(endpoints: Sequence[Endpoint], text: str) -> None:
+    seen: set[tuple[str, int]] = set()
+    for endpoint in endpoints:
+        # One port may serve IPv4 and IPv6 as two listeners; port 0 is a different port each time.
+        family = "6" if ":" in endpoint.host else "4"
+        if endpoint.port > 0 and (family, endpoint.port) in seen:
+            raise ConfigError(f"Each listener must have a different port, listeners: {text}")
+        seen.add((family, endpoint.port))
+
+
+def check_supported(endpoints: Sequence[Endpoint]) -> None:
+    """Refuse listeners whose protocol we cannot speak: opening them without it would be a false promise."""
+    for endpoint in endpoints:
+        if endpoint.protocol not in SUPPORTED_PROTOCOLS:
+            raise ConfigError(
+                f"Listener {endpoint.name} asks for {endpoint.protocol}, which is not supported yet; "
+                f"use {', '.join(SUPPORTED_PROTOCOLS)}"
+            )
+
+
+def check_advertised(advertised: Sequence[Endpoint], listeners: Sequence[Endpoint]) -> None:
+    """Every advertised listener exists, and its address is one that a client could go to."""
+    known = {endpoint.name for endpoint in listeners}
+    for endpoint in advertised:
+        if endpoint.name not in known:
+            raise ConfigError(
+                f"advertised.listeners names {endpoint.name}, which is not among the listeners "
+                f"({', '.join(sorted(known))})"
+            )
+        if endpoint.host in _WILDCARDS:
+            raise ConfigError(
+                f"advertised.listeners cannot use the nonroutable meta-address {endpoint.host}. "
+                "Use a routable IP address."
+            )

@@ -1,0 +1,158 @@
+"""The table: every key of Kafka 3.9 for brokers and topics, and how they stand in for each other.
+
+Parsing, DescribeConfigs, AlterConfigs, the environment rule and the documentation all read it.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcompat.config.keys import ConfigKey, Effect, Scope
+from kcompat.config.rows import broker, groups, log, metadata, network, remote, replication, security, topic
+from kcompat.config.types import ConfigType
+from kcompat.config.validators import Range
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SECTIONS: tuple[tuple[str, tuple[ConfigKey, ...]], ...] = (
+    ("Listeners, connections and requests", network.ROWS),
+    ("Identity, topics by default, policies, metrics", broker.ROWS),
+    ("Logs, retention and compaction", log.ROWS),
+    ("Replication and quotas", replication.ROWS),
+    ("Groups, offsets and transactions", groups.ROWS),
+    ("Security", security.ROWS),
+    ("ZooKeeper and KRaft", metadata.ROWS),
+    ("Tiered storage", remote.ROWS),
+)
+"""The broker keys by subject, in the order of the documentation."""
+
+
+def _by_name(keys: tuple[ConfigKey, ...]) -> Mapping[str, ConfigKey]:
+    return MappingProxyType({key.name: key for key in sorted(keys, key=lambda key: key.name)})
+
+
+BROKER_KEYS = _by_name(tuple(key for _, rows in SECTIONS for key in rows))
+"""Broker keys by name, in alphabetical order."""
+
+TOPIC_KEYS = _by_name(topic.ROWS)
+"""Topic keys by name, in alphabetical order."""
+
+_RATE_REASON = "quotas are not enforced yet"
+DYNAMIC_ONLY_KEYS = _by_name(
+    tuple(
+        ConfigKey(
+            name,
+            ConfigType.LONG,
+            "9223372036854775807",
+            doc,
+            validator=Range(0),
+            scope=Scope.CLUSTER,
+            effect=Effect.NONE,
+            reason=_RATE_REASON,
+        )
+        for name, doc in (
+            ("leader.replication.throttled.rate", "Bytes per second leaders send for throttled replicas."),
+            (
+                "follower.replication.throttled.rate",
+                "Bytes per second followers take for throttled replicas.",
+            ),
+            (
+                "replica.alter.log.dirs.io.max.bytes.per.second",
+                "Bytes per second of moves between directories.",
+            ),
+        )
+    )
+)
+"""Broker keys that exist only as dynamic configs (Kafka's `DynamicConfig.Broker`)."""
+
+
+class Twin(NamedTuple):
+    """A broker key that gives a topic key its default, and the factor between their units."""
+
+    name: str
+    factor: int = 1
+
+
+_HOUR_MS = 3_600_000
+_MINUTE_MS = 60_000
+
+TOPIC_TWINS: Mapping[str, tuple[Twin, ...]] = MappingProxyType(
+    {
+        "cleanup.policy": (Twin("log.cleanup.policy"),),
+        "compression.gzip.level": (Twin("compression.gzip.level"),),
+        "compression.lz4.level": (Twin("compression.lz4.level"),),
+        "compression.type": (Twin("compression.type"),),
+        "compression.zstd.level": (Twin("compression.zstd.level"),),
+        "delete.retention.ms": (Twin("log.cleaner.delete.retention.ms"),),
+        "file.delete.delay.ms": (Twin("log.segment.delete.delay.ms"),),
+        "flush.messages": (Twin("log.flush.interval.messages"),),
+        "flush.ms": (Twin("log.flush.interval.ms"), Twin("log.flush.scheduler.interval.ms")),
+        "index.interval.bytes": (Twin("log.index.interval.bytes"),),
+        "local.retention.bytes": (Twin("log.local.retention.bytes"),),
+        "local.retention.ms": (Twin("log.local.retention.ms"),),
+        "max.compaction.lag.ms": (Twin("log.cleaner.max.compaction.lag.ms"),),
+        "max.message.bytes": (Twin("message.max.bytes"),),
+        "message.downconversion.enable": (Twin("log.message.downconversion.enable"),),
+        "message.format.version": (Twin("log.message.format.version"),),
+        "message.timestamp.after.max.ms": (Twin("log.message.timestamp.after.max.ms"),),
+        "message.timestamp.before.max.ms": (Twin("log.message.timestamp.before.max.ms"),),
+        "message.timestamp.difference.max.ms": (Twin("log.message.timestamp.difference.max.ms"),),
+        "message.timestamp.type": (Twin("log.message.timestamp.type"),),
+        "min.cleanable.dirty.ratio": (Twin("log.cleaner.min.cleanable.ratio"),),
+        "min.compaction.lag.ms": (Twin("log.cleaner.min.compaction.lag.ms"),),
+        "min.insync.replicas": (Twin("min.insync.replicas"),),
+        "preallocate": (Twin("log.preallocate"),),
+        "retention.bytes": (Twin("log.retention.bytes"),),
+        "retention.ms": (
+            Twin("log.retention.ms"),
+            Twin("log.retention.minutes", _MINUTE_MS),
+            Twin("log.retention.hours", _HOUR_MS),
+        ),
+        "segment.bytes": (Twin("log.segment.bytes"),),
+        "segment.index.bytes": (Twin("log.index.size.max.bytes"),),
+        "segment.jitter.ms": (Twin("log.roll.jitter.ms"), Twin("log.roll.jitter.hours", _HOUR_MS)),
+        "segment.ms": (Twin("log.roll.ms"), Twin("log.roll.hours", _HOUR_MS)),
+        "unclean.leader.election.enable": (Twin("unclean.leader.election.enable"),),
+    }
+)
+"""The broker keys that give a topic key its default; the first that is set counts."""
+
+_FAMILIES = {
+    name: tuple(twin.name for twin in twins)
+    for twins in TOPIC_TWINS.values()
+    if len(twins) > 1
+    for name in (twin.name for twin in twins if twin.name != "log.flush.scheduler.interval.ms")
+}
+
+_LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]*\.(.*)")
+_MECHANISM_KEYS = (
+    "sasl.jaas.config",
+    "sasl.login.callback.handler.class",
+    "sasl.login.class",
+    "sasl.server.callback.handler.class",
+    "connections.max.reauth.ms",
+)
+
+
+def without_listener_prefix(name: str) -> str | None:
+    """The key behind `listener.name.NAME.` (and, for some, a SASL mechanism); None without such a prefix."""
+    match = _LISTENER_PREFIX.fullmatch(name)
+    if match is None:
+        return None
+    rest = match[1]
+    return next((key for key in _MECHANISM_KEYS if rest.endswith(key)), rest)
+
+
+def broker_synonyms(name: str) -> tuple[str, ...]:
+    """The keys a broker key's value may come from, strongest first (Kafka's `brokerConfigSynonyms`)."""
+    base = without_listener_prefix(name)
+    return _FAMILIES.get(name, (name,)) if base is None else (name, base)
+
+
+def broker_key(name: str) -> ConfigKey | None:
+    """The row of a broker key, also under a listener's prefix; None for a name Kafka does not know."""
+    base = without_listener_prefix(name) or name
+    return BROKER_KEYS.get(base) or DYNAMIC_ONLY_KEYS.get(name)

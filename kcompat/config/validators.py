@@ -1,0 +1,166 @@
+"""What a value must satisfy beyond its type, in Kafka's words where clients can see them.
+
+A validator gives the reason why a value is not allowed, or None. `allowed` describes what is, for the reader.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from msgspec import Struct
+
+from kcompat.config.types import Value, format_value
+
+_REPLICA_LIST = re.compile(r"[0-9]+:[0-9]+(,[0-9]+:[0-9]+)*")
+
+
+class Validator(Protocol):
+    """Judges one parsed value of one key."""
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed, in a few words."""
+
+    def problem(self, value: Value) -> str | None:
+        """Why the value is not allowed, or None."""
+
+
+class Range(Struct, frozen=True):
+    """A number between two bounds, both included; None for an open end (`ConfigDef.Range`)."""
+
+    low: float
+    high: float | None = None
+
+    @property
+    def allowed(self) -> str:
+        """The interval."""
+        return f"at least {self.low}" if self.high is None else f"{self.low} to {self.high}"
+
+    def problem(self, value: Value) -> str | None:
+        """Too small, too large, or missing."""
+        if not isinstance(value, (int, float)):
+            return "Value must be non-null"
+        if value < self.low:
+            return f"Value must be at least {self.low}"
+        if self.high is not None and value > self.high:
+            return f"Value must be no more than {self.high}"
+        return None
+
+
+class OneOf(Struct, frozen=True):
+    """One of a few strings (`ConfigDef.ValidString` and its case-insensitive sibling)."""
+
+    choices: tuple[str, ...]
+    ignore_case: bool = False
+
+    @property
+    def allowed(self) -> str:
+        """The strings."""
+        return ", ".join(self.choices)
+
+    def problem(self, value: Value) -> str | None:
+        """The list of what would do."""
+        found = value.upper() if self.ignore_case and isinstance(value, str) else value
+        if found in self.choices:
+            return None
+        hint = " (case insensitive)" if self.ignore_case else ""
+        return f"String must be one of{hint}: {', '.join(self.choices)}"
+
+
+class EachOneOf(Struct, frozen=True):
+    """A list whose elements are all among a few strings (`ConfigDef.ValidList`). The empty list will do."""
+
+    choices: tuple[str, ...]
+
+    @property
+    def allowed(self) -> str:
+        """The strings."""
+        return f"any of {', '.join(self.choices)}"
+
+    def problem(self, value: Value) -> str | None:
+        """The list of what would do."""
+        assert isinstance(value, list)
+        if all(item in self.choices for item in value):
+            return None
+        return f"String must be one of: {', '.join(self.choices)}"
+
+    def first_bad(self, value: Value) -> str | None:
+        """The first element that is not allowed: Kafka's message names it alone."""
+        assert isinstance(value, list)
+        return next((item for item in value if item not in self.choices), None)
+
+
+class NotEmpty(Struct, frozen=True):
+    """A string with something in it (`ConfigDef.NonEmptyString`); null is left to the default."""
+
+    allowed: str = "not empty"
+
+    def problem(self, value: Value) -> str | None:
+        """Empty."""
+        return "String must be non-empty" if value == "" else None
+
+
+class GzipLevel(Struct, frozen=True):
+    """A gzip level: 1 to 9, or -1 for the library's own choice."""
+
+    allowed: str = "1 to 9, or -1"
+
+    def problem(self, value: Value) -> str | None:
+        """Not a level."""
+        if value == -1 or (isinstance(value, int) and 1 <= value <= 9):
+            return None
+        return "Value must be between 1 and 9 or equal to -1"
+
+
+class PositiveOrDefault(Struct, frozen=True):
+    """A count of threads, or -1 for another key's value."""
+
+    allowed: str = "at least 1, or -1"
+
+    def problem(self, value: Value) -> str | None:
+        """Neither -1 nor positive."""
+        if value == -1 or (isinstance(value, int) and value >= 1):
+            return None
+        return "Value must be at least 1 or equal to -1"
+
+
+class ThrottledReplicas(Struct, frozen=True):
+    """`*`, or partition:broker pairs (Kafka's `ThrottledReplicaListValidator`)."""
+
+    name: str
+    allowed: str = "`*`, or partition:broker pairs"
+
+    def problem(self, value: Value) -> str | None:
+        """Not such a list."""
+        text = format_value(value) or ""
+        if text in ("", "*", "none") or _REPLICA_LIST.fullmatch(text):
+            return None
+        return (
+            f"{self.name} must be the literal '*' or a list of replicas in the following format: "
+            "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+        )
+
+
+class FormatVersion(Struct, frozen=True):
+    """A release of Kafka as `inter.broker.protocol.version` and `message.format.version` name it."""
+
+    allowed: str = "a Kafka version such as 2.8 or 3.9-IV0"
+
+    def problem(self, value: Value) -> str | None:
+        """Not a release that ever was."""
+        if isinstance(value, str) and _is_kafka_version(value):
+            return None
+        return f"Version {value} is not a valid version"
+
+
+_LAST_MINOR = {0: 11, 1: 1, 2: 8, 3: 9, 4: 0}
+_VERSION = re.compile(r"([0-9])\.([0-9]{1,2})(\.[0-9]{1,2})?(\.[0-9])?(-IV[0-9])?")
+
+
+def _is_kafka_version(text: str) -> bool:
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return False
+    major, minor = int(match[1]), int(match[2])
+    return minor <= _LAST_MINOR.get(major, -1) and (major, minor) >= (0, 8)
