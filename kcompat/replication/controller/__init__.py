@@ -1,0 +1,1 @@
+"""The controller: events in, effects out; nothing else writes partition state."""

@@ -1,0 +1,138 @@
+"""The cluster image: an immutable picture of brokers, topics, partitions and dynamic configs.
+
+Readers take the picture in force and need no lock. A change makes a new picture that shares every topic and
+config it did not touch, at the price of one shallow copy of a dict per change, however many topics it makes.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
+NO_LEADER = -1
+NO_CONTROLLER = -1
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class BrokerInfo(Struct, frozen=True):
+    """A live broker: (host, port) by listener name, and the broker epoch (the czxid of its registration)."""
+
+    id: int
+    rack: str | None
+    endpoints: Mapping[str, tuple[str, int]]
+    epoch: int
+
+
+class PartitionInfo(Struct, frozen=True):
+    """The state of a partition as stored; `partition_epoch` is the version of its znode."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    partition_epoch: int
+    leader_recovery_state: int = 0
+
+
+class TopicImage(Struct, frozen=True):
+    """A topic and its partitions by index."""
+
+    name: str
+    topic_id: bytes
+    partitions: tuple[PartitionInfo, ...]
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether Kafka keeps its own state in this topic."""
+        return self.name in INTERNAL_TOPICS
+
+    @property
+    def replication_factor(self) -> int:
+        """Replicas of the first partition, as Kafka counts it."""
+        return len(self.partitions[0].replicas) if self.partitions else 0
+
+
+class ClusterImage(Struct, frozen=True):
+    """Everything a reader may ask about the cluster. Do not change what the mappings hold."""
+
+    cluster_id: str
+    controller_id: int = NO_CONTROLLER
+    controller_epoch: int = 0
+    brokers: Mapping[int, BrokerInfo] = {}
+    topics: Mapping[str, TopicImage] = {}
+    topic_names: Mapping[bytes, str] = {}
+    entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
+
+    def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
+        """The topic of a 16-byte id."""
+        name = self.topic_names.get(topic_id)
+        return None if name is None else self.topics[name]
+
+    def partition(self, topic: str, index: int) -> PartitionInfo | None:
+        """One partition, if topic and index exist."""
+        image = self.topics.get(topic)
+        return image.partitions[index] if image is not None and 0 <= index < len(image.partitions) else None
+
+    def configs(self, kind: str, name: str) -> Mapping[str, str]:
+        """Dynamic configs of an entity: `kind` "topics" or "brokers", `name` may be "<default>"; empty where
+        none are set.
+        """
+        return self.entity_configs.get((kind, name), _NOTHING)
+
+    def with_brokers(self, brokers: Mapping[int, BrokerInfo]) -> ClusterImage:
+        """This picture with other live brokers."""
+        return replace(self, brokers=brokers)
+
+    def with_topics(self, changed: Iterable[TopicImage], removed: Collection[str] = ()) -> ClusterImage:
+        """This picture with topics added or replaced, and others removed together with their configs."""
+        topics, names = dict(self.topics), dict(self.topic_names)
+        for topic in changed:
+            topics[topic.name] = topic
+            names[topic.topic_id] = topic.name
+        for name in removed:
+            del names[topics.pop(name).topic_id]
+        configs = self.entity_configs
+        if removed:
+            gone = {("topics", name) for name in removed}
+            configs = {entity: values for entity, values in configs.items() if entity not in gone}
+        return replace(self, topics=topics, topic_names=names, entity_configs=configs)
+
+    def with_configs(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> ClusterImage:
+        """This picture with the configs of some (kind, name) replaced."""
+        return replace(self, entity_configs={**self.entity_configs, **changed})
+
+    def check_invariants(self) -> None:
+        """Names and ids map both ways; leaders are replicas, ISRs are subsets of the replicas."""
+        assert {name: topic_id for topic_id, name in self.topic_names.items()} == {
+            name: topic.topic_id for name, topic in self.topics.items()
+        }
+        for topic in self.topics.values():
+            for partition in topic.partitions:
+                assert set(partition.isr) <= set(partition.replicas), topic.name
+                assert partition.leader in (*partition.isr, NO_LEADER), topic.name
+
+
+class MetadataCache:
+    """The picture in force on this broker (Kafka's `MetadataCache`), and who wants to hear of a new one."""
+
+    def __init__(self, cluster_id: str) -> None:
+        self.image = ClusterImage(cluster_id)
+        self._listeners: list[Callable[[ClusterImage, ClusterImage], object]] = []
+
+    def subscribe(self, listener: Callable[[ClusterImage, ClusterImage], object]) -> None:
+        """Call `listener(old, new)` after each replacement; what is unchanged is the same object in both."""
+        self._listeners.append(listener)
+
+    def update(self, image: ClusterImage) -> None:
+        """Replace the picture."""
+        old, self.image = self.image, image
+        for listener in self._listeners:
+            listener(old, image)

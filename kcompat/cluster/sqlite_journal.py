@@ -1,0 +1,136 @@
+"""The embedded store's journal in one SQLite file, `metadata.db` in the data directory.
+
+One row a node. A transaction of the store is one of SQLite's, in WAL mode with `synchronous=FULL`: the commit
+returns after the log is on the disk, so an answered change survives a kill and a power cut. Only the commit
+waits for the disk, and it does so on a helper thread; the statements before it run where the caller runs.
+
+The file is held with an exclusive lock while open: a second process is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from typing import TYPE_CHECKING
+
+from kcompat.cluster.store import NoNodeError, StoreUnavailableError
+from kcompat.cluster.tree import Node, Tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMAT_VERSION = 1
+_APPLICATION_ID = 1801678192  # "kcmp"
+
+_SCHEMA = """
+BEGIN;
+CREATE TABLE node (
+    path TEXT PRIMARY KEY, data BLOB NOT NULL, czxid INTEGER NOT NULL, mzxid INTEGER NOT NULL,
+    ctime_ms INTEGER NOT NULL, mtime_ms INTEGER NOT NULL, version INTEGER NOT NULL, cversion INTEGER NOT NULL,
+    ephemeral_owner INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE last_transaction (zxid INTEGER NOT NULL);
+INSERT INTO last_transaction VALUES (0);
+PRAGMA application_id = 1801678192;
+PRAGMA user_version = 1;
+COMMIT;
+"""
+
+
+class SqliteJournal:
+    """Rows of nodes in one file."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file; `StoreUnavailableError` says in one sentence why that cannot be."""
+        self._path = path
+        try:
+            # isolation_level None: the transactions are ours. The helper thread commits while the loop waits
+            # for it.
+            self._db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise StoreUnavailableError(f"the metadata store {path} cannot be opened: {error}") from error
+        try:
+            self._prepare()
+        except sqlite3.Error as error:
+            self._db.close()
+            raise self._unavailable(error) from error
+        except StoreUnavailableError:
+            self._db.close()
+            raise
+
+    def load(self) -> Tree:
+        """All nodes."""
+        try:
+            (zxid,) = self._db.execute("SELECT zxid FROM last_transaction").fetchone()
+            rows = self._db.execute(
+                "SELECT path, data, czxid, mzxid, ctime_ms, mtime_ms, version, cversion, ephemeral_owner "
+                "FROM node"
+            )
+            return Tree(zxid, ((row[0], Node(*row[1:])) for row in rows))
+        except sqlite3.Error as error:
+            raise self._unavailable(error) from error
+        except (NoNodeError, TypeError, ValueError) as error:
+            raise StoreUnavailableError(f"the metadata store {self._path} is damaged: {error!r}") from error
+
+    async def write(self, zxid: int, staged: dict[str, Node | None]) -> None:
+        """Write the nodes of one transaction and wait for the disk."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany(
+                "INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        path,
+                        node.data,
+                        node.czxid,
+                        node.mzxid,
+                        node.ctime_ms,
+                        node.mtime_ms,
+                        node.version,
+                        node.cversion,
+                        node.ephemeral_owner,
+                    )
+                    for path, node in staged.items()
+                    if node is not None
+                ],
+            )
+            self._db.executemany(
+                "DELETE FROM node WHERE path = ?", [(path,) for path, node in staged.items() if node is None]
+            )
+            self._db.execute("UPDATE last_transaction SET zxid = ?", (zxid,))
+            await asyncio.get_running_loop().run_in_executor(None, self._db.commit)
+        except sqlite3.Error as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise self._unavailable(error) from error
+
+    def close(self) -> None:
+        """Fold the write-ahead log into the file and release it."""
+        self._db.close()
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        (application_id,) = self._db.execute("PRAGMA application_id").fetchone()
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and application_id != _APPLICATION_ID:
+            raise StoreUnavailableError(
+                f"{self._path} is not a metadata store but the database of another program"
+            )
+        if version > FORMAT_VERSION:
+            raise StoreUnavailableError(
+                f"the metadata store {self._path} has format {version}, written by a newer kcompat; "
+                f"this one reads up to {FORMAT_VERSION}"
+            )
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        if not tables:
+            self._db.executescript(_SCHEMA)
+
+    def _unavailable(self, error: sqlite3.Error) -> StoreUnavailableError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # absent on errors of the Python module itself
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return StoreUnavailableError(f"the metadata store {self._path} is in use by another process")
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return StoreUnavailableError(f"the metadata store {self._path} is damaged: {error}")
+        return StoreUnavailableError(f"the metadata store {self._path} failed: {error}")

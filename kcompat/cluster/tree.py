@@ -1,0 +1,228 @@
+"""The nodes of an embedded store and transactions over them. Pure: no files, no clock.
+
+A `Transaction` stages its changes over the tree, sees its own earlier operations, and changes nothing until
+it is applied; the store makes the staged nodes durable in between. So a reader never sees what a crash could
+take back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from msgspec import Struct, field
+
+from kcompat.cluster.store import (
+    ANY_VERSION,
+    BadVersionError,
+    Check,
+    Create,
+    Delete,
+    EventType,
+    NoChildrenForEphemeralsError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    SetData,
+    Stat,
+    WatchEvent,
+    parent_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.cluster.store import Op, OpResult
+
+ROOT = "/"
+
+
+class Node(Struct):
+    """One node: its data, what `Stat` tells of it, and the names of its children."""
+
+    data: bytes
+    czxid: int
+    mzxid: int
+    ctime_ms: int
+    mtime_ms: int
+    version: int
+    cversion: int
+    ephemeral_owner: int
+    children: set[str] = field(default_factory=set)
+
+    def stat(self) -> Stat:
+        """The node as its readers see it."""
+        return Stat(
+            self.czxid,
+            self.mzxid,
+            self.ctime_ms,
+            self.mtime_ms,
+            self.version,
+            self.cversion,
+            self.ephemeral_owner,
+            len(self.children),
+        )
+
+    def copy(self) -> Node:
+        """A node to change in a transaction."""
+        return Node(
+            self.data,
+            self.czxid,
+            self.mzxid,
+            self.ctime_ms,
+            self.mtime_ms,
+            self.version,
+            self.cversion,
+            self.ephemeral_owner,
+            set(self.children),
+        )
+
+
+class Tree:
+    """Nodes by path and the id of the last transaction."""
+
+    def __init__(self, zxid: int = 0, nodes: Iterable[tuple[str, Node]] = ()) -> None:
+        """Take nodes as they were stored: any order, children not yet linked."""
+        self.zxid = zxid
+        self.nodes: dict[str, Node] = {ROOT: Node(b"", 0, 0, 0, 0, 0, 0, 0)}
+        self.nodes.update(nodes)
+        for path in self.nodes:
+            if path != ROOT:
+                self.get(parent_of(path)).children.add(path[path.rindex("/") + 1 :])
+
+    def get(self, path: str) -> Node:
+        """The node at `path`, or `NoNodeError`."""
+        node = self.nodes.get(path)
+        if node is None:
+            raise NoNodeError(path)
+        return node
+
+    def ephemerals(self, session_id: int | None = None) -> list[str]:
+        """Paths of the ephemeral nodes of one session, or of all of them."""
+        return [
+            path
+            for path, node in self.nodes.items()
+            if node.ephemeral_owner and session_id in (None, node.ephemeral_owner)
+        ]
+
+    def check_invariants(self) -> None:
+        """Every node but the root hangs on a parent that knows it; ephemerals have no children."""
+        known = {ROOT}
+        for path, node in self.nodes.items():
+            assert not (node.ephemeral_owner and node.children), path
+            assert node.mzxid <= self.zxid, path
+            assert node.czxid <= node.mzxid, path
+            known.update(f"{path.rstrip('/')}/{name}" for name in node.children)
+        assert known == self.nodes.keys()
+
+
+class Transaction:
+    """Operations of one session, staged under the next transaction id."""
+
+    def __init__(self, tree: Tree, session_id: int, now_ms: int) -> None:
+        self.zxid = tree.zxid + 1
+        self.events: list[WatchEvent] = []
+        self._tree = tree
+        self._session_id = session_id
+        self._now_ms = now_ms
+        self._staged: dict[str, Node | None] = {}
+
+    @property
+    def staged(self) -> dict[str, Node | None]:
+        """Every node that changes, as it will be; None for those that go."""
+        return self._staged
+
+    def run(self, op: Op) -> OpResult:
+        """Stage one operation; raises the store's error and must then be dropped as a whole."""
+        match op:
+            case Create():
+                return self._create(op)
+            case SetData():
+                return self._set(op)
+            case Delete():
+                self._delete(op)
+                return None
+            case Check():
+                self._expect(op.path, op.version)
+                return None
+            case _:
+                assert_never(op)
+
+    def apply(self) -> None:
+        """Make the staged changes the tree's."""
+        nodes = self._tree.nodes
+        for path, node in self._staged.items():
+            if node is None:
+                nodes.pop(path, None)
+            else:
+                nodes[path] = node
+        self._tree.zxid = self.zxid
+
+    def _create(self, op: Create) -> str:
+        path = op.path
+        parent_path = _validated_parent(path)
+        parent = self._staged.get(parent_path) or self._touch(parent_path)
+        if parent.ephemeral_owner:
+            raise NoChildrenForEphemeralsError(parent_path)
+        if op.sequential:
+            path = f"{path}{parent.cversion:010d}"
+        if self._find(path) is not None:
+            raise NodeExistsError(path)
+        now_ms, zxid = self._now_ms, self.zxid
+        owner = self._session_id if op.ephemeral else 0
+        self._staged[path] = Node(op.data, zxid, zxid, now_ms, now_ms, 0, 0, owner)
+        parent.children.add(path[path.rindex("/") + 1 :])
+        parent.cversion += 1
+        self._report(EventType.CREATED, path, parent_path)
+        return path
+
+    def _set(self, op: SetData) -> Stat:
+        self._expect(op.path, op.version)
+        node = self._touch(op.path)
+        node.data = op.data
+        node.version += 1
+        node.mzxid = self.zxid
+        node.mtime_ms = self._now_ms
+        self.events.append(WatchEvent(EventType.CHANGED, op.path))
+        return node.stat()
+
+    def _delete(self, op: Delete) -> None:
+        parent_path = _validated_parent(op.path)
+        if self._expect(op.path, op.version).children:
+            raise NotEmptyError(op.path)
+        parent = self._touch(parent_path)
+        parent.children.remove(op.path[op.path.rindex("/") + 1 :])
+        parent.cversion += 1
+        self._staged[op.path] = None
+        self._report(EventType.DELETED, op.path, parent_path)
+
+    def _report(self, event: EventType, path: str, parent_path: str) -> None:
+        self.events.append(WatchEvent(event, path))
+        self.events.append(WatchEvent(EventType.CHILDREN_CHANGED, parent_path))
+
+    def _find(self, path: str) -> Node | None:
+        if path in self._staged:
+            return self._staged[path]
+        return self._tree.nodes.get(path)
+
+    def _expect(self, path: str, version: int) -> Node:
+        node = self._find(path)
+        if node is None:
+            raise NoNodeError(path)
+        if version not in (ANY_VERSION, node.version):
+            raise BadVersionError(f"{path}: expected version {version}, it has {node.version}")
+        return node
+
+    def _touch(self, path: str) -> Node:
+        """The node to change, staged."""
+        node = self._find(path)
+        if node is None:
+            raise NoNodeError(path)
+        if path not in self._staged:
+            node = self._staged[path] = node.copy()
+        return node
+
+
+def _validated_parent(path: str) -> str:
+    if not path.startswith("/") or path.endswith("/") or "//" in path:
+        raise ValueError(f"not a path of a node to create or delete: {path!r}")
+    return parent_of(path)

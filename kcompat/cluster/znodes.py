@@ -1,0 +1,339 @@
+"""Kafka's znodes: paths and JSON payloads as Kafka 3.9 writes them (`kafka.zk.ZkData`), older versions read
+too.
+
+A payload that cannot be read raises `DamagedZnodeError`. Topic ids are 16 bytes here and unpadded base64url
+there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from kcompat.protocol.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_ENTITY = "<default>"
+"""The name under which an entity type keeps the defaults of all its entities."""
+
+CLUSTER_ID = "/cluster/id"
+CONTROLLER = "/controller"
+CONTROLLER_EPOCH = "/controller_epoch"
+BROKER_IDS = "/brokers/ids"
+BROKER_SEQUENCE = "/brokers/seqid"
+TOPICS = "/brokers/topics"
+CONFIG = "/config"
+DELETE_TOPICS = "/admin/delete_topics"
+PRODUCER_ID_BLOCK = "/latest_producer_id_block"
+
+CONFIG_KINDS = ("topics", "clients", "users", "brokers", "ips")
+
+PERSISTENT_PATHS = (
+    "/consumers",
+    "/cluster",
+    "/brokers",
+    BROKER_IDS,
+    TOPICS,
+    BROKER_SEQUENCE,
+    "/admin",
+    DELETE_TOPICS,
+    CONFIG,
+    *(f"{CONFIG}/{kind}" for kind in CONFIG_KINDS),
+    "/config/changes",
+    "/isr_change_notification",
+    "/log_dir_event_notification",
+)
+"""Nodes that a broker makes sure of when it starts, parents first."""
+
+PRODUCER_ID_BLOCK_SIZE = 1000
+
+T = TypeVar("T")
+
+_encode = msgspec.json.encode
+
+
+class DamagedZnodeError(Exception):
+    """A znode holds something that no Kafka version writes."""
+
+
+class BrokerRegistration(Struct, frozen=True):
+    """`/brokers/ids/<id>`: endpoints are (host, port) by listener name."""
+
+    endpoints: Mapping[str, tuple[str, int]]
+    security_protocols: Mapping[str, str]
+    rack: str | None = None
+
+
+class TopicAssignment(Struct, frozen=True):
+    """`/brokers/topics/<topic>`: replicas of partition 0, 1, 2, ..."""
+
+    topic_id: bytes
+    replicas: tuple[tuple[int, ...], ...]
+    adding: Mapping[int, tuple[int, ...]] = {}
+    removing: Mapping[int, tuple[int, ...]] = {}
+
+
+class PartitionState(Struct, frozen=True):
+    """`/brokers/topics/<topic>/partitions/<index>/state`; leader -1 for none, recovery state 1 while
+    recovering.
+    """
+
+    leader: int
+    leader_epoch: int
+    controller_epoch: int
+    isr: tuple[int, ...]
+    leader_recovery_state: int = 0
+
+
+class ProducerIdBlock(Struct, frozen=True):
+    """`/latest_producer_id_block`: the ids from `first` to `last` inclusive, taken by a broker."""
+
+    broker_id: int
+    first: int
+    last: int
+
+
+# -- paths
+# -----------------------------------------------------------------------------------------------------------
+
+
+def broker_path(broker_id: int) -> str:
+    """Where a broker registers itself."""
+    return f"{BROKER_IDS}/{broker_id}"
+
+
+def topic_path(topic: str) -> str:
+    """Where a topic's assignment is."""
+    return f"{TOPICS}/{topic}"
+
+
+def partition_path(topic: str, partition: int) -> str:
+    """The parent of a partition's state."""
+    return f"{TOPICS}/{topic}/partitions/{partition}"
+
+
+def partition_state_path(topic: str, partition: int) -> str:
+    """Where a partition's state is; the node's version is the partition epoch."""
+    return f"{TOPICS}/{topic}/partitions/{partition}/state"
+
+
+def config_path(kind: str, name: str) -> str:
+    """Where the dynamic configs of an entity are; `kind` as in `CONFIG_KINDS`."""
+    return f"{CONFIG}/{kind}/{name}"
+
+
+def delete_topic_path(topic: str) -> str:
+    """The mark that a topic is to be deleted."""
+    return f"{DELETE_TOPICS}/{topic}"
+
+
+# -- payloads
+# --------------------------------------------------------------------------------------------------------
+
+
+def encode_cluster_id(cluster_id: str) -> bytes:
+    """`/cluster/id`; its version is a string."""
+    return _encode({"version": "1", "id": cluster_id})
+
+
+def decode_cluster_id(data: bytes) -> str:
+    """The id in `/cluster/id`."""
+    return _field(_object(data), "id", str)
+
+
+def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
+    """`/controller`; not under KRaft, hence its epoch -1."""
+    return _encode(
+        {"version": 2, "brokerid": broker_id, "timestamp": str(timestamp_ms), "kraftControllerEpoch": -1}
+    )
+
+
+def decode_controller(data: bytes) -> int:
+    """The broker id in `/controller`."""
+    return _field(_object(data), "brokerid", int)
+
+
+def encode_broker(broker: BrokerRegistration, timestamp_ms: int) -> bytes:
+    """`/brokers/ids/<id>`, version 5. Host and port at the top are those of the first PLAINTEXT endpoint,
+    else null, -1.
+    """
+    plain = next(
+        (
+            endpoint
+            for listener, endpoint in broker.endpoints.items()
+            if broker.security_protocols[listener] == "PLAINTEXT"
+        ),
+        (None, -1),
+    )
+    payload: dict[str, Any] = {
+        "version": 5,
+        "host": plain[0],
+        "port": plain[1],
+        "endpoints": [
+            f"{name}://{_bracketed(host)}:{port}" for name, (host, port) in broker.endpoints.items()
+        ],
+        "jmx_port": -1,
+        "timestamp": str(timestamp_ms),
+        "listener_security_protocol_map": dict(broker.security_protocols),
+        "features": {},
+    }
+    if broker.rack is not None:
+        payload["rack"] = broker.rack
+    return _encode(payload)
+
+
+def decode_broker(data: bytes) -> BrokerRegistration:
+    """`/brokers/ids/<id>` of any version: v1 has one plaintext host and port, v2 endpoints, v3 a rack, v4 the
+    map.
+    """
+    payload = _object(data)
+    if _field(payload, "version", int) < 2:
+        endpoint = (_field(payload, "host", str), _field(payload, "port", int))
+        return BrokerRegistration({"PLAINTEXT": endpoint}, {"PLAINTEXT": "PLAINTEXT"})
+    endpoints = {}
+    for text in _field(payload, "endpoints", list[str]):
+        name, _, address = text.partition("://")
+        host, _, port = address.rpartition(":")
+        if not name or not port.isdigit():
+            raise DamagedZnodeError(f"not an endpoint: {text!r}")
+        endpoints[name] = (host.strip("[]"), int(port))
+    own_names = {name: name for name in endpoints}
+    protocols = _optional(payload, "listener_security_protocol_map", dict[str, str], own_names)
+    rack = None if payload.get("rack") is None else _field(payload, "rack", str)
+    return BrokerRegistration(endpoints, protocols, rack)
+
+
+def encode_topic(assignment: TopicAssignment) -> bytes:
+    """`/brokers/topics/<topic>`, version 3."""
+    return _encode(
+        {
+            "version": 3,
+            "partitions": {str(index): replicas for index, replicas in enumerate(assignment.replicas)},
+            "adding_replicas": {str(index): replicas for index, replicas in assignment.adding.items()},
+            "removing_replicas": {str(index): replicas for index, replicas in assignment.removing.items()},
+            "topic_id": uuid_to_text(assignment.topic_id),
+        }
+    )
+
+
+def decode_topic(data: bytes) -> TopicAssignment:
+    """`/brokers/topics/<topic>` of any version; below 3 the topic id is `ZERO_UUID`."""
+    payload = _object(data)
+    partitions = _field(payload, "partitions", dict[int, tuple[int, ...]])
+    if sorted(partitions) != list(range(len(partitions))):
+        raise DamagedZnodeError(f"partitions are not numbered from 0: {sorted(partitions)}")
+    return TopicAssignment(
+        _topic_id(_optional(payload, "topic_id", str, "")),
+        tuple(partitions[index] for index in range(len(partitions))),
+        _optional(payload, "adding_replicas", dict[int, tuple[int, ...]], {}),
+        _optional(payload, "removing_replicas", dict[int, tuple[int, ...]], {}),
+    )
+
+
+def encode_partition_state(state: PartitionState) -> bytes:
+    """`.../partitions/<index>/state`, version 1; the recovery state appears only while recovering."""
+    payload: dict[str, Any] = {
+        "controller_epoch": state.controller_epoch,
+        "leader": state.leader,
+        "version": 1,
+        "leader_epoch": state.leader_epoch,
+        "isr": state.isr,
+    }
+    if state.leader_recovery_state:
+        payload["leader_recovery_state"] = state.leader_recovery_state
+    return _encode(payload)
+
+
+def decode_partition_state(data: bytes) -> PartitionState:
+    """`.../partitions/<index>/state`."""
+    return _convert(_object(data), PartitionState)
+
+
+def encode_config(configs: Mapping[str, str]) -> bytes:
+    """`/config/<kind>/<name>`."""
+    return _encode({"version": 1, "config": dict(configs)})
+
+
+def decode_config(data: bytes) -> dict[str, str]:
+    """`/config/<kind>/<name>`."""
+    return _field(_object(data), "config", dict[str, str])
+
+
+def encode_producer_ids(block: ProducerIdBlock) -> bytes:
+    """`/latest_producer_id_block`; the numbers are strings."""
+    return _encode(
+        {
+            "version": 1,
+            "broker": block.broker_id,
+            "block_start": str(block.first),
+            "block_end": str(block.last),
+        }
+    )
+
+
+def decode_producer_ids(data: bytes) -> ProducerIdBlock:
+    """`/latest_producer_id_block`."""
+    payload = _object(data)
+    return ProducerIdBlock(
+        _field(payload, "broker", int), _field(payload, "block_start", int), _field(payload, "block_end", int)
+    )
+
+
+def encode_epoch(epoch: int) -> bytes:
+    """`/controller_epoch`: decimal text."""
+    return str(epoch).encode()
+
+
+def decode_epoch(data: bytes) -> int:
+    """`/controller_epoch`."""
+    try:
+        return int(data)
+    except ValueError as error:
+        raise DamagedZnodeError(f"not a controller epoch: {data!r}") from error
+
+
+# -- JSON
+# ------------------------------------------------------------------------------------------------------------
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(data, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DamagedZnodeError(f"not a JSON object: {data[:80]!r}") from error
+
+
+def _field(payload: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    if name not in payload:
+        raise DamagedZnodeError(f"lacks {name!r}")
+    return _convert(payload[name], kind)
+
+
+def _optional(payload: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
+    value = payload.get(name)
+    return default if value is None else _convert(value, kind)
+
+
+def _convert(value: object, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise DamagedZnodeError(str(error)) from error
+
+
+def _topic_id(text: str) -> bytes:
+    if not text:
+        return ZERO_UUID
+    try:
+        return uuid_from_text(text)
+    except ValueError as error:
+        raise DamagedZnodeError(str(error)) from error
+
+
+def _bracketed(host: str) -> str:
+    """An IPv6 address in brackets, as in a URL."""
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,75 @@
+"""What callers of the controller say and hear: topic specifications and results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+USE_DEFAULT = -1
+"""Number of partitions or replication factor: take the broker's default."""
+
+
+class TopicSpec(Struct, frozen=True):
+    """A topic to create. `assignments` are (partition index, broker ids) as the client sent them, empty to
+    let us place.
+    """
+
+    name: str
+    num_partitions: int = USE_DEFAULT
+    replication_factor: int = USE_DEFAULT
+    assignments: Sequence[tuple[int, Sequence[int]]] = ()
+    configs: Sequence[tuple[str, str | None]] = ()
+
+
+class TopicResult(Struct, frozen=True):
+    """What became of a topic to create; `configs` are its own."""
+
+    name: str
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    topic_id: bytes = ZERO_UUID
+    num_partitions: int = -1
+    replication_factor: int = -1
+    configs: Mapping[str, str] = {}
+
+
+class PartitionsSpec(Struct, frozen=True):
+    """A topic that shall have `count` partitions; `assignments` the replicas of the new ones, None to let us
+    place.
+    """
+
+    name: str
+    count: int
+    assignments: Sequence[Sequence[int]] | None = None
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a request about one topic."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+class TopicDefaults(Struct, frozen=True):
+    """What the broker's configuration says about new topics."""
+
+    num_partitions: int
+    replication_factor: int
+    invalid_configs: Callable[[Mapping[str, str]], str | None]
+    """Says in Kafka's words what is wrong with a topic's own configs, None when nothing is."""
+
+
+class RefusedError(Exception):
+    """A row of a request that gets an error; the others go on."""
+
+    def __init__(self, error: ErrorCode, message: str | None) -> None:
+        super().__init__(message)
+        self.error = error
+        self.message = message
