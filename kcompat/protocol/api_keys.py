@@ -156,7 +156,7 @@ class ApiFacts:
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
-        """The version of the response header; ApiVersions keeps 0, it is read before we are known (KIP-511)."""
+        """The version of the response header; ApiVersions keeps 0 (KIP-511), to be read by any client."""
         return int(self.key != ApiKey.API_VERSIONS and self.is_flexible(version))
 
 

@@ -1,0 +1,84 @@
+"""Hypothesis strategies for every message at every version, built from the declarations."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+
+import kcompat.protocol.messages
+from kcompat.protocol.plan import plan_message
+from kcompat.protocol.schema import Message
+
+if TYPE_CHECKING:
+    from kcompat.protocol.plan import FieldPlan, StructPlan
+
+INTEGERS = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+TEXT = st.one_of(
+    st.sampled_from(["", "topic-1", "x" * 126, "x" * 127, "x" * 128, "gr\u00fc\u00dfe \U0001f600"]),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+)
+BYTES = st.one_of(st.sampled_from([b"", b"\0", b"y" * 126, b"y" * 127, b"y" * 16383]), st.binary(max_size=8))
+
+
+def message_classes() -> list[type[Message]]:
+    """Every declared message."""
+    package = kcompat.protocol.messages
+    found = []
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        found += [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type) and issubclass(value, Message) and value is not Message
+        ]
+    return sorted(found, key=lambda cls: cls.__name__)
+
+
+def messages(cls: type[Message], version: int, *, plain: bool = False) -> st.SearchStrategy[Any]:
+    """Messages with any value a version can carry.
+
+    With `plain`, only values that kio takes, which reads times and error codes into types of its own (its old
+    version rounds dates down to seconds).
+    """
+    return _struct(plan_message(cls, version), plain)
+
+
+def _struct(plan: StructPlan, plain: bool) -> st.SearchStrategy[Any]:
+    fields = {field.name: _field(field, plain) for field in plan.fields if field.present}
+    return st.builds(plan.cls, **fields)
+
+
+def _field(field: FieldPlan, plain: bool) -> st.SearchStrategy[Any]:
+    value = _struct(field.element, plain) if field.element else _primitive(field, plain)
+    if field.array:
+        value = st.lists(value, max_size=20 if field.element is None else 2)
+    return st.none() | value if field.nullable else value
+
+
+def _primitive(field: FieldPlan, plain: bool) -> st.SearchStrategy[Any]:
+    if plain and "error_code" in field.name:
+        return st.integers(0, 100)
+    if plain and field.kind == "int64" and ("timestamp" in field.name or "time_ms" in field.name):
+        return st.integers(0, 2**31).map(lambda seconds: seconds * 1000)
+    if plain and field.kind in ("int32", "int64"):
+        return st.integers(0, 2**31 - 1)
+    if field.kind in INTEGERS:
+        low, high = INTEGERS[field.kind]
+        return st.integers(low, high) | st.sampled_from([low, high, 0, 1])
+    if field.kind == "bool":
+        return st.booleans()
+    if field.kind == "float64":
+        return st.floats(allow_nan=False, allow_infinity=not plain)
+    if field.kind == "uuid":
+        return st.binary(min_size=16, max_size=16)
+    return TEXT if field.kind == "string" else BYTES
