@@ -48,7 +48,7 @@ class BrokerProcess(ABC):
     name: str
 
     def __init__(self, data_dir: Path | None = None, port: int | None = None) -> None:
-        self.port = port or free_port()
+        self.port = free_port() if port is None else port
         self._own_dir = None if data_dir else Path(tempfile.mkdtemp(prefix=f"{self.name}-"))
         self.home = data_dir or self._own_dir or Path()
         self.home.mkdir(parents=True, exist_ok=True)
@@ -81,11 +81,19 @@ class BrokerProcess(ABC):
                 self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=REPOSITORY
             )
         deadline = time.monotonic() + timeout_s
-        while not answers_api_versions(self.port):
+        while not self.is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
                 raise RuntimeError(f"{self.name} did not start; the end of its log:\n{self.log_tail()}")
             time.sleep(0.02)
+
+    def is_ready(self) -> bool:
+        """Whether the process serves requests."""
+        return answers_api_versions(self.port)
+
+    def is_running(self) -> bool:
+        """Whether the process was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
 
     def log_tail(self, characters: int = 4000) -> str:
         """The end of what the process has printed."""

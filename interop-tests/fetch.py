@@ -25,7 +25,7 @@ VENVS = REPOSITORY / ".venvs"
 STAMPS = CACHE / "stamps"
 
 KAFKA_VERSIONS = ("3.9.2", "4.3.0")
-NODE_PACKAGES = ("kafkajs@2.2.4", "snappyjs@0.7.0", "lz4js@0.2.0", "fzstd@0.1.1")
+NODE_PACKAGES = ("kafkajs@2.2.4", "snappyjs@0.7.0", "lz4js@0.2.0", "zstd-codec@0.1.5")
 VENV_PACKAGES: Mapping[str, tuple[str, ...]] = {
     "spark": ("pyspark==4.2.0",),
     "kafka-python-2": ("kafka-python==2.0.2", "six", "python-snappy", "lz4", "zstandard", "xxhash", "crc32c"),

@@ -1,0 +1,15 @@
+"""Old client releases, each in a virtual environment of its own."""
+
+from __future__ import annotations
+
+import pytest
+from broker_process import VENVS
+from drivers.remote import Remote
+
+
+def open_in_venv(venv: str, module: str, driver: str, bootstrap: str, null_header_values: bool = True) -> Remote:
+    """A driver that runs in ``.venvs/VENV``; the test is skipped where that was not fetched."""
+    python = VENVS / venv / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"{venv} is not there: run python interop-tests/fetch.py venv-{venv}")
+    return Remote([python, "-m", "drivers.remote", module, driver, bootstrap], null_header_values)

@@ -1,0 +1,13 @@
+"""confluent-kafka 2.0.2, in a virtual environment of its own."""
+
+from __future__ import annotations
+
+from contract import ClientContract
+from drivers.remote import Remote
+from old_venv import open_in_venv
+
+
+class TestConfluentOld(ClientContract):
+    @classmethod
+    def open_driver(cls, bootstrap: str) -> Remote:
+        return open_in_venv("confluent-old", "confluent", "ConfluentOld", bootstrap)
