@@ -1,0 +1,1 @@
+"""Storage: one partition's log and the log directories, in Kafka's own file formats and names."""

@@ -1,0 +1,150 @@
+"""The small text files of a log directory, exactly as Kafka writes them (CheckpointFile,
+PartitionMetadataFile, ...).
+
+Parsing is separate from reading: a file that is damaged raises `CheckpointDamaged`, and the caller decides
+what to rebuild. Files are replaced as a whole (write `.tmp`, rename).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kcompat.log.files import Files
+
+VERSION = "0"
+
+
+class CheckpointDamaged(Exception):  # noqa: N818 - what is the matter, not an error of the program
+    """A checkpoint file has another version, another count than entries, or a malformed line."""
+
+
+def format_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
+    """`topic partition offset` lines below version and count (OffsetCheckpointFile)."""
+    return _format([f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()])
+
+
+def parse_offsets(data: bytes) -> dict[tuple[str, int], int]:
+    """Offsets by (topic, partition). An empty file holds none; raises CheckpointDamaged."""
+    offsets = {}
+    for topic, partition, offset in _entries(data, 3):
+        offsets[topic, _number(partition)] = _number(offset)
+    return offsets
+
+
+def format_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
+    """`epoch startOffset` lines below version and count (LeaderEpochCheckpointFile)."""
+    return _format([f"{epoch} {start}" for epoch, start in entries])
+
+
+def parse_epochs(data: bytes) -> list[tuple[int, int]]:
+    """(epoch, start offset), as in the file; raises CheckpointDamaged, also when not strictly increasing."""
+    entries = [(_number(epoch), _number(start)) for epoch, start in _entries(data, 2)]
+    for (epoch, start), (next_epoch, next_start) in pairwise(entries):
+        if next_epoch <= epoch or next_start <= start:
+            raise CheckpointDamaged(f"epochs {epoch} and {next_epoch} do not increase")
+    return entries
+
+
+def format_partition_metadata(topic_id: bytes) -> bytes:
+    """`partition.metadata`: the id of the topic that the directory belongs to (KIP-516)."""
+    return f"version: 0\ntopic_id: {encode_uuid(topic_id)}".encode()
+
+
+def parse_partition_metadata(data: bytes) -> bytes:
+    """The 16 bytes of the topic id; raises CheckpointDamaged."""
+    fields = dict(line.split(": ", 1) for line in _text(data).splitlines() if ": " in line)
+    if fields.get("version") != VERSION or "topic_id" not in fields:
+        raise CheckpointDamaged("no version 0 or no topic_id")
+    return decode_uuid(fields["topic_id"].strip())
+
+
+def format_clean_shutdown(broker_epoch: int) -> bytes:
+    """`.kafka_cleanshutdown` (CleanShutdownFileHandler)."""
+    return json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode()
+
+
+def parse_clean_shutdown(data: bytes) -> int:
+    """The broker epoch of the run that ended cleanly; -1 when unknown. Its presence alone means clean."""
+    try:
+        content = json.loads(data)
+        return int(content["brokerEpoch"])
+    except (ValueError, KeyError, TypeError):
+        return -1
+
+
+def format_properties(properties: Mapping[str, str]) -> bytes:
+    """`meta.properties`; ids and numbers need no escaping."""
+    return "".join(f"{key}={value}\n" for key, value in sorted(properties.items())).encode()
+
+
+def parse_properties(data: bytes) -> dict[str, str]:
+    """Keys and values of a Java properties file; raises CheckpointDamaged."""
+    import javaproperties  # only read where a directory is not new
+
+    try:
+        return dict(javaproperties.loads(_text(data)))
+    except ValueError as error:
+        raise CheckpointDamaged(str(error)) from error
+
+
+def encode_uuid(value: bytes) -> str:
+    """Kafka's text form of a UUID: base64url without padding."""
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+
+def decode_uuid(text: str) -> bytes:
+    """The 16 bytes of Kafka's text form; raises CheckpointDamaged."""
+    try:
+        value = base64.urlsafe_b64decode(text + "==")
+    except (binascii.Error, ValueError) as error:
+        raise CheckpointDamaged(f"{text!r} is no uuid") from error
+    if len(value) != 16:
+        raise CheckpointDamaged(f"{text!r} is no uuid")
+    return value
+
+
+def read_optional(files: Files, path: str) -> bytes | None:
+    """The content of a file, or None when there is none."""
+    try:
+        return files.read_file(path)
+    except FileNotFoundError:
+        return None
+
+
+def _format(lines: list[str]) -> bytes:
+    return "\n".join([VERSION, str(len(lines)), *lines, ""]).encode()
+
+
+def _entries(data: bytes, columns: int) -> list[list[str]]:
+    if not data:
+        return []
+    lines = _text(data).splitlines()
+    if len(lines) < 2 or lines[0].strip() != VERSION:
+        raise CheckpointDamaged("unknown version")
+    count = _number(lines[1].strip())
+    entries = [line.split() for line in lines[2:] if line]
+    if len(entries) != count:
+        raise CheckpointDamaged(f"{len(entries)} entries where {count} are announced")
+    if any(len(entry) != columns for entry in entries):
+        raise CheckpointDamaged("malformed line")
+    return entries
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CheckpointDamaged("not text") from error
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 19:
+        raise CheckpointDamaged(f"{text!r} is no offset")
+    return int(text)

@@ -1,0 +1,53 @@
+"""The settings of one log: Kafka's topic configs, typed, with Kafka's defaults (LogConfig)."""
+
+from __future__ import annotations
+
+import msgspec
+
+MAX_LONG = 2**63 - 1
+
+
+class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The topic configs that storage obeys; times in ms, sizes in bytes, names as Kafka's keys."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 604_800_000
+    segment_jitter_ms: int = 0
+    segment_index_bytes: int = 10 << 20
+    index_interval_bytes: int = 4096
+    retention_ms: int = 604_800_000
+    retention_bytes: int = -1
+    file_delete_delay_ms: int = 60_000
+    max_message_bytes: int = 1_048_588
+    cleanup_policy: frozenset[str] = frozenset({"delete"})
+    flush_messages: int = MAX_LONG
+    flush_ms: int = MAX_LONG
+    timestamp_type: str = "CreateTime"
+    compression_type: str = "producer"
+    preallocate: bool = False
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = MAX_LONG
+    delete_retention_ms: int = 86_400_000
+    min_cleanable_dirty_ratio: float = 0.5
+    message_timestamp_before_max_ms: int = MAX_LONG
+    message_timestamp_after_max_ms: int = MAX_LONG
+
+    @property
+    def compacts(self) -> bool:
+        """Whether `cleanup.policy` contains compact."""
+        return "compact" in self.cleanup_policy
+
+    @property
+    def deletes(self) -> bool:
+        """Whether `cleanup.policy` contains delete."""
+        return "delete" in self.cleanup_policy
+
+    @property
+    def stamps_append_time(self) -> bool:
+        """Whether `message.timestamp.type` is LogAppendTime."""
+        return self.timestamp_type == "LogAppendTime"
+
+    @property
+    def roll_ms(self) -> int:
+        """How long a segment may be written to: compacted topics must become cleanable in time."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacts else self.segment_ms

@@ -1,0 +1,44 @@
+"""What a log needs of the directory it lives in: the file port, work in the background, and a place to report
+faults.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.log.errors import StorageError
+from kcompat.log.files import FILES, OUT_OF_SPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.log.files import Files
+
+
+class LogContext:
+    """One log directory as its logs see it. This plain one does background work at once; `LogDirectory` uses
+    a thread.
+    """
+
+    def __init__(self, path: str, files: Files = FILES) -> None:
+        self.path = path
+        self.files = files
+        self.offline: StorageError | None = None
+
+    def run(self, work: Callable[[], object]) -> None:
+        """Do slow system calls (sync, unlink) aside from the event loop. `work` must not raise."""
+        work()
+
+    def delete_later(self, paths: list[str], delay_ms: int) -> None:  # noqa: ARG002 - this one does not wait
+        """Unlink files that are out of use, after a delay in ms."""
+        self.files.remove(paths)
+
+    def log_start_moved(self) -> None:
+        """Store the log start offsets now: an acknowledged DeleteRecords survives a kill."""
+
+    def fault(self, error: OSError) -> StorageError:
+        """Report a failed operation. A full disk passes; any other fault takes the directory offline."""
+        fault = StorageError(self.path, error)
+        if error.errno not in OUT_OF_SPACE and self.offline is None:
+            self.offline = fault
+        return fault

@@ -1,0 +1,203 @@
+"""The file port: the one place below `kcompat.log` that does system calls.
+
+Tests hand out a `Files` whose writes stop short or fail; everything above must then leave a directory that
+recovers. Reads and writes are positioned and unbuffered: what a write returned for survives the death of the
+process.
+"""
+
+# Plain paths: pathlib costs more than most of these calls.
+# ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH116, PTH118, PTH120, PTH208
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Readable = bytes | bytearray | memoryview
+
+OUT_OF_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+_MAX_READ = 1 << 30
+
+
+class OpenFile:
+    """An open file descriptor, closed when the last holder lets go of it.
+
+    A fetch that is being sent keeps the file of a segment open although the segment was deleted meanwhile.
+    """
+
+    __slots__ = ("fd",)
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    def fileno(self) -> int:
+        """The descriptor; valid as long as this object lives."""
+        return self.fd
+
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self.fd)
+
+
+class FileRange(msgspec.Struct, frozen=True, gc=False):
+    """`length` bytes of an open file from `position` on, sent with `sendfile` or read when needed."""
+
+    file: OpenFile
+    position: int
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def fileno(self) -> int:
+        """The descriptor of the file; valid as long as this range lives."""
+        return self.file.fd
+
+    def read(self) -> bytes:
+        """The bytes. OSError passes through."""
+        return pread_all(self.file.fd, self.length, self.position)
+
+
+def pread_all(fd: int, length: int, position: int) -> bytes:
+    """Read `length` bytes at `position`; fewer only where the file ends."""
+    data = os.pread(fd, min(length, _MAX_READ), position)
+    if len(data) == length or not data:
+        return data
+    pieces = [data]
+    done = len(data)
+    while done < length:
+        data = os.pread(fd, min(length - done, _MAX_READ), position + done)
+        if not data:
+            break
+        pieces.append(data)
+        done += len(data)
+    return b"".join(pieces)
+
+
+class Files:
+    """System calls on files, with their awkward outcomes already settled. Errors are OSError."""
+
+    def write(self, fd: int, data: Readable, position: int) -> int:
+        """One positioned write, which may stop short. The seam where tests inject faults."""
+        return os.pwrite(fd, data, position)
+
+    def write_all(self, fd: int, data: Readable, position: int) -> None:
+        """Write all of `data` at `position`, or cut the file back to `position` and raise."""
+        try:
+            written = self.write(fd, data, position)
+            if written == len(data):
+                return
+            view = memoryview(data)
+            while written < len(view):
+                more = self.write(fd, view[written:], position + written)
+                if more == 0:
+                    raise OSError(errno.EIO, "the file takes no more bytes")  # noqa: TRY301
+                written += more
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(fd, position)
+            raise
+
+    def open(self, path: str) -> OpenFile:
+        """Open for reading and writing, creating the file if it is missing."""
+        return OpenFile(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
+
+    def open_existing(self, path: str) -> OpenFile:
+        """Open a file that must be there for reading and writing."""
+        return OpenFile(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+
+    def read_file(self, path: str) -> bytes:
+        """The whole file; meant for the small ones (checkpoints, snapshots)."""
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return pread_all(fd, os.fstat(fd).st_size, 0)
+        finally:
+            os.close(fd)
+
+    def write_file(self, path: str, data: bytes, *, sync: bool = False) -> None:
+        """Create or overwrite a file in place; not atomic, for files nobody reads before they are whole."""
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            self.write_all(fd, data, 0)
+            if sync:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def replace_file(self, path: str, data: bytes, *, sync: bool) -> None:
+        """Replace a file as a whole: write `<path>.tmp`, then rename; `sync` makes it survive a power cut."""
+        temporary = path + ".tmp"
+        self.write_file(temporary, data, sync=sync)
+        os.replace(temporary, path)
+        if sync:
+            self.sync_directory(os.path.dirname(path))
+
+    def truncate(self, file: OpenFile, size: int) -> None:
+        """Cut (or extend) the file to `size` bytes."""
+        os.ftruncate(file.fd, size)
+
+    def preallocate(self, file: OpenFile, size: int) -> None:
+        """Reserve `size` bytes on disk (`log.preallocate`)."""
+        os.posix_fallocate(file.fd, 0, size)
+
+    def sync(self, file: OpenFile) -> None:
+        """Force the file's bytes to the device."""
+        os.fdatasync(file.fd)
+
+    def sync_directory(self, path: str) -> None:
+        """Force names created, renamed or removed in a directory to the device."""
+        fd = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def size(self, path: str) -> int:
+        """Length in bytes; 0 when there is no such file."""
+        try:
+            return os.stat(path).st_size
+        except FileNotFoundError:
+            return 0
+
+    def modified_ms(self, path: str) -> int:
+        """Time of the last change in ms since the epoch."""
+        return os.stat(path).st_mtime_ns // 1_000_000
+
+    def exists(self, path: str) -> bool:
+        """Whether anything has this name."""
+        return os.path.lexists(path)
+
+    def list(self, path: str) -> list[str]:
+        """Names in a directory, sorted."""
+        return sorted(os.listdir(path))
+
+    def make_directory(self, path: str) -> None:
+        """Create one directory; FileExistsError if it is there."""
+        os.mkdir(path, 0o755)
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename, replacing what has the target's name."""
+        os.replace(source, target)
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Unlink files; those that are already gone do not matter."""
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a directory and what it holds; what is already gone does not matter."""
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(path):
+                os.unlink(os.path.join(path, name))
+            os.rmdir(path)
+
+
+FILES = Files()

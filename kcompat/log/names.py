@@ -1,0 +1,65 @@
+"""Names of files and directories, as Kafka gives them (LogFileUtils, UnifiedLog)."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = ".log", ".index", ".timeindex", ".txnindex", ".snapshot"
+SEGMENT_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
+DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK = ".lock"
+
+_MAX_DIRECTORY_NAME = 255
+_PARTITION_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]+)-(\d+)")
+_MARKED_DIRECTORY = re.compile(r".+\.[0-9a-f]{32}-(delete|future|stray)")
+
+
+def segment_name(base_offset: int, suffix: str) -> str:
+    """`00000000000000000042.log`."""
+    return f"{base_offset:020d}{suffix}"
+
+
+def offset_of(name: str) -> int | None:
+    """The offset a segment file or snapshot is named after; None for other names."""
+    digits = name.partition(".")[0]
+    return int(digits) if len(digits) == 20 and digits.isascii() and digits.isdigit() else None
+
+
+def partition_directory(topic: str, partition: int) -> str:
+    """`topic-0`."""
+    return f"{topic}-{partition}"
+
+
+def parse_partition_directory(name: str) -> tuple[str, int] | None:
+    """The topic and partition of a live partition's directory; None for anything else."""
+    if is_marked(name):
+        return None
+    match = _PARTITION_DIRECTORY.fullmatch(name)
+    return (match[1], int(match[2])) if match else None
+
+
+def deleted_directory(topic: str, partition: int) -> str:
+    """A unique name for a directory that awaits its deletion; the topic is cut so that it fits 255
+    characters.
+    """
+    suffix = f"-{partition}.{uuid.uuid4().hex}-delete"
+    return topic[: _MAX_DIRECTORY_NAME - len(suffix)] + suffix
+
+
+def is_marked(name: str) -> bool:
+    """Whether the directory is one of Kafka's `-delete`, `-future` or `-stray`, which are never served."""
+    return _MARKED_DIRECTORY.fullmatch(name) is not None
+
+
+def is_deleted_directory(name: str) -> bool:
+    """Whether the directory awaits its deletion."""
+    return name.endswith("-delete") and is_marked(name)

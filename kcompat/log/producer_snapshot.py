@@ -1,0 +1,58 @@
+"""Producer snapshots: `<offset>.snapshot` holds the state of all producers for records below `<offset>`.
+
+Big-endian: int16 version 1, uint32 CRC-32C of all bytes after it, int32 count, then per producer: int64 id,
+int16 epoch, int32 last sequence, int64 last offset, int32 offset delta, int64 timestamp, int32 coordinator
+epoch, int64 first offset of the open transaction; -1 for what there is not. Only the newest batch of each
+producer is kept.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from crc32c import crc32c
+
+from kcompat.log.producers import BatchMetadata, ProducerEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_HEAD: Final = struct.Struct(">hIi")
+_ENTRY: Final = struct.Struct(">qhiqiqiq")
+_VERSION: Final = 1
+_CRC_END: Final = 6
+
+
+def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
+    """The content of a snapshot file."""
+    rows = []
+    for entry in entries:
+        start = -1 if entry.transaction_start is None else entry.transaction_start
+        delta = entry.batches[-1].offset_delta if entry.batches else 0
+        rows.append(
+            _ENTRY.pack(
+                entry.producer_id, entry.epoch, entry.last_sequence, entry.last_offset, delta,
+                entry.last_timestamp, entry.coordinator_epoch, start,
+            )
+        )  # fmt: skip
+    body = struct.pack(">i", len(rows)) + b"".join(rows)
+    return struct.pack(">hI", _VERSION, crc32c(body)) + body
+
+
+def decode_snapshot(data: bytes) -> list[ProducerEntry] | None:
+    """The producers in a snapshot file; None if it is damaged or of an unknown version."""
+    if len(data) < _HEAD.size:
+        return None
+    version, crc, count = _HEAD.unpack_from(data)
+    if version != _VERSION or crc != crc32c(memoryview(data)[_CRC_END:]):
+        return None
+    if len(data) != _HEAD.size + count * _ENTRY.size:
+        return None
+    entries = []
+    for fields in _ENTRY.iter_unpack(memoryview(data)[_HEAD.size :]):
+        producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, start = fields
+        batches = [BatchMetadata(sequence, offset, delta, timestamp)] if offset >= 0 else []
+        transaction = None if start < 0 else start
+        entries.append(ProducerEntry(producer_id, epoch, timestamp, coordinator_epoch, transaction, batches))
+    return entries

@@ -1,0 +1,221 @@
+"""What a log knows of its producers: sequences, epochs, open transactions (ProducerStateManager, KIP-98,
+KIP-360).
+
+A pure machine: `check` says whether a batch may be appended, `update` and `complete` note what was. Times in
+ms.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from kcompat.log.txn_index import AbortedTransaction
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.records.batch import BatchHeader
+    from kcompat.records.control import EndTransactionMarker
+
+BATCHES_KEPT: Final = 5
+NO_SEQUENCE: Final = -1
+_SEQUENCE_MASK: Final = 0x7FFFFFFF
+
+
+class AppendOrigin(IntEnum):
+    """Who appends: clients and coordinators are checked, replication only noted."""
+
+    CLIENT = 0
+    COORDINATOR = 1
+    REPLICATION = 2
+
+
+class BatchMetadata(msgspec.Struct, frozen=True, gc=False):
+    """One remembered batch of a producer, for recognising it when it is sent again."""
+
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @property
+    def first_sequence(self) -> int:
+        """Sequence of its first record."""
+        return (self.last_sequence - self.offset_delta) & _SEQUENCE_MASK
+
+    @property
+    def first_offset(self) -> int:
+        """Offset of its first record."""
+        return self.last_offset - self.offset_delta
+
+
+class ProducerEntry(msgspec.Struct):
+    """One producer in one partition (ProducerStateEntry). `transaction_start` is None without an open
+    transaction.
+    """
+
+    producer_id: int
+    epoch: int
+    last_timestamp: int = -1
+    coordinator_epoch: int = -1
+    transaction_start: int | None = None
+    batches: list[BatchMetadata] = []
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence of its newest record here; -1 when only markers are known."""
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of its newest record here; -1 when only markers are known."""
+        return self.batches[-1].last_offset if self.batches else -1
+
+    def note(self, batch: BatchMetadata) -> None:
+        """Remember the newest batch and forget the one before the last five."""
+        batches = self.batches
+        batches.append(batch)
+        if len(batches) > BATCHES_KEPT:
+            del batches[0]
+
+
+class ProducerState:
+    """All producers of one log, for records below `end_offset`."""
+
+    __slots__ = ("_open", "_unreplicated", "end_offset", "entries")
+
+    def __init__(self, entries: list[ProducerEntry] | None = None, end_offset: int = 0) -> None:
+        self.entries = {entry.producer_id: entry for entry in entries or ()}
+        self.end_offset = end_offset
+        self._open = {
+            entry.producer_id: entry.transaction_start
+            for entry in entries or ()
+            if entry.transaction_start is not None
+        }
+        self._unreplicated: list[tuple[int, int]] = []
+
+    # -- checks ----------------------------------------------------------------------------------------------
+
+    def check(self, header: BatchHeader, origin: AppendOrigin) -> ErrorCode | BatchMetadata:
+        """NONE, the error that refuses the batch, or the earlier batch that it repeats."""
+        entry = self.entries.get(header.producer_id)
+        if entry is None:
+            return ErrorCode.NONE
+        epoch, sequence = header.producer_epoch, header.base_sequence
+        if epoch == entry.epoch and origin is AppendOrigin.CLIENT:
+            repeated = find_duplicate(entry, sequence, header.last_sequence)
+            if repeated is not None:
+                return repeated
+        if epoch < entry.epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if origin is AppendOrigin.CLIENT:
+            if not is_next_sequence(entry, epoch, sequence):
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+            if entry.transaction_start is not None and not header.is_transactional:
+                return ErrorCode.INVALID_TXN_STATE
+        return ErrorCode.NONE
+
+    def check_marker(self, header: BatchHeader, marker: EndTransactionMarker) -> ErrorCode:
+        """Whether a transaction may be ended by this marker."""
+        entry = self.entries.get(header.producer_id)
+        if entry is not None:
+            if header.producer_epoch < entry.epoch:
+                return ErrorCode.INVALID_PRODUCER_EPOCH
+            if marker.coordinator_epoch < entry.coordinator_epoch:
+                return ErrorCode.TRANSACTION_COORDINATOR_FENCED
+        return ErrorCode.NONE
+
+    # -- changes ---------------------------------------------------------------------------------------------
+
+    def update(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
+        """Note a data batch appended at `base_offset`; `timestamp` is its largest."""
+        producer_id, epoch, delta = header.producer_id, header.producer_epoch, header.last_offset_delta
+        entry = self._entry(producer_id, epoch)
+        entry.last_timestamp = timestamp
+        if header.base_sequence >= 0:
+            entry.note(BatchMetadata(header.last_sequence, base_offset + delta, delta, timestamp))
+        if header.is_transactional and entry.transaction_start is None:
+            entry.transaction_start = self._open[producer_id] = base_offset
+
+    def complete(
+        self, header: BatchHeader, offset: int, marker: EndTransactionMarker
+    ) -> AbortedTransaction | None:
+        """Note a marker appended at `offset`; the entry for the transaction index if it aborts data."""
+        entry = self._entry(header.producer_id, header.producer_epoch)
+        entry.last_timestamp = header.max_timestamp
+        entry.coordinator_epoch = max(entry.coordinator_epoch, marker.coordinator_epoch)
+        first = entry.transaction_start
+        if first is None:
+            return None
+        entry.transaction_start = None
+        del self._open[header.producer_id]
+        self._unreplicated.append((first, offset))
+        if marker.type:
+            return None
+        return AbortedTransaction(
+            header.producer_id, first, offset, min(self._open.values(), default=offset + 1)
+        )
+
+    def _entry(self, producer_id: int, epoch: int) -> ProducerEntry:
+        entry = self.entries.get(producer_id)
+        if entry is None:
+            entry = self.entries[producer_id] = ProducerEntry(producer_id, epoch)
+        elif entry.epoch != epoch:
+            entry.epoch = epoch
+            entry.batches = []
+        return entry
+
+    def expire(self, now_ms: int, expiration_ms: int) -> None:
+        """Forget producers without an open transaction that were silent for `producer.id.expiration.ms`."""
+        gone = [
+            entry.producer_id
+            for entry in self.entries.values()
+            if entry.transaction_start is None and now_ms - entry.last_timestamp >= expiration_ms
+        ]
+        for producer_id in gone:
+            del self.entries[producer_id]
+
+    # -- transactions ----------------------------------------------------------------------------------------
+
+    @property
+    def first_open_offset(self) -> int | None:
+        """First offset of the earliest transaction that is still open."""
+        return min(self._open.values()) if self._open else None
+
+    def first_unstable_offset(self, high_watermark: int) -> int | None:
+        """First offset of the earliest transaction that is open or whose marker is not below the high
+        watermark.
+        """
+        waiting = self._unreplicated
+        if waiting:
+            waiting = self._unreplicated = [entry for entry in waiting if entry[1] >= high_watermark]
+        offsets = [first for first, _ in waiting]
+        offsets.extend(self._open.values())
+        return min(offsets, default=None)
+
+    def check_invariants(self) -> None:
+        """Assert that open transactions and remembered batches agree with themselves (I12)."""
+        for entry in self.entries.values():
+            assert len(entry.batches) <= BATCHES_KEPT
+            assert self._open.get(entry.producer_id) == entry.transaction_start
+            for before, after in pairwise(entry.batches):
+                assert before.last_offset < after.first_offset
+            assert entry.last_offset < self.end_offset
+
+
+def find_duplicate(entry: ProducerEntry, first_sequence: int, last_sequence: int) -> BatchMetadata | None:
+    """The remembered batch with exactly these sequences."""
+    for batch in entry.batches:
+        if batch.last_sequence == last_sequence and batch.first_sequence == first_sequence:
+            return batch
+    return None
+
+
+def is_next_sequence(entry: ProducerEntry, epoch: int, sequence: int) -> bool:
+    """Whether a batch of this producer may begin with `sequence`: the one after the last; 0 in a new epoch or
+    as the first.
+    """
+    return sequence == ((entry.last_sequence + 1) & _SEQUENCE_MASK if epoch == entry.epoch else 0)

@@ -1,0 +1,147 @@
+"""Checking a segment batch by batch after an unclean stop, and cutting it where it stops making sense
+(LogSegment.recover).
+
+Kafka trusts every batch whose CRC is right. But base offset, leader epoch and magic lie outside the CRC, so a
+flipped bit there would survive and be served. Here a batch must also have a known magic, lie above the one
+before it and below the next segment, and carry a leader epoch that the epoch checkpoint knows (it is written
+before the first batch of an epoch). Where the order breaks, the batch before may be the damaged one: if it
+was the one that jumped ahead, it goes too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kcompat.log.scan import walk_valid
+from kcompat.log.segment import MAX_RELATIVE_OFFSET, NO_TIMESTAMP
+from kcompat.records.batch import MAGIC, BatchHeader, read_header
+from kcompat.records.control import read_marker
+from kcompat.records.errors import RecordsDamaged
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from kcompat.log.epochs import LeaderEpochCache
+    from kcompat.log.producers import ProducerState
+    from kcompat.log.segment import Segment
+
+
+class _Found(msgspec.Struct):
+    """A batch that is intact in itself. `jumped`: its offset or epoch lies ahead of what was expected."""
+
+    position: int
+    batch: memoryview
+    base_offset: int
+    last_offset: int
+    timestamp: int
+    epoch: int
+    header: BatchHeader | None
+    jumped: bool = False
+
+
+class SegmentRecovery:
+    """Rebuilds one segment's indexes, and what its batches say of epochs and producers.
+
+    `limit` is the base offset of the next segment; `known_epochs` what the epoch checkpoint holds, None if it
+    could not be read; `producers` stands at the segment's base offset and is brought to its end.
+    """
+
+    def __init__(
+        self,
+        segment: Segment,
+        epochs: LeaderEpochCache,
+        producers: ProducerState,
+        *,
+        limit: int | None,
+        known_epochs: AbstractSet[int] | None,
+    ) -> None:
+        self._segment = segment
+        self._epochs = epochs
+        self._producers = producers
+        self._known_epochs = known_epochs
+        highest = segment.base_offset + MAX_RELATIVE_OFFSET
+        self._highest = highest if limit is None else min(highest, limit - 1)
+        self._next_offset = segment.base_offset
+        self._epoch = -1
+        self._end = 0
+
+    def run(self) -> bool:
+        """Recover the segment; False if anything was cut off it. Raises OSError."""
+        segment = self._segment
+        segment.begin_recovery()
+        whole = segment.size
+        pending: _Found | None = None
+        for position, batch in walk_valid(segment.file, whole):
+            found = _describe(position, batch)
+            if found is None or not self._fits(found):
+                if pending is not None and pending.jumped:
+                    pending = None
+                break
+            if pending is not None:
+                self._accept(pending)
+            pending = found
+            self._next_offset = found.last_offset + 1
+            self._epoch = found.epoch
+        if pending is not None:
+            self._accept(pending)
+        segment.end_recovery(self._end)
+        return self._end == whole
+
+    def _fits(self, found: _Found) -> bool:
+        """Whether a batch may follow those before it."""
+        found.jumped = found.base_offset > self._next_offset or found.epoch > self._epoch
+        if not self._next_offset <= found.base_offset <= found.last_offset <= self._highest:
+            return False
+        if found.header is None or self._known_epochs is None:
+            return found.epoch >= self._epoch
+        return found.epoch >= self._epoch and found.epoch in self._known_epochs
+
+    def _accept(self, found: _Found) -> None:
+        size = len(found.batch)
+        self._segment.recovered(found.position, size, found.last_offset, found.timestamp)
+        self._end = found.position + size
+        if found.epoch > self._epochs.latest:
+            self._epochs.assign(found.epoch, found.base_offset)
+        header = found.header
+        if header is None or header.producer_id < 0:
+            return
+        self._producers.end_offset = found.last_offset + 1
+        if not header.is_control:
+            self._producers.update(header, found.base_offset, found.timestamp)
+            return
+        marker = read_marker(found.batch)
+        if marker is not None:
+            aborted = self._producers.complete(header, found.base_offset, marker)
+            if aborted is not None:
+                self._segment.txn_index.append(aborted)
+
+
+def _describe(position: int, batch: memoryview) -> _Found | None:
+    """What the batch says of itself; None if a control batch cannot be read. Old formats have no epoch."""
+    magic = batch[16]
+    if magic == MAGIC:
+        header = read_header(batch)
+        if header.is_control and header.producer_id >= 0 and not _is_readable(batch):
+            return None
+        return _Found(
+            position,
+            batch,
+            header.base_offset,
+            header.last_offset,
+            header.max_timestamp,
+            header.leader_epoch,
+            header,
+        )
+    offset = int.from_bytes(batch[:8], "big", signed=True)
+    timestamp = int.from_bytes(batch[18:26], "big", signed=True) if magic == 1 else NO_TIMESTAMP
+    return _Found(position, batch, offset, offset, timestamp, -1, None)
+
+
+def _is_readable(batch: memoryview) -> bool:
+    try:
+        read_marker(batch)
+    except RecordsDamaged:
+        return False
+    return True

@@ -1,0 +1,99 @@
+"""Walking over the batches of a file by their headers, without reading what lies between them."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import TYPE_CHECKING, Final
+
+from kcompat.log.files import pread_all
+from kcompat.records.batch import HEADER_SIZE, MAGIC, BatchHeader, crc_matches, read_header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.log.files import OpenFile
+
+_CHUNK: Final = 16 * 1024
+_BIG_CHUNK: Final = 1 << 20
+_BRIEF = struct.Struct(">qi4xb6xi").unpack_from
+_BRIEF_SIZE: Final = 27
+_LOG_OVERHEAD: Final = 12
+_OLD_CRC_END: Final = 16
+_OLD_MINIMUM: Final = 26
+
+Brief = tuple[int, int, int, int]
+"""Position, base offset, last offset, size in bytes."""
+
+
+def walk(file: OpenFile, position: int, end: int) -> Iterator[Brief]:
+    """The batches from `position` up to `end`, which is trusted to be the end of a whole batch.
+
+    Of a message set of an old format (magic 0, 1) each outer message is one batch.
+    """
+    chunk, chunk_start = b"", position
+    while end - position >= _OLD_MINIMUM:
+        at = position - chunk_start
+        if at + _BRIEF_SIZE > len(chunk):
+            chunk, chunk_start, at = pread_all(file.fd, min(_CHUNK, end - position), position), position, 0
+            if len(chunk) < _BRIEF_SIZE:
+                chunk = chunk.ljust(_BRIEF_SIZE, b"\0")
+        base, length, magic, delta = _BRIEF(chunk, at)
+        size = length + _LOG_OVERHEAD
+        if size < _OLD_MINIMUM:
+            return
+        yield position, base, (base + delta if magic >= MAGIC else base), size
+        position += size
+
+
+def walk_headers(file: OpenFile, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and whole header of each batch of the current format from `position` up to `end`; old ones are
+    passed over.
+    """
+    chunk, chunk_start = b"", position
+    for position, _, _, size in walk(file, position, end):  # noqa: B020
+        at = position - chunk_start
+        if at + HEADER_SIZE > len(chunk):
+            chunk, chunk_start, at = pread_all(file.fd, min(_CHUNK, end - position), position), position, 0
+        if size >= HEADER_SIZE and chunk[at + 16] == MAGIC:
+            yield position, read_header(chunk, at)
+
+
+def walk_valid(file: OpenFile, end: int) -> Iterator[tuple[int, memoryview]]:
+    """Position and bytes of each batch from the start of the file, up to the first that is not whole and
+    right.
+
+    For recovery: sizes are checked against the file before anything is read, and every CRC is checked. Magic,
+    offsets and epochs lie outside the CRC; the caller judges them.
+    """
+    position = 0
+    chunk, chunk_start = memoryview(b""), 0
+    while end - position >= _OLD_MINIMUM:
+        at = position - chunk_start
+        if at + _LOG_OVERHEAD > len(chunk):
+            chunk, chunk_start, at = _read(file, position, min(_BIG_CHUNK, end - position)), position, 0
+        size = int.from_bytes(chunk[at + 8 : at + 12], "big", signed=True) + _LOG_OVERHEAD
+        if size < _OLD_MINIMUM or size > end - position:
+            return
+        if at + size > len(chunk):
+            length = min(max(_BIG_CHUNK, size), end - position)
+            chunk, chunk_start, at = _read(file, position, length), position, 0
+        batch = chunk[at : at + size]
+        if not is_intact(batch):
+            return
+        yield position, batch
+        position += size
+
+
+def is_intact(batch: memoryview) -> bool:
+    """Whether the bytes are a batch whose CRC is right for its magic."""
+    magic = batch[16]
+    if magic == MAGIC:
+        return len(batch) >= HEADER_SIZE and crc_matches(batch, 0, len(batch))
+    if magic > MAGIC:
+        return False
+    return zlib.crc32(batch[_OLD_CRC_END:]) == int.from_bytes(batch[_LOG_OVERHEAD:_OLD_CRC_END], "big")
+
+
+def _read(file: OpenFile, position: int, length: int) -> memoryview:
+    return memoryview(pread_all(file.fd, length, position))

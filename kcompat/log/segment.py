@@ -1,0 +1,353 @@
+"""One segment: a file of batches with its indexes (LogSegment)."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final
+
+from kcompat.log.files import FileRange, pread_all
+from kcompat.log.index import OffsetIndex, TimeIndex
+from kcompat.log.names import DELETED, INDEX, LOG, SEGMENT_SUFFIXES, TIME_INDEX, TXN_INDEX, segment_name
+from kcompat.log.scan import walk, walk_headers
+from kcompat.log.txn_index import TransactionIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.log.config import LogConfig
+    from kcompat.log.files import Files, OpenFile
+    from kcompat.records.batch import BatchHeader
+
+NO_TIMESTAMP: Final = -1
+MAX_RELATIVE_OFFSET: Final = 2**31 - 1
+MAX_OFFSET: Final = 2**63 - 1
+_TAIL_LENGTH: Final = 1024
+_HALF_TAIL: Final = _TAIL_LENGTH // 2
+
+
+class Segment:
+    """Batches from `base_offset` on, in one file that exists from the first append.
+
+    The boundaries of the newest batches are remembered, so that reading the tail, which is what consumers do,
+    needs neither index nor file: `_tail_last[i]` is the last offset of the batch at `_tail_positions[i]`, and
+    all of it is known from offset `_tail_from` on.
+    """
+
+    __slots__ = (
+        "_file",
+        "_files",
+        "_index_interval",
+        "_since_index",
+        "_size_limit",
+        "_tail_from",
+        "_tail_last",
+        "_tail_positions",
+        "_wait_limit_ms",
+        "base_offset",
+        "config",
+        "created_ms",
+        "first_timestamp",
+        "is_active",
+        "max_timestamp",
+        "max_timestamp_offset",
+        "offset_index",
+        "path",
+        "size",
+        "time_index",
+        "txn_index",
+    )
+
+    def __init__(
+        self, files: Files, directory: str, base_offset: int, config: LogConfig, created_ms: int
+    ) -> None:
+        path = f"{directory}/{segment_name(base_offset, '')}"
+        self._files = files
+        self.path = path
+        self.base_offset = base_offset
+        self.created_ms = created_ms
+        self.is_active = True
+        self.size = 0
+        self.first_timestamp: int | None = None
+        self.max_timestamp = NO_TIMESTAMP
+        self.max_timestamp_offset = base_offset
+        self.offset_index = OffsetIndex(files, path + INDEX, base_offset, config.segment_index_bytes)
+        self.time_index = TimeIndex(files, path + TIME_INDEX, base_offset, config.segment_index_bytes)
+        self.txn_index = TransactionIndex(files, path + TXN_INDEX)
+        self.configure(config)
+        self._file: OpenFile | None = None
+        self._since_index = 0
+        self._tail_last = array("q")
+        self._tail_positions = array("q")
+        self._tail_from = base_offset
+
+    def configure(self, config: LogConfig) -> None:
+        """Obey changed settings from now on."""
+        self.config = config
+        self._index_interval = config.index_interval_bytes
+        self._size_limit = config.segment_bytes
+        jitter = min(config.segment_jitter_ms, config.roll_ms)
+        self._wait_limit_ms = config.roll_ms - (random.randrange(jitter + 1) if jitter > 0 else 0)  # noqa: S311
+
+    # -- files -----------------------------------------------------------------------------------------------
+
+    @property
+    def file(self) -> OpenFile:
+        """The open log file. The active segment keeps it (and creates it); an older one opens it for each
+        reader.
+        """
+        return self._file or self._open()
+
+    def _open(self) -> OpenFile:
+        if not self.is_active:
+            return self._files.open_existing(self.path + LOG)
+        file = self._file = self._files.open(self.path + LOG)
+        if self.config.preallocate and self.size == 0:
+            self._files.preallocate(file, self.config.segment_bytes)
+        return file
+
+    def create(self) -> None:
+        """Create the log file now: its name alone says where an empty log goes on."""
+        self._open()
+
+    def load(self) -> bool:
+        """Take over the files of an earlier run; False if an index is missing, damaged, or does not fit the
+        log.
+        """
+        self.is_active = False
+        self.size = self._files.size(self.path + LOG)
+        self._forget_tail(MAX_OFFSET)
+        if self.size == 0:
+            return True
+        indexes = (self.offset_index, self.time_index)
+        if not all(self._files.exists(index.path) and index.load() for index in indexes):
+            return False
+        if not self.txn_index.load():
+            return False
+        entry = self.time_index.last_entry()
+        if entry is not None:
+            self.max_timestamp, self.max_timestamp_offset = entry
+        elif not self._has_no_timestamps():
+            return False
+        last = self.offset_index.last
+        return last is None or last[1] < self.size
+
+    def begin_recovery(self) -> None:
+        """Forget what the indexes say; `recovered` tells the batches one by one."""
+        self.size = self._files.size(self.path + LOG)
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            index.reset()
+        self._since_index = 0
+        self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
+
+    def recovered(self, position: int, size: int, last_offset: int, timestamp: int) -> None:
+        """Note a batch that recovery found whole."""
+        if timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = timestamp, last_offset
+        self._index(position, size, last_offset)
+
+    def end_recovery(self, size: int) -> None:
+        """Keep the first `size` bytes, which are whole batches, and write the rebuilt indexes."""
+        if size < self.size:
+            self._files.truncate(self.file, size)
+            self.size = size
+        self.flush_indexes()
+
+    @property
+    def names(self) -> list[str]:
+        """Paths of all files this segment may have."""
+        return [self.path + suffix for suffix in SEGMENT_SUFFIXES]
+
+    def flush_indexes(self) -> None:
+        """Bring the time index up to the newest timestamp and write both indexes (roll and close)."""
+        if self.size:
+            if self.max_timestamp != NO_TIMESTAMP:
+                self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+            self.offset_index.flush()
+            self.time_index.flush()
+
+    def retire(self) -> None:
+        """No more appends: write the indexes, give back preallocated space, forget the tail's boundaries."""
+        self.flush_indexes()
+        if self.config.preallocate and self._file is not None:
+            self._files.truncate(self._file, self.size)
+        self.is_active = False
+        self._file = None
+        self._forget_tail(MAX_OFFSET)
+
+    def mark_deleted(self) -> list[str]:
+        """Rename the files to `.deleted` and return their new paths, for unlinking later."""
+        marked = []
+        for path in self.names:
+            if self._files.exists(path):
+                self._files.rename(path, path + DELETED)
+                marked.append(path + DELETED)
+        return marked
+
+    def largest_timestamp(self) -> int:
+        """The largest timestamp of a record, or the time of the last write where no record carries one; in
+        ms.
+        """
+        return self.max_timestamp if self.max_timestamp >= 0 else self._files.modified_ms(self.path + LOG)
+
+    # -- writing ---------------------------------------------------------------------------------------------
+
+    def append(self, batch: memoryview, size: int, last_offset: int, timestamp: int) -> None:
+        """Write `size` bytes whose last offset and largest timestamp are given; nothing changes if that
+        fails.
+        """
+        position = self.size
+        self._files.write_all((self._file or self._open()).fd, batch, position)
+        self.size = position + size
+        if timestamp > self.max_timestamp:
+            self.max_timestamp = timestamp
+            self.max_timestamp_offset = last_offset
+        if self.first_timestamp is None:
+            self.first_timestamp = timestamp
+        tail = self._tail_last
+        tail.append(last_offset)
+        self._tail_positions.append(position)
+        if len(tail) >= _TAIL_LENGTH:
+            self._tail_from = tail[_HALF_TAIL - 1] + 1
+            del tail[:_HALF_TAIL], self._tail_positions[:_HALF_TAIL]
+        self._index(position, size, last_offset)
+
+    def _index(self, position: int, size: int, last_offset: int) -> None:
+        if self._since_index > self._index_interval:
+            self._since_index = 0
+            self.offset_index.append(last_offset, position)
+            if self.max_timestamp != NO_TIMESTAMP:
+                self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+        self._since_index += size
+
+    def must_roll(self, size: int, last_offset: int, timestamp: int, now_ms: int) -> bool:
+        """Whether an append of `size` bytes belongs in a new segment: by size, time, full index or offset
+        range.
+        """
+        if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
+            return True
+        if self.size == 0:
+            return False
+        first = self.first_timestamp
+        if first is None:
+            first = self.first_timestamp = self._read_first_timestamp()
+        waited = timestamp - first if first >= 0 else now_ms - self.created_ms
+        return (
+            self.size + size > self._size_limit
+            or waited > self._wait_limit_ms
+            or self.offset_index.is_full
+            or self.time_index.is_full
+        )
+
+    def _read_first_timestamp(self) -> int:
+        for _, header in walk_headers(self.file, 0, self.size):
+            return header.max_timestamp
+        return NO_TIMESTAMP
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def locate(self, offset: int, file: OpenFile | None = None) -> tuple[int, int]:
+        """Position and size of the first batch whose last offset is >= `offset`; (segment size, 0) if there
+        is none.
+        """
+        if offset >= self._tail_from:
+            at = bisect_left(self._tail_last, offset)
+            positions = self._tail_positions
+            if at >= len(positions):
+                return self.size, 0
+            position = positions[at]
+            return position, (positions[at + 1] if at + 1 < len(positions) else self.size) - position
+        for position, _, last_offset, size in walk(
+            file or self.file, self.offset_index.position_for(offset), self.size
+        ):
+            if last_offset >= offset:
+                return position, size
+        return self.size, 0
+
+    def read(
+        self, offset: int, max_bytes: int, upper_offset: int | None, min_one_batch: bool
+    ) -> FileRange | None:
+        """Bytes from the batch that holds `offset`, up to the batch that holds `upper_offset` (None = to the
+        end).
+        """
+        if self.size == 0:
+            return None
+        file = self._file or self._open()
+        start, first_size = self.locate(offset, file)
+        end = self.size if upper_offset is None else self.locate(upper_offset, file)[0]
+        if first_size > max_bytes and min_one_batch:
+            max_bytes = first_size
+        length = end - start
+        if length > max_bytes:
+            length = max_bytes
+        return FileRange(file, start, length) if length > 0 else None
+
+    def first_offset_beyond(self, position: int) -> int | None:
+        """An offset at or above all that lies before `position`: that of the next index entry, None past the
+        last.
+        """
+        return self.offset_index.offset_beyond(position)
+
+    def headers(self, offset: int) -> Iterator[tuple[int, BatchHeader]]:
+        """Position and header of each batch from the one that holds `offset` on."""
+        if self.size == 0:
+            return iter(())
+        return walk_headers(self.file, self.locate(offset)[0], self.size)
+
+    def read_at(self, position: int, length: int) -> bytes:
+        """Bytes of the log file."""
+        return pread_all(self.file.fd, length, position)
+
+    def read_next_offset(self) -> int:
+        """The offset after the last batch, found from the last index entry on."""
+        if self.size == 0:
+            return self.base_offset
+        last = self.offset_index.last
+        next_offset = self.base_offset
+        for _, _, last_offset, _ in walk(self.file, last[1] if last else 0, self.size):
+            next_offset = last_offset + 1
+        return next_offset
+
+    # -- cutting ---------------------------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut at the first batch whose last offset is >= `offset`, in file and indexes; the next append is at
+        `offset`.
+        """
+        position, _ = self.locate(offset)
+        if position < self.size:
+            self._files.truncate(self.file, position)
+            self.size = position
+            self.offset_index.truncate_to(offset)
+            self.time_index.truncate_to(offset)
+            self.txn_index.truncate_to(offset)
+            self._read_max_timestamp()
+        self._since_index = 0
+        self._forget_tail(offset)
+
+    def reopen(self, next_offset: int) -> None:
+        """Make it the active segment; the next append is at `next_offset`."""
+        self.is_active = True
+        self._forget_tail(next_offset)
+
+    def _read_max_timestamp(self) -> None:
+        """Find the largest timestamp anew: the last time-index entry and what follows it."""
+        if self.size == 0:
+            self.first_timestamp = None
+        entry = self.time_index.last_entry()
+        self.max_timestamp, self.max_timestamp_offset = entry or (NO_TIMESTAMP, self.base_offset)
+        for _, header in self.headers(self.max_timestamp_offset):
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.max_timestamp_offset = header.max_timestamp, header.last_offset
+
+    def _has_no_timestamps(self) -> bool:
+        return all(
+            header.max_timestamp == NO_TIMESTAMP for _, header in walk_headers(self.file, 0, self.size)
+        )
+
+    def _forget_tail(self, known_from: int) -> None:
+        """Drop the remembered boundaries; later appends will be known from offset `known_from` on."""
+        self._tail_last = array("q")
+        self._tail_positions = array("q")
+        self._tail_from = known_from
