@@ -122,10 +122,10 @@ _BOTH: Final = _BROKER | _CONTROLLER
 class ApiFacts:
     """What is fixed about an API, whatever a broker serves of it.
 
-    `last` is the highest version there is (all begin at 0), `first_flexible` the first with KIP-482 encoding,
-    or None. `listeners` are the kinds of Kafka node that answer it: `broker`, `controller`, or `zkBroker` (a
-    broker of a cluster with ZooKeeper). A `cluster_action` API is for brokers among themselves. A broker hands a
-    `forwardable` one on to the controller (KIP-590).
+    `last` is the highest version there is (all begin at 0), `first_flexible` the first with KIP-482
+    encoding, or None. `listeners` are the kinds of Kafka node that answer it: `broker`, `controller`, or
+    `zkBroker` (a broker of a cluster with ZooKeeper). A `cluster_action` API is for brokers among
+    themselves. A broker hands a `forwardable` one on to the controller (KIP-590).
     """
 
     key: ApiKey

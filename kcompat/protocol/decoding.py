@@ -1,8 +1,8 @@
 """Compiles (message class, version) into a function that reads it.
 
-The function holds everything inline: one `struct` call for each run of fixed-width fields (with the length that
-follows it), a loop for each array, a branch for each nullable field. No length is believed before it is
-compared with the bytes left, so what a message can make us allocate is bounded by what its sender sent.
+The function holds everything inline: one `struct` call for each run of fixed-width fields (with the length
+that follows it), a loop for each array, a branch for each nullable field. No length is believed before it
+is compared with the bytes left, so what a message can make us allocate is bounded by what its sender sent.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class _DecoderSource:
         return length, f"{length} < 0"
 
     def _text(self, field: FieldPlan, nullable: bool) -> str:
-        """Read a string: a short one, as nearly all are, by a prepared `struct` call, which also checks the end."""
+        """Read a string; a short one, as nearly all are, by a prepared `struct` call (it checks the end too)."""
         out = self._source
         value = out.fresh(field.name)
         length = self._fixed("B" if field.compact else "h", "length")

@@ -1,8 +1,8 @@
 """Compiles (message class, version) into a function that writes it.
 
 The function appends byte strings to a list and joins them at the end: one `struct` call for each run of
-fixed-width fields (with the length that follows it). A `records` value is not copied: it becomes an item of its
-own.
+fixed-width fields (with the length that follows it). A `records` value is not copied: it becomes an item of
+its own.
 """
 
 from __future__ import annotations

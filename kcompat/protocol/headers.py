@@ -50,8 +50,8 @@ class ParsedHeader(NamedTuple):
 def parse_request_header(view: memoryview) -> ParsedHeader:
     """Read a request header of version 0, 1 or 2, as the API key and version in it demand.
 
-    Raises UnsupportedVersion for a key or version that does not exist, without reading past the correlation id,
-    and ProtocolViolation for a header that is cut short.
+    Raises UnsupportedVersion for a key or version that does not exist, without reading past the correlation
+    id, and ProtocolViolation for a header that is cut short.
     """
     try:
         api_key, version, correlation_id = _START(view)

@@ -1,8 +1,8 @@
 """What a message declaration is made of: base class, wire facts of a field, version ranges.
 
 A declaration lives in `kcompat.protocol.messages` and reads like Kafka's own message schema: one class for
-the union of all versions, one annotated field per Kafka field, in wire order. `decoding` and `encoding` turn it
-into functions.
+the union of all versions, one annotated field per Kafka field, in wire order. `decoding` and `encoding`
+turn it into functions.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ _ENCODERS: Final[dict[tuple[type[Message], int], Encoder[Any]]] = {}
 
 
 def decoder(cls: type[M], version: int) -> Decoder[M]:
-    """The function that reads `version` of a message, compiled on first use; ValueError for no such version."""
+    """The function that reads a version of a message, compiled on first use; ValueError if there is none."""
     compiled = _DECODERS.get((cls, version))
     if compiled is None:
         from kcompat.protocol.decoding import compile_decoder
@@ -124,7 +124,7 @@ def decoder(cls: type[M], version: int) -> Decoder[M]:
 
 
 def encoder(cls: type[M], version: int) -> Encoder[M]:
-    """The function that writes `version` of a message, compiled on first use; ValueError for no such version."""
+    """The function that writes a version of a message, compiled on first use; ValueError if there is none."""
     compiled = _ENCODERS.get((cls, version))
     if compiled is None:
         from kcompat.protocol.encoding import compile_encoder

@@ -1,8 +1,8 @@
 """Runs in an interpreter that has kio: reads a message with it, writes it again, answers with the bytes.
 
-Stands alone, for the interpreter has nothing of ours. First it prints one JSON line with all [class, version]
-that kio knows. Then for each JSON line [class, version, hex] it prints one: {"wire": hex, "read": bytes read} or
-{"error": text}.
+Stands alone, for the interpreter has nothing of ours. First it prints one JSON line with all [class,
+version] that kio knows. Then for each JSON line [class, version, hex] it prints one: {"wire": hex, "read":
+bytes read} or {"error": text}.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """An independent codec reads our bytes, and writes the same ones.
 
-kio 0.6 knows the versions of Kafka 4 and 0.5 those of Kafka 3. They cannot be installed side by side, so each runs
-in an interpreter of its own; that of the old one is `.venvs/kio-old` or what KCOMPAT_KIO_OLD_PYTHON names.
+kio 0.6 knows the versions of Kafka 4 and 0.5 those of Kafka 3. They cannot be installed side by side, so
+each runs in an interpreter of its own; that of the old one is `.venvs/kio-old` or what
+KCOMPAT_KIO_OLD_PYTHON names.
 """
 
 from __future__ import annotations
