@@ -1,0 +1,392 @@
+"""50,000 malformed frames against a broker in its own process: nothing on disk changes, nobody else notices.
+
+The base of most frames is a valid request of every API and version the broker serves, and the broker
+answers each of them first. Reading requests name a real topic. Requests that change state name what
+cannot exist, and produced batches do not match their CRC, so that no mutation of them can succeed; only
+group requests may, on groups of their own. Therefore the files compared are those of the topics'
+partitions, and not those of `__consumer_offsets`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import random
+import socket
+import struct
+import threading
+import time
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kcompat_broker import KcompatBroker
+from raw_requests import create_topic, describe_topic, fetch, produce
+
+from kcompat.api.registry import SERVED
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.api_versions import ApiVersionsRequest
+from kcompat.records.batch import build_batch, read_header, read_records, seal
+from kcompat.records.compression import Codec, compress
+from kcompat.records.record import Record
+from kcompat.testing.hostile_frames import (
+    FOREIGN,
+    FRAME_LENGTHS,
+    length_lies,
+    mutations,
+    noise,
+    truncations,
+    valid_frame,
+)
+from kcompat.testing.raw_client import RawClient, request_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+SEED = 20240229
+FRAMES = 50_000
+MIB = 1 << 20
+VICTIM, COMPACTED, HEALTHY = "victim-of-noise", "compacted-victim", "healthy-neighbour"
+IMPOSSIBLE = "//////////"
+CHANGES_STATE = frozenset(
+    {
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_PARTITIONS,
+        ApiKey.DELETE_RECORDS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.OFFSET_DELETE,
+    }
+)
+TOPIC_FIELDS = frozenset({"name", "topic", "topics", "topic_name", "topic_names", "resource_name"})
+NUMBERS = {
+    "acks": 1,
+    "timeout_ms": 1000,
+    "session_timeout_ms": 6000,
+    "rebalance_timeout_ms": 1000,
+    "generation_id": -1,
+    "generation_id_or_member_epoch": -1,
+    "replica_id": -1,
+    "replica_epoch": -1,
+    "session_epoch": -1,
+    "current_leader_epoch": -1,
+    "last_fetched_epoch": -1,
+    "max_bytes": MIB,
+    "partition_max_bytes": MIB,
+    "num_partitions": 1,
+    "replication_factor": 1,
+    "resource_type": 2,
+    "count": 1,
+    "response_partition_limit": 10,
+}
+
+
+def chooser(key: ApiKey, topic_id: bytes) -> Callable[[str, str], Any]:
+    """Values that make a request valid, and harmless whatever is done to it."""
+    damaged = build_batch([Record(0, 0, b"key", b"value")])
+    damaged[-1] ^= 1
+    harmless = key in CHANGES_STATE
+
+    def choose(name: str, kind: str) -> Any:
+        if kind == "string":
+            if name in TOPIC_FIELDS:
+                return IMPOSSIBLE if harmless else VICTIM
+            if "group" in name or name in ("key", "coordinator_keys"):
+                return "group-of-noise"
+            return (
+                None if name in ("transactional_id", "cluster_id", "group_instance_id", "member_id") else "x"
+            )
+        if kind == "uuid":
+            return bytes(16) if harmless else topic_id
+        return {"records": damaged, "bytes": b"xyz", "bool": False}.get(kind, NUMBERS.get(name, 0))
+
+    return choose
+
+
+def create_topics(client: RawClient) -> None:
+    for name, policy in ((VICTIM, "delete"), (HEALTHY, "delete"), (COMPACTED, "compact")):
+        assert create_topic(client, name, partitions=2, configs={"cleanup.policy": policy}) == 0
+
+
+class HealthyNeighbour(threading.Thread):
+    """Produces a record and reads it back, over and over; `rounds` of them until something goes wrong."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        super().__init__(daemon=True)
+        self._address = address
+        self._stop_asked = threading.Event()
+        self.rounds = 0
+        self.slowest_s = 0.0
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            with RawClient(self._address) as client:
+                while not self._stop_asked.wait(0.01):
+                    started = time.monotonic()
+                    self._round(client)
+                    self.slowest_s = max(self.slowest_s, time.monotonic() - started)
+                    self.rounds += 1
+        except Exception as error:
+            self.error = error
+
+    def _round(self, client: RawClient) -> None:
+        value = b"%d" % self.rounds
+        answer = produce(client, HEALTHY, build_batch([Record(0, 0, None, value)]))
+        assert (answer.error_code, answer.base_offset) == (0, self.rounds)
+        fetched = fetch(client, HEALTHY, self.rounds, max_wait_ms=1000)
+        assert fetched.error_code == 0
+        assert [record.value for record in read_records(memoryview(fetched.records))] == [value]
+
+    def finish(self) -> None:
+        self._stop_asked.set()
+        self.join(15)
+        assert not self.is_alive()
+
+
+class Sender(threading.Thread):
+    """Sends frames from a shared iterator, each until it is answered, refused, or waited for long enough."""
+
+    def __init__(self, address: tuple[str, int], frames: Iterator[bytes], lock: threading.Lock) -> None:
+        super().__init__(daemon=True)
+        self._address = address
+        self._frames = frames
+        self._lock = lock
+        self._socket: socket.socket | None = None
+        self.sent = self.answered = 0
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            while frame := self._next():
+                self._send(frame)
+                self.sent += 1
+        except Exception as error:
+            self.error = error
+        finally:
+            self._hang_up()
+
+    def _next(self) -> bytes | None:
+        with self._lock:
+            return next(self._frames, None)
+
+    def _send(self, frame: bytes) -> None:
+        if self._socket is None:
+            self._socket = connect(self._address)
+        whole = len(frame) >= 4 and struct.unpack_from(">i", frame)[0] == len(frame) - 4
+        try:
+            self._socket.sendall(frame)
+            if not whole:
+                self._socket.shutdown(socket.SHUT_WR)
+            answer = self._socket.recv(1 << 16)
+            if answer and whole:
+                self.answered += 1
+                size = struct.unpack_from(">i", answer)[0] + 4 - len(answer)
+                while size > 0:
+                    size -= len(self._socket.recv(size))
+                return
+        except OSError:
+            pass
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+def connect(address: tuple[str, int]) -> socket.socket:
+    """A connection whose end leaves no TIME_WAIT behind, and whose reads give up soon."""
+    connection = socket.create_connection(address, timeout=5)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.settimeout(0.1)
+    return connection
+
+
+def hostile_frames(valid: list[bytes], rng: random.Random) -> Iterator[bytes]:
+    """At least `FRAMES` of them, the kinds in turn."""
+    cut = list(chain.from_iterable(map(truncations, valid)))
+    rest = max(0, FRAMES - len(cut) - 4000)
+    each = rest // (2 * len(valid)) + 1
+    lies = chain.from_iterable(length_lies(frame, rng, each) for frame in valid)
+    changed = chain.from_iterable(mutations(frame, rng, each) for frame in valid)
+    every = [*cut, *lies, *changed, *noise(rng, 4000), *FOREIGN]
+    rng.shuffle(every)
+    assert len(every) >= FRAMES
+    return iter(every)
+
+
+def send_all(address: tuple[str, int], frames: Iterable[bytes], threads: int = 8) -> list[Sender]:
+    lock = threading.Lock()
+    shared = iter(frames)
+    senders = [Sender(address, shared, lock) for _ in range(threads)]
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join()
+    assert [sender.error for sender in senders if sender.error] == []
+    return senders
+
+
+def half_open_connections(address: tuple[str, int]) -> list[socket.socket]:
+    """Peers that say nothing, part of a length, or announce much and never send it."""
+    connections = []
+    for beginning in (
+        b"",
+        b"\x00",
+        struct.pack(">i", 100 * MIB) + b"\x00\x00",
+        struct.pack(">i", 100) + bytes(50),
+    ):
+        for _ in range(50):
+            connection = socket.create_connection(address, timeout=5)
+            connection.sendall(beginning)
+            connections.append(connection)
+    return connections
+
+
+def digest(data: Path) -> dict[str, str]:
+    """Every file of the victims' partitions, by content."""
+    files = [
+        path
+        for path in data.rglob("*")
+        if path.is_file() and path.parent.name.startswith((VICTIM, COMPACTED))
+    ]
+    return {str(path.relative_to(data)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def partitions(data: Path) -> set[str]:
+    """The partition directories, but for the offsets topic, which honest group requests create."""
+    found = {path.parent.name for path in data.rglob("*.log")} | {path.name for path in data.glob("*-[0-9]*")}
+    return {name for name in found if not name.startswith("__consumer_offsets")}
+
+
+def memory(pid: int, field: str) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) * 1024
+    raise AssertionError(field)
+
+
+def open_files(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def forget_peak(pid: int) -> None:
+    with contextlib.suppress(OSError):  # where the kernel keeps the old peak, the test is only stricter
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[KcompatBroker]:
+    with KcompatBroker({"auto.create.topics.enable": "false"}) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def address(broker: KcompatBroker) -> tuple[str, int]:
+    return "127.0.0.1", broker.port
+
+
+@pytest.fixture(scope="module")
+def data(broker: KcompatBroker, address: tuple[str, int]) -> Path:
+    """The data directory of the broker, with the topics of these tests in it."""
+    with RawClient(address) as client:
+        create_topics(client)
+        assert produce(client, VICTIM, build_batch([Record(0, 0, b"key", b"value")] * 10)).error_code == 0
+        assert produce(client, COMPACTED, build_batch([Record(0, 0, b"key", b"value")])).error_code == 0
+    return broker.home / "data"
+
+
+def valid_frames(address: tuple[str, int]) -> list[bytes]:
+    """A request of every API and version served, each of which the broker has just answered."""
+    with RawClient(address) as client:
+        topic_id = describe_topic(client, VICTIM).topic_id
+    frames = []
+    for served in SERVED:
+        for version in range(served.min_version, served.max_version + 1):
+            frame = valid_frame(served.key, version, chooser(served.key, topic_id))
+            with connect(address) as connection:
+                connection.settimeout(5)
+                connection.sendall(frame)
+                assert struct.unpack(">ii", connection.recv(8))[1] == 1, f"{served.key.name} v{version}"
+            frames.append(frame)
+    return frames
+
+
+@pytest.mark.timeout(240)
+def test_fifty_thousand_malformed_frames(broker: KcompatBroker, address: tuple[str, int], data: Path) -> None:
+    rng = random.Random(SEED)
+    valid = valid_frames(address)
+    frames = hostile_frames(valid, rng)
+    send_all(address, islice(frames, 500))
+    before, directories = digest(data), partitions(data)
+    files, resident = open_files(broker.pid), memory(broker.pid, "VmRSS")
+    forget_peak(broker.pid)
+    neighbour = HealthyNeighbour(address)
+    neighbour.start()
+    half_open = half_open_connections(address)
+
+    senders = send_all(address, frames)
+
+    neighbour.finish()
+    grown = memory(broker.pid, "VmHWM") - resident
+    for connection in half_open:
+        connection.close()
+    assert sum(sender.sent for sender in senders) >= FRAMES - 500
+    assert neighbour.error is None
+    assert neighbour.rounds >= 100
+    assert neighbour.slowest_s < 5
+    assert grown < 64 * MIB
+    assert digest(data) == before
+    assert partitions(data) == directories
+    deadline = time.monotonic() + 10
+    while open_files(broker.pid) > files and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert open_files(broker.pid) <= files
+    assert "Traceback" not in broker.log_path.read_text()
+
+
+@pytest.mark.parametrize("length", FRAME_LENGTHS)
+def test_an_impossible_length_closes_the_connection_and_no_other(
+    length: int, broker: KcompatBroker, address: tuple[str, int]
+) -> None:
+    with RawClient(address) as neighbour, connect(address) as connection:
+        connection.sendall(struct.pack(">i", length) + b"\x00" * max(0, min(length, 7)))
+        if 7 < length <= 100 * MIB:
+            with pytest.raises(TimeoutError):
+                connection.recv(1)
+        else:
+            connection.settimeout(10)
+            assert connection.recv(1) == b""
+        assert neighbour.call(ApiVersionsRequest(), 0).error_code == 0
+
+
+def test_a_slow_request_is_answered(address: tuple[str, int]) -> None:
+    with connect(address) as connection:
+        for byte in request_frame(ApiVersionsRequest(), 0, correlation_id=77):
+            connection.sendall(bytes([byte]))
+            time.sleep(0.002)
+        connection.settimeout(10)
+        assert struct.unpack(">ii", connection.recv(8))[1] == 77
+
+
+def test_bombs_are_refused_and_leave_no_memory_behind(
+    broker: KcompatBroker, address: tuple[str, int], data: Path
+) -> None:
+    before = digest(data)
+    bomb = build_batch([Record(0, 0, b"k", b"v")])
+    bomb[61:] = compress(Codec.ZSTD, bytes(200 * MIB))
+    seal(bomb, Codec.ZSTD)
+    assert read_header(bomb).codec == Codec.ZSTD
+    with RawClient(address) as client:
+        assert produce(client, COMPACTED, bomb).error_code == ErrorCode.INVALID_RECORD
+        resident = memory(broker.pid, "VmRSS")
+        for _ in range(20):
+            assert produce(client, COMPACTED, bomb).error_code == ErrorCode.INVALID_RECORD
+    assert memory(broker.pid, "VmRSS") - resident < 16 * MIB
+    assert memory(broker.pid, "VmHWM") - resident < 64 * MIB
+    assert digest(data) == before
