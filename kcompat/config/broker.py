@@ -23,8 +23,9 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class BrokerConfig(BrokerKeys):
     """Every broker key's value: dynamic for this broker, else for all brokers, else static, else default.
 
-    `static` are the texts the operator gave (file, environment, command line); `dynamic` and `dynamic_default`
-    what was stored for this broker and for all. A snapshot never changes: `with_dynamic` makes the next one.
+    `static` are the texts the operator gave (file, environment, command line); `dynamic` and
+    `dynamic_default` what was stored for this broker and for all. A snapshot never changes: `with_dynamic`
+    makes the next one.
     The keys the broker itself uses are attributes, see `BrokerKeys`; all others are reached by name.
 
     Raises:

@@ -1,15 +1,15 @@
-"""Where the broker's static configuration comes from: a .properties file, the environment, the command line."""
+"""Where the static configuration comes from: a .properties file, the environment, the command line."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.config.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
 ENVIRONMENT_PREFIX = "KAFKA_"
 
@@ -50,9 +50,11 @@ def read_properties(path: Path) -> dict[str, str]:
     if len(content) > MAX_FILE_BYTES:
         raise ConfigError(f"{path} is larger than {MAX_FILE_BYTES} bytes, which no configuration is")
     try:
-        return parse_properties(content.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not text in UTF-8: {error.reason}") from error
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")  # what Java takes such files to be
+    try:
+        return parse_properties(text)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 

@@ -1,4 +1,4 @@
-"""A topic's configuration: its own overrides over the broker's values, checked and typed (Kafka's `LogConfig`)."""
+"""A topic's configuration: overrides over the broker's values, checked and typed (Kafka's `LogConfig`)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TopicConfig(Struct, frozen=True, kw_only=True):
 def topic_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> TopicConfig:
     """The configuration of a topic with these overrides on this broker.
 
-    Overrides that Kafka does not know are passed over, as they may come from a newer one through a shared store.
+    Overrides that Kafka 3.9 does not know are passed over: a newer broker may have stored them.
 
     Raises:
         ConfigError: an override's value is not allowed. Stored overrides were checked when they were set.
@@ -96,8 +96,8 @@ def check_topic_overrides(overrides: Mapping[str, str], broker: BrokerConfig) ->
     """What a client wants to set for a topic, judged as Kafka judges it (`LogConfig.validate`).
 
     Raises:
-        ConfigError: an unknown key, a value that is not allowed, or two that contradict each other. The message is
-            Kafka's; the error code is INVALID_CONFIG(40).
+        ConfigError: an unknown key, a value that is not allowed, or two that contradict each other. The
+            message is Kafka's; the error code is INVALID_CONFIG(40).
     """
     for name in overrides:
         if name not in TOPIC_KEYS:

@@ -1,0 +1,177 @@
+"""What DescribeConfigs says of topics and brokers: values, and every place that gives them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.config.errors import ConfigError
+from kcompat.config.table import (
+    BROKER_KEYS,
+    TOPIC_KEYS,
+    TOPIC_TWINS,
+    broker_key,
+    broker_synonyms,
+)
+from kcompat.config.topic import topic_default
+from kcompat.config.types import ConfigType, Value, format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.config.keys import ConfigKey
+
+
+class ConfigSource(IntEnum):
+    """Where a value was set; the numbers are those of DescribeConfigs v1 and later (KIP-226)."""
+
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+
+
+class Synonym(Struct, frozen=True):
+    """One place that gives a value, or would if the stronger ones were gone; `value` is None for secrets."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+class Entry(Struct, frozen=True):
+    """One key of one resource as clients see it; `value` is None for secrets and for what is unset."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    read_only: bool
+    sensitive: bool
+    type: ConfigType
+    synonyms: tuple[Synonym, ...] = ()
+    doc: str | None = None
+
+
+class _Everything:
+    """The filter that lets all names pass."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+EVERYTHING: Container[str] = _Everything()
+
+
+def describe_topic(
+    config: BrokerConfig, overrides: Mapping[str, str], names: Container[str] = EVERYTHING
+) -> list[Entry]:
+    """Every topic key of a topic with these overrides, or those among `names`."""
+    return [_topic_entry(config, overrides, key) for name, key in TOPIC_KEYS.items() if name in names]
+
+
+def _topic_entry(config: BrokerConfig, overrides: Mapping[str, str], key: ConfigKey) -> Entry:
+    twins = TOPIC_TWINS.get(key.name)
+    synonyms = [] if twins is None else _synonyms(config, twins[0].name)
+    if key.name in overrides:
+        value = _shown(key, overrides[key.name])
+        synonyms.insert(0, Synonym(key.name, value, ConfigSource.DYNAMIC_TOPIC_CONFIG))
+    else:
+        value = format_value(topic_default(config, key.name))
+    return _entry(key.name, key, value, synonyms, read_only=False)
+
+
+def describe_broker(config: BrokerConfig, names: Container[str] = EVERYTHING) -> list[Entry]:
+    """Every broker key but the hidden ones, and whatever else was given, or those among `names`."""
+    visible = {name for name, key in BROKER_KEYS.items() if not key.internal}
+    return [
+        _broker_entry(config, name, _synonyms(config, name))
+        for name in sorted(visible.union(config.given))
+        if name in names
+    ]
+
+
+def describe_cluster_default(config: BrokerConfig, names: Container[str] = EVERYTHING) -> list[Entry]:
+    """The dynamic values for all brokers (the resource with the empty name), or those among `names`."""
+    entries = []
+    for name, text in sorted(config.dynamic_default.items()):
+        if name in names:
+            shown = _secret_free(name, text)
+            synonym = Synonym(name, shown, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
+            entries.append(_entry(name, broker_key(name), shown, [synonym], read_only=_is_read_only(name)))
+    return entries
+
+
+def _broker_entry(config: BrokerConfig, name: str, synonyms: list[Synonym]) -> Entry:
+    key = broker_key(name)
+    if name in config.given:
+        value = _secret_free(name, config.given[name])
+    else:
+        value = None if key is None or key.type.is_sensitive else key.default
+    return _entry(name, key, value, synonyms, read_only=_is_read_only(name))
+
+
+def _entry(
+    name: str, key: ConfigKey | None, value: str | None, synonyms: list[Synonym], *, read_only: bool
+) -> Entry:
+    kind = ConfigType.UNKNOWN if key is None else key.type
+    return Entry(
+        name=name,
+        value=None if kind.is_sensitive else value,
+        source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
+        read_only=read_only,
+        sensitive=kind.is_sensitive,
+        type=kind,
+        synonyms=tuple(synonyms),
+        doc=None if key is None else key.doc,
+    )
+
+
+def _is_read_only(name: str) -> bool:
+    """Kafka calls read-only what is not in its list of dynamic keys by that very name, prefixed keys too."""
+    key = BROKER_KEYS.get(name)
+    return key is None or not key.is_dynamic
+
+
+def _synonyms(config: BrokerConfig, name: str) -> list[Synonym]:
+    """Where the key's value comes from, strongest first.
+
+    Kafka leaves out what stands before the first appearance of the key's own name. So a topic whose broker
+    sets only `log.retention.hours` has no synonyms for `retention.ms` and calls its source a default.
+    """
+    found = [
+        Synonym(synonym, _secret_free(synonym, layer[synonym]), source)
+        for layer, source in (
+            (config.dynamic, ConfigSource.DYNAMIC_BROKER_CONFIG),
+            (config.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+            (config.static, ConfigSource.STATIC_BROKER_CONFIG),
+            (_DEFAULTS, ConfigSource.DEFAULT_CONFIG),
+        )
+        for synonym in broker_synonyms(name)
+        if synonym in layer
+    ]
+    first = next((index for index, synonym in enumerate(found) if synonym.name == name), len(found))
+    return found[first:]
+
+
+_DEFAULTS: Mapping[str, str] = {
+    name: key.default for name, key in BROKER_KEYS.items() if key.default is not None
+}
+
+
+def _secret_free(name: str, text: str) -> str | None:
+    key = broker_key(name)
+    return None if key is None or key.type.is_sensitive else _shown(key, text)
+
+
+def _shown(key: ConfigKey, text: str) -> str | None:
+    """The value in its canonical form; as it is where it is not allowed: another broker may have stored it."""
+    try:
+        value: Value = key.parse(text)
+    except ConfigError:
+        return text
+    return format_value(value)

@@ -1,0 +1,245 @@
+"""AlterConfigs and IncrementalAlterConfigs as pure functions: from what is stored to what will be, or no.
+
+Codes and messages are those of Kafka 3.9; where its two metadata modes word them differently, KRaft's.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.config.errors import ConfigError, RequirementError
+from kcompat.config.keys import Scope
+from kcompat.config.table import BROKER_KEYS, TOPIC_KEYS, broker_key, without_listener_prefix
+from kcompat.config.topic import check_topic_overrides
+from kcompat.config.types import ConfigType, format_value
+from kcompat.protocol.errors import ErrorCode
+from kcompat.topics import name_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.config.keys import ConfigKey
+
+
+class Operation(IntEnum):
+    """What to do with a key (KIP-339)."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+OPERATIONS = frozenset(map(int, Operation))
+
+
+class Alteration(Struct, frozen=True):
+    """One element of a request: a key, an `Operation` (or a number that is none), and a value."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+class Change(Struct, frozen=True):
+    """The outcome: what is to be stored, all of it; or why nothing is."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    configs: Mapping[str, str] = {}
+
+
+def replace_all(values: Iterable[tuple[str, str | None]]) -> list[Alteration]:
+    """The elements of an AlterConfigs request, which replaces whatever was set before."""
+    return [Alteration(name, Operation.SET, value) for name, value in values]
+
+
+def change_topic(
+    config: BrokerConfig, name: str, current: Mapping[str, str], alterations: Sequence[Alteration]
+) -> Change:
+    """New overrides of a topic. Whether the topic exists is for the caller to ask, after this.
+
+    `current` are its overrides now, or nothing if all of them are to be replaced.
+    """
+    refusal = check_form(alterations)
+    if refusal is not None:
+        return refusal
+    if any(alteration.operation not in OPERATIONS for alteration in alterations):
+        return Change(ErrorCode.UNKNOWN_SERVER_ERROR)
+    try:
+        configs = _apply(current, alterations, TOPIC_KEYS.get, _topic_list_refusal)
+        if not name:
+            return Change(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+        problem = name_problem(name)
+        if problem is not None:
+            return Change(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+        check_topic_overrides(configs, config)
+    except ConfigError as error:
+        return Change(ErrorCode.INVALID_CONFIG, str(error))
+    return Change(configs=configs)
+
+
+def change_broker(
+    config: BrokerConfig,
+    current: Mapping[str, str],
+    alterations: Sequence[Alteration],
+    *,
+    cluster_default: bool,
+) -> Change:
+    """New dynamic values of this broker, or of all if `cluster_default`; `current` as for `change_topic`."""
+    refusal = check_form(alterations)
+    if refusal is not None:
+        return refusal
+    unknown = [alteration.operation for alteration in alterations if alteration.operation not in OPERATIONS]
+    if unknown:
+        return Change(ErrorCode.INVALID_REQUEST, f"Unknown operations type {unknown[0]}")
+    try:
+        configs = _apply(current, alterations, broker_key, _broker_list_refusal)
+    except ConfigError as error:
+        return Change(ErrorCode.INVALID_CONFIG, str(error))
+    try:
+        _check_broker_values(config, configs, cluster_default=cluster_default)
+    except RequirementError as error:
+        return Change(ErrorCode.INVALID_REQUEST, f"requirement failed: {error}")
+    except ConfigError as error:
+        return Change(ErrorCode.INVALID_REQUEST, str(error))
+    return Change(configs=configs)
+
+
+def check_form(alterations: Sequence[Alteration]) -> Change | None:
+    """Refuse a key that stands twice, and a value that is missing where one is needed."""
+    names = [alteration.name for alteration in alterations]
+    if len(set(names)) < len(names):
+        return Change(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [
+        alteration.name
+        for alteration in alterations
+        if alteration.value is None and alteration.operation != Operation.DELETE
+    ]
+    if nulls:
+        return Change(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+    return None
+
+
+def _apply(
+    current: Mapping[str, str],
+    alterations: Sequence[Alteration],
+    lookup: Callable[[str], ConfigKey | None],
+    refusal: Callable[[Operation, str], str],
+) -> dict[str, str]:
+    configs = dict(current)
+    for alteration in alterations:
+        name, operation = alteration.name, Operation(alteration.operation)
+        if operation is Operation.DELETE:
+            configs.pop(name, None)
+            continue
+        assert alteration.value is not None, "checked by check_form"
+        if operation is Operation.SET:
+            configs[name] = alteration.value
+            continue
+        key = lookup(name)
+        if key is None or key.type is not ConfigType.LIST:
+            raise ConfigError(refusal(operation, name))
+        configs[name] = _changed_list(configs.get(name, key.default), operation, alteration.value)
+    return configs
+
+
+def _changed_list(text: str | None, operation: Operation, argument: str) -> str:
+    """Elements added once, or taken away, from what is set or else from Kafka's default."""
+    items = _split(text or "")
+    changed = _split(argument)
+    if operation is Operation.APPEND:
+        items += [item for item in dict.fromkeys(changed) if item not in items]
+    else:
+        items = [item for item in items if item not in changed]
+    return format_value(items) or ""
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")] if text.strip() else []
+
+
+def _topic_list_refusal(operation: Operation, name: str) -> str:
+    return f"Can't {operation.name} to key {name} because its type is not LIST."
+
+
+def _broker_list_refusal(operation: Operation, name: str) -> str:
+    return f"Config value {operation.name.lower()} is not allowed for config key: {name}"
+
+
+def _check_broker_values(config: BrokerConfig, configs: Mapping[str, str], *, cluster_default: bool) -> None:
+    """Kafka's `DynamicBrokerConfig.validate`: scopes, then each value, then all of them together.
+
+    Raises:
+        ConfigError: the first rule that is broken.
+    """
+    _refuse("Cannot update these configs dynamically", [
+        name for name in configs if name in BROKER_KEYS and not BROKER_KEYS[name].is_dynamic
+    ])  # fmt: skip
+    _refuse(
+        "These security configs can be dynamically updated only per-listener using the listener prefix",
+        [name for name in configs if name in BROKER_KEYS and BROKER_KEYS[name].scope is Scope.PER_LISTENER],
+        always_hash_set=True,
+    )
+    for name, text in configs.items():
+        key = broker_key(name)
+        if key is not None:
+            key.parse(text)
+    if cluster_default:
+        _refuse("Cannot update these configs at default cluster level, broker id must be specified", [
+            name for name in configs if _is_per_broker(name)
+        ])  # fmt: skip
+        changed = config.with_dynamic(config.dynamic, configs)
+    else:
+        changed = config.with_dynamic(configs, config.dynamic_default)
+    _check_thread_counts(config, changed)
+    if changed.listeners != config.listeners:
+        raise ConfigError(
+            "listeners cannot be changed while this broker runs; change its properties and start it again"
+        )
+
+
+def _is_per_broker(name: str) -> bool:
+    base = without_listener_prefix(name)
+    key = BROKER_KEYS.get(base or name)
+    if key is None:
+        return base is not None
+    return key.scope in (Scope.PER_BROKER, Scope.PER_LISTENER)
+
+
+def _refuse(message: str, names: Sequence[str], *, always_hash_set: bool = False) -> None:
+    """Name the keys as the printed form of a Scala set, which is what Kafka's clients are used to read."""
+    if names:
+        kind = "HashSet" if always_hash_set or len(names) > _SMALL_SET else "Set"
+        raise ConfigError(f"{message}: {kind}({', '.join(names)})")
+
+
+_SMALL_SET = 4
+
+_THREAD_COUNTS = (
+    "background.threads",
+    "num.io.threads",
+    "num.network.threads",
+    "num.recovery.threads.per.data.dir",
+    "num.replica.fetchers",
+)
+
+
+def _check_thread_counts(config: BrokerConfig, changed: BrokerConfig) -> None:
+    """A count may at most double or halve in one step."""
+    for name in _THREAD_COUNTS:
+        old, new = config.integer(name), changed.integer(name)
+        if new > 2 * old:
+            bound = "should not be greater than double"
+        elif new < old // 2:
+            bound = "should be at least half"
+        else:
+            continue
+        raise ConfigError(
+            f"Dynamic thread count update validation failed for {name}={new}, "
+            f"value {bound} the current value {old}"
+        )

@@ -1,0 +1,101 @@
+"""The levels of this broker's loggers as the BROKER_LOGGER resource shows and sets them (KIP-412).
+
+Clients see the loggers of the package `kcompat` alone, and the package itself under Kafka's name `root`: a program
+that runs a broker inside it keeps its own logging to itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from kcompat.config.describe import EVERYTHING, ConfigSource, Entry
+from kcompat.config.dynamic import OPERATIONS, Alteration, Change, Operation, check_form
+from kcompat.config.types import ConfigType
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+PACKAGE = "kcompat"
+ROOT = "root"
+LEVELS = {
+    "DEBUG": logging.DEBUG,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+    "INFO": logging.INFO,
+    "TRACE": 5,
+    "WARN": logging.WARNING,
+}
+"""Kafka's names of levels as Python's numbers."""
+
+
+def level_name(number: int) -> str:
+    """Kafka's name of the strictest level that lets a record of this number through."""
+    below = [(value, name) for name, value in LEVELS.items() if value <= number]
+    return max(below)[1] if below else "TRACE"
+
+
+def find_logger(name: str) -> logging.Logger | None:
+    """One of this broker's loggers by the name clients use; None if there is none."""
+    if name == ROOT:
+        return logging.getLogger(PACKAGE)
+    known = logging.Logger.manager.loggerDict.get(name)
+    return known if isinstance(known, logging.Logger) and name.startswith(f"{PACKAGE}.") else None
+
+
+def describe_loggers(names: Container[str] = EVERYTHING) -> list[Entry]:
+    """Every logger with the level in force, or those among `names`."""
+    found = [ROOT, *sorted(logging.Logger.manager.loggerDict)]
+    return [
+        Entry(
+            name=name,
+            value=level_name(logger.getEffectiveLevel()),
+            source=ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG,
+            read_only=False,
+            sensitive=False,
+            type=ConfigType.UNKNOWN,
+            doc="",
+        )
+        for name in found
+        if name in names and (logger := find_logger(name)) is not None
+    ]
+
+
+def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) -> Change:
+    """Set levels, or delete them so that they follow the parent's. Levels last as long as the process."""
+    refusal = check_form(alterations) or _check_levels(alterations)
+    if refusal is not None:
+        return refusal
+    if not validate_only:
+        for alteration in alterations:
+            logger = find_logger(alteration.name)
+            assert logger is not None, "checked by _check_levels"
+            deleted = alteration.operation == Operation.DELETE
+            logger.setLevel(logging.NOTSET if deleted else LEVELS[alteration.value or ""])
+    return Change()
+
+
+def _check_levels(alterations: Sequence[Alteration]) -> Change | None:
+    for alteration in alterations:
+        name, operation = alteration.name, alteration.operation
+        if operation not in OPERATIONS:
+            return Change(ErrorCode.UNKNOWN_SERVER_ERROR)
+        if operation in (Operation.APPEND, Operation.SUBTRACT):
+            return Change(
+                ErrorCode.INVALID_REQUEST,
+                f"{Operation(operation).name} operation is not allowed for the BROKER_LOGGER resource",
+            )
+        if find_logger(name) is None:
+            return Change(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
+        if operation == Operation.DELETE and name == ROOT:
+            return Change(
+                ErrorCode.INVALID_REQUEST, "Removing the log level of the root logger is not allowed"
+            )
+        if operation == Operation.SET and alteration.value not in LEVELS:
+            return Change(
+                ErrorCode.INVALID_CONFIG,
+                f"Cannot set the log level of {name} to {alteration.value} "
+                f"as it is not a supported log level. Valid log levels are {', '.join(LEVELS)}",
+            )
+    return None
