@@ -2,10 +2,50 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import CODEC_MASK, HEADER_SIZE, read_header, seal
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, compress, decompress
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import split_records
+from kcompat.records.validate import Refusal
+
+if TYPE_CHECKING:
+    from kcompat.records.batch import BatchHeader
+
+PRODUCER = "producer"
+"""The `compression.type` that keeps whatever codec the producer chose."""
+
+CODECS = {
+    "uncompressed": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
+"""The other values of `compression.type`."""
+
+
+def conform(
+    batch: memoryview, header: BatchHeader, compression_type: str, max_message_bytes: int
+) -> tuple[memoryview, BatchHeader] | Refusal:
+    """The checked batch as the topic stores it: itself, or a copy under the topic's codec.
+
+    The copy may have become too large for the topic, and records that cannot be read come to light.
+    """
+    if compression_type == PRODUCER or CODECS[compression_type] == header.codec:
+        return batch, header
+    try:
+        copy = recompress(batch[: header.size], CODECS[compression_type], max_message_bytes)
+    except RecordsDamaged as damage:
+        return Refusal(ErrorCode.INVALID_RECORD, str(damage))
+    if len(copy) > max_message_bytes:
+        return Refusal(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"under {compression_type} the batch has {len(copy)} bytes, more than max.message.bytes",
+        )
+    return memoryview(copy), read_header(copy)
 
 
 def recompress(
@@ -13,15 +53,14 @@ def recompress(
 ) -> bytearray:
     """A copy of one whole batch, its records under `codec`; header fields stay but codec, length and CRC.
 
-    The caller checks the new size against `max.message.bytes` again. Raises `RecordsDamaged` where the bytes
-    are not as many records as the header counts.
+    Raises `RecordsDamaged` where the bytes are not as many records as the header counts.
     """
     header = read_header(batch)
     body = b"".join(decompress(header.codec, batch[HEADER_SIZE : header.size], max_message_bytes))
     count = sum(1 for _ in split_records((body,)))
     if count != header.record_count:
         raise RecordsDamaged(f"{count} records where the header counts {header.record_count}")
-    rewritten = bytearray(batch[:HEADER_SIZE])
-    rewritten += compress(codec, body)
-    seal(rewritten, header.attributes & ~CODEC_MASK | codec)
-    return rewritten
+    copy = bytearray(batch[:HEADER_SIZE])
+    copy += compress(codec, body)
+    seal(copy, header.attributes & ~CODEC_MASK | codec)
+    return copy

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.records.batch import build_batch, crc_matches, read_header, read_records
+from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import build_batch, crc_matches, read_header, read_records, seal
 from kcompat.records.compression import Codec
 from kcompat.records.errors import RecordsDamaged
-from kcompat.records.recompress import recompress
+from kcompat.records.recompress import CODECS, conform, recompress
 from kcompat.records.record import Record
+from kcompat.records.validate import Refusal
 
 RECORDS = [Record(40 + i, 7 - i, b"k%d" % i, b"value" * 200, (("h", None),)) for i in range(20)]
 
@@ -39,3 +41,35 @@ def test_a_count_that_lies_is_damage() -> None:
     batch[57:61] = (21).to_bytes(4, "big")
     with pytest.raises(RecordsDamaged, match="20 records where the header counts 21"):
         recompress(memoryview(batch), Codec.NONE)
+
+
+@pytest.mark.parametrize("name", ["producer", "lz4"])
+def test_a_batch_that_is_as_the_topic_wants_it_stays(name: str) -> None:
+    batch = memoryview(produced(Codec.LZ4))
+    header = read_header(batch)
+    assert conform(batch, header, name, 10) == (batch, header)
+
+
+@pytest.mark.parametrize(("name", "codec"), CODECS.items())
+def test_the_topics_codec_wins(name: str, codec: Codec) -> None:
+    batch = produced(Codec.SNAPPY)
+    outcome = conform(memoryview(batch + b"rest"), read_header(batch), name, 100_000)
+    assert isinstance(outcome, tuple)
+    assert outcome[0][: outcome[1].size] == produced(codec)
+    assert outcome[1] == read_header(produced(codec))
+
+
+def test_a_copy_may_be_too_large() -> None:
+    batch = memoryview(produced(Codec.ZSTD))
+    outcome = conform(batch, read_header(batch), "uncompressed", 1000)
+    assert isinstance(outcome, Refusal)
+    assert outcome.error is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_damage_comes_to_light() -> None:
+    batch = produced(Codec.ZSTD)
+    del batch[-10:]
+    seal(batch, Codec.ZSTD)
+    outcome = conform(memoryview(batch), read_header(batch), "gzip", 100_000)
+    assert isinstance(outcome, Refusal)
+    assert outcome.error is ErrorCode.INVALID_RECORD
