@@ -1,0 +1,1 @@
+"""The shared coordinator runtime: operations on replicated state, generic over what the state is."""

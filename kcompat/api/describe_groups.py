@@ -1,0 +1,65 @@
+"""DescribeGroups (key 15), versions 0-6.
+
+Behaviour
+- State, protocol and members of classic groups. Subscriptions and assignments are shown only in a stable
+  group.
+- A group that does not exist is Dead.
+
+Version notes
+- 3: authorised operations, if asked for (KIP-430).
+- 4: instance ids (KIP-345).
+- 6: a group that does not exist has GROUP_ID_NOT_FOUND and a message (KIP-1043).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.group.requests import DescribedGroup
+
+ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8
+"""What may be done with a group: read, delete, describe, each at the bit of its ACL operation."""
+
+
+def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    """Describe each group."""
+    response = DescribeGroupsResponse()
+    for group_id in request.groups:
+        described = _response(context.services.groups.describe(group_id), context.api_version)
+        if request.include_authorized_operations and described.error_code == ErrorCode.NONE:
+            described.authorized_operations = ALL_OPERATIONS
+        response.groups.append(described)
+    return response
+
+
+def _response(group: DescribedGroup, version: int) -> DescribeGroupsResponse.DescribedGroup:
+    error, message = group.error, None
+    if error == ErrorCode.GROUP_ID_NOT_FOUND:
+        if version >= 6:
+            message = f"Group {group.group_id} not found."
+        else:
+            error = ErrorCode.NONE
+    return DescribeGroupsResponse.DescribedGroup(
+        error_code=error,
+        error_message=message,
+        group_id=group.group_id,
+        group_state=group.state,
+        protocol_type=group.protocol_type,
+        protocol_data=group.protocol,
+        members=[
+            DescribeGroupsResponse.DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                member_metadata=member.metadata,
+                member_assignment=member.assignment,
+            )
+            for member in group.members
+        ],
+    )

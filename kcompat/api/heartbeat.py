@@ -1,0 +1,26 @@
+"""Heartbeat (key 12), versions 0-4.
+
+Behaviour
+- Keeps a member's session alive; REBALANCE_IN_PROGRESS tells it to join again.
+- While the coordinator loads, all is said to be well.
+
+Version notes
+- 3: instance ids (KIP-345).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.requests import MemberIdentity
+from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+
+def handle(context: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+    """Take the sign of life."""
+    member = MemberIdentity(request.member_id, request.group_instance_id)
+    error = context.services.groups.heartbeat(request.group_id, member, request.generation_id)
+    return HeartbeatResponse(error_code=error)

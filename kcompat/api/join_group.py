@@ -1,0 +1,69 @@
+"""JoinGroup (key 11), versions 0-9.
+
+Behaviour
+- Makes the client a member of a classic group and answers when the next generation starts, or at once if
+  nothing changes.
+- Only the leader is told of the members.
+- A group that a refused member asked for first stays behind, empty, until it is deleted or expires.
+
+Version notes
+- 0: no rebalance timeout; the session timeout serves as both.
+- 4: a new member without an instance id is given an id and told to come back with it (KIP-394). Older
+  versions join at once.
+- 5: instance ids (KIP-345).
+- 7: protocol type, and a protocol name that may be null (KIP-559).
+- 8: a reason, which is not used (KIP-800).
+- 9: a static leader that returns to a stable group skips the assignment (KIP-814).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.later import respond
+from kcompat.group.requests import JoinRequest
+from kcompat.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.group.requests import JoinAnswer
+    from kcompat.promise import Promise
+
+
+def handle(
+    context: RequestContext, request: JoinGroupRequest
+) -> JoinGroupResponse | Promise[JoinGroupResponse]:
+    """Join, and answer with the generation."""
+    version = context.api_version
+    join = JoinRequest(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        client_id=context.client_id or "",
+        client_host=f"/{context.client_host}",
+        session_timeout_ms=request.session_timeout_ms,
+        rebalance_timeout_ms=request.rebalance_timeout_ms if version >= 1 else request.session_timeout_ms,
+        protocol_type=request.protocol_type,
+        protocols=tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
+        instance_id=request.group_instance_id,
+        needs_member_id=version >= 4 and request.group_instance_id is None,
+        can_skip_assignment=version >= 9,
+    )
+    return respond(context.services.groups.join(join), lambda answer: _response(answer, version))
+
+
+def _response(answer: JoinAnswer, version: int) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        error_code=answer.error,
+        generation_id=answer.generation,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name if version >= 7 else answer.protocol_name or "",
+        leader=answer.leader,
+        skip_assignment=answer.skip_assignment,
+        member_id=answer.member_id,
+        members=[
+            JoinGroupResponse.JoinGroupResponseMember(
+                member_id=member.member_id, group_instance_id=member.instance_id, metadata=member.metadata
+            )
+            for member in answer.members
+        ],
+    )

@@ -1,0 +1,56 @@
+"""LeaveGroup (key 13), versions 0-5.
+
+Behaviour
+- Takes members out; the others rebalance.
+- An instance id without a member id removes a static member, as an administrator does.
+
+Version notes
+- 0-2: one member, whose error is that of the request.
+- 3: many members, each with its error (KIP-345).
+- 5: a reason, which is not used (KIP-800).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.later import respond
+from kcompat.group.requests import MemberIdentity
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.group.requests import LeaveAnswer
+    from kcompat.promise import Promise
+
+
+def handle(
+    context: RequestContext, request: LeaveGroupRequest
+) -> LeaveGroupResponse | Promise[LeaveGroupResponse]:
+    """Let the members go."""
+    if context.api_version >= 3:
+        leaving = tuple(MemberIdentity(m.member_id, m.group_instance_id) for m in request.members)
+    else:
+        leaving = (MemberIdentity(request.member_id),)
+    left = context.services.groups.leave(request.group_id, leaving)
+    return respond(left, _per_member if context.api_version >= 3 else _single)
+
+
+def _single(answer: LeaveAnswer) -> LeaveGroupResponse:
+    error = answer.error
+    if error == ErrorCode.NONE:
+        error = answer.members[0][1]
+    return LeaveGroupResponse(error_code=error)
+
+
+def _per_member(answer: LeaveAnswer) -> LeaveGroupResponse:
+    return LeaveGroupResponse(
+        error_code=answer.error,
+        members=[
+            LeaveGroupResponse.MemberResponse(
+                member_id=member.member_id, group_instance_id=member.instance_id, error_code=error
+            )
+            for member, error in answer.members
+        ],
+    )

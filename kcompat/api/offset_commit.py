@@ -1,0 +1,98 @@
+"""OffsetCommit (key 8), versions 0-10.
+
+Behaviour
+- Writes offsets to `__consumer_offsets` and answers once they are committed there.
+- A commit of a group's member needs its generation; one without a generation is taken while the group has no
+  members.
+- Partitions that do not exist are refused one by one; the others are written.
+
+Version notes
+- 0: has neither member nor generation. Kafka kept these offsets in ZooKeeper; here they are where all others
+  are, so that a group can go on with a newer client.
+- 1: the client may date each commit.
+- 2-4: the client may choose a retention, which ends at a fixed time.
+- 6: leader epochs (KIP-320).
+- 7: instance ids (KIP-345).
+- 10: topics by id (KIP-848).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.later import respond
+from kcompat.group.requests import CommitRequest, OffsetToCommit
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+TopicRequest = OffsetCommitRequest.OffsetCommitRequestTopic
+TopicAnswer = OffsetCommitResponse.OffsetCommitResponseTopic
+PartitionAnswer = OffsetCommitResponse.OffsetCommitResponsePartition
+
+
+def handle(
+    context: RequestContext, request: OffsetCommitRequest
+) -> OffsetCommitResponse | Promise[OffsetCommitResponse]:
+    """Commit what can be committed."""
+    response = OffsetCommitResponse()
+    offsets: list[OffsetToCommit] = []
+    waiting: list[tuple[tuple[str, int], PartitionAnswer]] = []
+    for topic in request.topics:
+        name = _topic_name(context, topic)
+        answer = TopicAnswer(name=topic.name, topic_id=topic.topic_id)
+        response.topics.append(answer)
+        for partition in topic.partitions:
+            index = partition.partition_index
+            row = PartitionAnswer(partition_index=index, error_code=_partition_error(context, name, index))
+            answer.partitions.append(row)
+            if row.error_code != ErrorCode.NONE:
+                continue
+            assert name is not None
+            waiting.append(((name, index), row))
+            offsets.append(
+                OffsetToCommit(
+                    name,
+                    index,
+                    partition.committed_offset,
+                    partition.committed_leader_epoch,
+                    partition.committed_metadata,
+                    partition.commit_timestamp,
+                )
+            )
+    if not offsets:
+        return response
+    commit = CommitRequest(
+        request.group_id,
+        tuple(offsets),
+        request.member_id,
+        request.generation_id_or_member_epoch,
+        request.group_instance_id,
+        request.retention_time_ms,
+    )
+
+    def settle(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:
+        for partition, row in waiting:
+            row.error_code = errors[partition]
+        return response
+
+    return respond(context.services.groups.commit(commit), settle)
+
+
+def _topic_name(context: RequestContext, topic: TopicRequest) -> str | None:
+    """The topic's name; None for an id that nobody has."""
+    if context.api_version < 10:
+        return topic.name
+    image = context.services.cluster.image.topic_by_id(topic.topic_id)
+    return None if image is None else image.name
+
+
+def _partition_error(context: RequestContext, name: str | None, index: int) -> ErrorCode:
+    if name is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if context.services.cluster.image.partition(name, index) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE

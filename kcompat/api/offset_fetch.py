@@ -1,0 +1,157 @@
+"""OffsetFetch (key 9), versions 0-10.
+
+Behaviour
+- Gives committed offsets; a partition without one has offset -1 and no error. Whether the topic exists is not
+  asked.
+
+Version notes
+- 0: a partition without an offset has UNKNOWN_TOPIC_OR_PARTITION, by which clients of that time know it.
+  Kafka kept these offsets in ZooKeeper; here they are where all others are.
+- 0-1: an error of the group stands at each partition. 2: it stands at the group, and null topics ask for all
+  partitions.
+- 5: leader epochs (KIP-320).
+- 7: `require_stable` refuses partitions with a commit still on its way (KIP-447).
+- 8: many groups in one request (KIP-709).
+- 9: member id and epoch, which mean nothing to classic groups (KIP-848).
+- 10: topics by id (KIP-848).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kcompat.group.requests import FetchedOffset
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.api.context import RequestContext
+    from kcompat.group.requests import FetchAnswer
+
+GroupRequest = OffsetFetchRequest.OffsetFetchRequestGroup
+GroupAnswer = OffsetFetchResponse.OffsetFetchResponseGroup
+GroupTopic = OffsetFetchResponse.OffsetFetchResponseTopics
+GroupPartition = OffsetFetchResponse.OffsetFetchResponsePartitions
+SingleTopic = OffsetFetchResponse.OffsetFetchResponseTopic
+SinglePartition = OffsetFetchResponse.OffsetFetchResponsePartition
+
+Wanted = Sequence[tuple[str, Sequence[int]]]
+
+
+def handle(context: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    """Look the offsets up."""
+    if context.api_version >= 8:
+        return OffsetFetchResponse(
+            groups=[_fetch_group(context, group, request.require_stable) for group in request.groups]
+        )
+    wanted = None if request.topics is None else [(t.name, t.partition_indexes) for t in request.topics]
+    return _fetch_single(context, request.group_id, wanted, request.require_stable)
+
+
+def _fetch(
+    context: RequestContext, group_id: str, wanted: Wanted | None, require_stable: bool
+) -> tuple[FetchAnswer, Wanted]:
+    """What the coordinator says, and the partitions to answer: those asked for, or all that there are."""
+    partitions = None if wanted is None else [(name, index) for name, indexes in wanted for index in indexes]
+    answer = context.services.groups.fetch(group_id, partitions, require_stable)
+    return answer, _by_topic(answer.offsets) if wanted is None else wanted
+
+
+def _by_topic(partitions: Iterable[tuple[str, int]]) -> Wanted:
+    topics: dict[str, list[int]] = {}
+    for name, index in partitions:
+        topics.setdefault(name, []).append(index)
+    return list(topics.items())
+
+
+def _fetch_single(
+    context: RequestContext, group_id: str, wanted: Wanted | None, require_stable: bool
+) -> OffsetFetchResponse:
+    """One group, as versions 0 to 7 ask for it."""
+    version = context.api_version
+    answer, topics = _fetch(context, group_id, wanted, require_stable)
+    if answer.error != ErrorCode.NONE and version >= 2:
+        return OffsetFetchResponse(error_code=answer.error)
+
+    def row(name: str, index: int) -> SinglePartition:
+        fetched = answer.offsets.get((name, index), FetchedOffset(error=answer.error))
+        error = fetched.error
+        if version == 0 and error == ErrorCode.NONE and fetched.offset == -1:
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return SinglePartition(
+            partition_index=index,
+            committed_offset=fetched.offset,
+            committed_leader_epoch=fetched.leader_epoch,
+            metadata=fetched.metadata,
+            error_code=error,
+        )
+
+    return OffsetFetchResponse(
+        topics=[
+            SingleTopic(name=name, partitions=[row(name, index) for index in indexes])
+            for name, indexes in topics
+        ]
+    )
+
+
+def _fetch_group(context: RequestContext, group: GroupRequest, require_stable: bool) -> GroupAnswer:
+    """One of the groups of version 8 and later."""
+    wanted: list[tuple[str, Sequence[int]]] | None = None
+    strangers: list[GroupTopic] = []
+    if group.topics is not None:
+        wanted = []
+        for topic in group.topics:
+            name = _topic_name(context, topic)
+            if name is None:
+                strangers.append(_unknown_topic(topic))
+            else:
+                wanted.append((name, topic.partition_indexes))
+    answer, topics = _fetch(context, group.group_id, wanted, require_stable)
+    if answer.error != ErrorCode.NONE:
+        return GroupAnswer(group_id=group.group_id, error_code=answer.error)
+    known = (_group_topic(context, name, indexes, answer) for name, indexes in topics)
+    return GroupAnswer(group_id=group.group_id, topics=[*(t for t in known if t is not None), *strangers])
+
+
+def _group_topic(
+    context: RequestContext, name: str, indexes: Sequence[int], answer: FetchAnswer
+) -> GroupTopic | None:
+    """The offsets of a topic; None in version 10 if the topic is gone and so has no id to be named by."""
+    topic = GroupTopic(name=name)
+    if context.api_version >= 10:
+        image = context.services.cluster.image.topics.get(name)
+        if image is None:
+            return None
+        topic.topic_id = image.topic_id
+    for index in indexes:
+        fetched = answer.offsets[name, index]
+        topic.partitions.append(
+            GroupPartition(
+                partition_index=index,
+                committed_offset=fetched.offset,
+                committed_leader_epoch=fetched.leader_epoch,
+                metadata=fetched.metadata,
+                error_code=fetched.error,
+            )
+        )
+    return topic
+
+
+def _topic_name(context: RequestContext, topic: OffsetFetchRequest.OffsetFetchRequestTopics) -> str | None:
+    if context.api_version < 10:
+        return topic.name
+    image = context.services.cluster.image.topic_by_id(topic.topic_id)
+    return None if image is None else image.name
+
+
+def _unknown_topic(topic: OffsetFetchRequest.OffsetFetchRequestTopics) -> GroupTopic:
+    return GroupTopic(
+        topic_id=topic.topic_id,
+        partitions=[
+            GroupPartition(partition_index=index, committed_offset=-1, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+            for index in topic.partition_indexes
+        ],
+    )

@@ -1,0 +1,52 @@
+"""SyncGroup (key 14), versions 0-5.
+
+Behaviour
+- Gives each member its assignment, once the leader has sent all of them and they are written to
+  `__consumer_offsets`.
+- In a stable group the current assignment is given at once.
+
+Version notes
+- 3: instance ids (KIP-345).
+- 5: protocol type and name are mandatory and checked (KIP-559).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.later import respond
+from kcompat.group.requests import SyncRequest
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.group.requests import SyncAnswer
+    from kcompat.promise import Promise
+
+
+def handle(
+    context: RequestContext, request: SyncGroupRequest
+) -> SyncGroupResponse | Promise[SyncGroupResponse]:
+    """Answer with the member's assignment."""
+    if context.api_version >= 5 and (request.protocol_type is None or request.protocol_name is None):
+        return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    sync = SyncRequest(
+        group_id=request.group_id,
+        generation=request.generation_id,
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        protocol_type=request.protocol_type,
+        protocol_name=request.protocol_name,
+        assignments=tuple((entry.member_id, entry.assignment) for entry in request.assignments),
+    )
+    return respond(context.services.groups.sync(sync), _response)
+
+
+def _response(answer: SyncAnswer) -> SyncGroupResponse:
+    return SyncGroupResponse(
+        error_code=answer.error,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name,
+        assignment=answer.assignment,
+    )

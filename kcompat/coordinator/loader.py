@@ -1,0 +1,84 @@
+"""Rebuilding a shard from its partition: read the log, replay every record, in slices."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from kcompat.coordinator.operation import ReplayPosition
+from kcompat.protocol.schema import ProtocolViolation
+from kcompat.records.batch import BatchHeader, iter_headers, read_records
+from kcompat.records.control import ControlType, read_marker
+from kcompat.records.errors import RecordsDamaged
+
+if TYPE_CHECKING:
+    from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
+    from kcompat.records.record import Record
+
+logger = logging.getLogger(__name__)
+
+
+class Loader:
+    """One pass over one partition's log.
+
+    What cannot be read is skipped with a warning, as the rest is still good.
+    """
+
+    def __init__(self, log: CoordinatorLog, serde: Serde, shard: Shard, partition: int) -> None:
+        self._log = log
+        self._serde = serde
+        self._shard = shard
+        self._partition = partition
+        self._next_offset = log.start_offset(partition)
+
+    def step(self, max_bytes: int) -> bool:
+        """Replay about `max_bytes` of the log; True when its end has been reached."""
+        data = memoryview(self._log.read(self._partition, self._next_offset, max_bytes))
+        reached = self._next_offset
+        for position, header in iter_headers(data):
+            if header.next_offset <= self._next_offset:
+                continue  # a read may begin with a batch that ends before the wanted offset
+            self._replay_batch(data[position : position + header.size], header)
+            self._next_offset = header.next_offset
+        if self._next_offset == reached:
+            return True
+        last_offset = self._next_offset - 1
+        if self._log.when_committed(self._partition, last_offset).done:
+            self._shard.committed(last_offset)
+        return self._next_offset >= self._log.end_offset(self._partition)
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after what has been replayed."""
+        return self._next_offset
+
+    def _replay_batch(self, batch: memoryview, header: BatchHeader) -> None:
+        try:
+            if header.is_control:
+                marker = read_marker(batch)
+                if marker is not None:
+                    commit = marker.type == ControlType.COMMIT
+                    self._shard.replay_end_transaction(header.producer_id, commit, header.base_offset)
+                return
+            producer_id = header.producer_id if header.is_transactional else -1
+            for record in read_records(batch):
+                self._replay_record(record, producer_id)
+        except RecordsDamaged as damage:
+            logger.warning("Skipped a batch of %s at offset %d: %s", self._name, header.base_offset, damage)
+
+    def _replay_record(self, record: Record, producer_id: int) -> None:
+        try:
+            parsed = self._serde.deserialize(record.key or b"", record.value)
+        except ProtocolViolation as damage:
+            logger.warning("Skipped the record of %s at offset %d: %s", self._name, record.offset, damage)
+            return
+        if parsed is None:
+            logger.warning(
+                "Skipped a record of %s with an unknown key at offset %d", self._name, record.offset
+            )
+            return
+        self._shard.replay(parsed, ReplayPosition(record.offset, producer_id))
+
+    @property
+    def _name(self) -> str:
+        return f"coordinator partition {self._partition}"

@@ -1,0 +1,61 @@
+"""What a coordinator's operations are made of: a record of its log, and what one operation decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.promise import Promise
+    from kcompat.protocol.schema import Message
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class CoordinatorRecord(NamedTuple):
+    """One record of a coordinator's topic. A null value is a tombstone."""
+
+    key: Message
+    value: Message | None
+
+
+class ReplayPosition(NamedTuple):
+    """Where a replayed record stands in the log, and the open transaction it belongs to (-1: none)."""
+
+    offset: int
+    producer_id: int = -1
+
+
+class Answer(NamedTuple):
+    """A parked request and its answer, given once the operation that decided it is over."""
+
+    promise: Promise[Any]
+    value: Any
+
+
+Settled = Callable[[Any, int, ErrorCode], "Result[None]"]
+"""`settled(shard, now_ms, error) -> Result`: the operation that follows the fate of the records."""
+
+
+class Result(Struct, Generic[T]):
+    """What an operation decided.
+
+    `records` are appended as one batch, replayed, and `response` is given once they are committed; without
+    records it is given at once. A response that is itself a promise is followed. `settled` runs with NONE
+    when the records are committed, or with the error that kept them from it. `answers` go out when the
+    operation is over, before anything is committed: they must not tell of the records.
+    """
+
+    response: T | Promise[T]
+    records: list[CoordinatorRecord] = []
+    settled: Settled | None = None
+    answers: list[Answer] = []
+
+
+Operation = Callable[[S, int], Result[T]]
+"""`operation(shard, now_ms) -> Result`: reads the shard, changes nothing that the log holds."""

@@ -1,0 +1,20 @@
+"""Which partition of a coordinator's topic a group or a transactional id lives in."""
+
+from __future__ import annotations
+
+import struct
+
+
+def java_string_hash(text: str) -> int:
+    """Java's `String.hashCode`: over UTF-16 code units, wrapping at 32 bits, signed."""
+    encoded = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for unit in struct.unpack(f">{len(encoded) // 2}H", encoded):
+        value = (value * 31 + unit) & 0xFFFFFFFF
+    return value - (1 << 32) if value >= 1 << 31 else value
+
+
+def partition_for(key: str, partitions: int) -> int:
+    """Kafka's `Utils.abs(key.hashCode) % partitions`, where the absolute value of -2^31 is 0."""
+    value = java_string_hash(key)
+    return 0 if value == -(1 << 31) else abs(value) % partitions

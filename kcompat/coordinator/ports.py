@@ -1,0 +1,64 @@
+"""What the runtime asks of a coordinator's state and of its log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition
+    from kcompat.promise import Promise
+    from kcompat.protocol.errors import ErrorCode
+
+
+class Shard(Protocol):
+    """The state kept in one partition of a coordinator's topic. Only `replay*` change what the log holds."""
+
+    def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
+        """Apply one record, read from the log or just appended to it."""
+
+    def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
+        """Apply a transaction marker at `offset`."""
+
+    def committed(self, offset: int) -> None:
+        """Everything up to `offset` is committed and may be shown to readers."""
+
+    def loaded(self, now_ms: int) -> None:
+        """The whole log has been replayed: start serving (session timers run from now)."""
+
+    def unloaded(self) -> list[tuple[Promise[object], object]]:
+        """The partition has left this broker: what to answer to the requests parked here."""
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+
+
+class Serde(Protocol):
+    """The record formats of one coordinator's topic."""
+
+    def serialize(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
+        """Key and value as they stand in the log."""
+
+    def deserialize(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
+        """The record, or None for a key type this coordinator does not know.
+
+        Raises ProtocolViolation on damage.
+        """
+
+
+class CoordinatorLog(Protocol):
+    """The partitions of a coordinator's topic that this broker leads."""
+
+    def append(self, partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
+        """Append one batch with acks=all; gives its last offset, or the error a produce would get and -1."""
+
+    def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
+        """Done with NONE once the high watermark is past `offset`, or with what prevents that."""
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        """Whole batches up to the log end, from the one that holds `offset`; empty only at the end."""
+
+    def start_offset(self, partition: int) -> int:
+        """The log start offset."""
+
+    def end_offset(self, partition: int) -> int:
+        """The log end offset."""

@@ -1,0 +1,195 @@
+"""Running operations on one shard: one at a time, answered in order, records committed before the answer.
+
+Answering a request can bring in the next one on the same stack (its connection was waiting for the answer),
+and appending a record can do so too (the high watermark moves). Such a request must not find the shard in the
+middle of an operation: operations queue, and answers go out only between them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from kcompat.coordinator.operation import Answer, ReplayPosition, Result
+from kcompat.coordinator.timer import KeyedTimers
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.coordinator.operation import CoordinatorRecord, Operation
+    from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
+
+S = TypeVar("S", bound="Shard")
+T = TypeVar("T")
+
+
+class _Pending(Generic[T]):
+    """Records that are appended but not yet committed, and who waits for them."""
+
+    __slots__ = ("failed", "promise", "result", "timer")
+
+    def __init__(self, result: Result[T], failed: Callable[[ErrorCode], T], promise: Promise[T]) -> None:
+        self.result = result
+        self.failed = failed
+        self.promise = promise
+        self.timer: Timer | None = None
+
+
+class ShardRunner(Generic[S]):
+    """One loaded partition of a coordinator: its shard, its timers, and the writes on their way.
+
+    `commit_timeout_ms` is `offsets.commit.timeout.ms`: a write that is not committed by then is answered
+    REQUEST_TIMED_OUT, though its records stay and may be committed later.
+    """
+
+    def __init__(
+        self,
+        partition: int,
+        log: CoordinatorLog,
+        serde: Serde,
+        clock: Clock,
+        make_shard: Callable[[KeyedTimers], S],
+        commit_timeout_ms: int,
+    ) -> None:
+        self.partition = partition
+        self.timers = KeyedTimers(clock, self._run_timer)
+        self.shard = make_shard(self.timers)
+        self._log = log
+        self._serde = serde
+        self._clock = clock
+        self._commit_timeout_ms = commit_timeout_ms
+        self._jobs: deque[Callable[[], None]] = deque()
+        self._answers: deque[Answer] = deque()
+        self._pending: set[_Pending[Any]] = set()
+        self._busy = False
+        self._closed = False
+
+    def submit(self, operation: Operation[S, T], failed: Callable[[ErrorCode], T]) -> Promise[T]:
+        """Run an operation now, or after the one under way.
+
+        `failed` makes the answer to a raw append error.
+        """
+        promise: Promise[T] = Promise()
+        self._do(partial(self._execute, operation, failed, promise))
+        return promise
+
+    def committed_up_to(self, offset: int) -> None:
+        """What was loaded is committed up to `offset`."""
+        self._do(partial(self.shard.committed, offset))
+
+    def close(self) -> None:
+        """The partition has left this broker: answer NOT_COORDINATOR to all who wait."""
+        self._do(self._close)
+
+    def _run_timer(self, operation: Operation[S, None]) -> None:
+        self.submit(operation, _ignore)
+
+    def _do(self, job: Callable[[], None]) -> None:
+        self._jobs.append(job)
+        if self._busy:
+            return
+        while self._jobs or self._answers:
+            self._busy = True
+            try:
+                while self._jobs:
+                    self._jobs.popleft()()
+            finally:
+                self._busy = False
+            while self._answers and not self._jobs:
+                promise, value = self._answers.popleft()
+                promise.complete(value)
+
+    def _execute(
+        self, operation: Operation[S, T], failed: Callable[[ErrorCode], T], promise: Promise[T]
+    ) -> None:
+        if self._closed:
+            self._answers.append(Answer(promise, failed(ErrorCode.NOT_COORDINATOR)))
+            return
+        now_ms = self._clock.now_ms()
+        self._apply(operation(self.shard, now_ms), failed, promise, now_ms)
+
+    def _apply(
+        self, result: Result[T], failed: Callable[[ErrorCode], T], promise: Promise[T], now_ms: int
+    ) -> None:
+        self._answers.extend(result.answers)
+        pending = _Pending(result, failed, promise)
+        if not result.records:
+            self._respond(pending, ErrorCode.NONE)
+            return
+        error, last_offset = self._append(result.records, now_ms)
+        if error != ErrorCode.NONE:
+            self._settle(pending, error)
+            return
+        committed = self._log.when_committed(self.partition, last_offset)
+        if committed.done:
+            self._on_commit(pending, last_offset, committed.value)
+            return
+        self._pending.add(pending)
+        pending.timer = self._clock.call_later(
+            self._commit_timeout_ms,
+            lambda: self._do(partial(self._settle, pending, ErrorCode.REQUEST_TIMED_OUT)),
+        )
+        committed.then(lambda outcome: self._do(partial(self._on_commit, pending, last_offset, outcome)))
+
+    def _append(self, records: list[CoordinatorRecord], now_ms: int) -> tuple[ErrorCode, int]:
+        """Append the records as one batch and replay them; nothing is replayed on an error."""
+        batch = build_batch([Record(0, now_ms, *self._serde.serialize(record)) for record in records])
+        error, last_offset = self._log.append(self.partition, batch, now_ms)
+        if error == ErrorCode.NONE:
+            base_offset = last_offset - len(records) + 1
+            for delta, record in enumerate(records):
+                self.shard.replay(record, ReplayPosition(base_offset + delta))
+        return error, last_offset
+
+    def _on_commit(self, pending: _Pending[Any], last_offset: int, outcome: ErrorCode) -> None:
+        if self._closed:
+            return
+        if outcome == ErrorCode.NONE:
+            self.shard.committed(last_offset)
+        if pending.timer is None or pending in self._pending:
+            self._settle(pending, outcome)
+
+    def _settle(self, pending: _Pending[Any], error: ErrorCode) -> None:
+        """The fate of the records is known: run what follows from it, and answer."""
+        if pending.timer is not None:
+            if pending not in self._pending:
+                return
+            self._pending.discard(pending)
+            pending.timer.cancel()
+        settled = pending.result.settled
+        if settled is not None:
+            now_ms = self._clock.now_ms()
+            self._apply(settled(self.shard, now_ms, error), _ignore, Promise(), now_ms)
+        self._respond(pending, error)
+
+    def _respond(self, pending: _Pending[Any], error: ErrorCode) -> None:
+        response = pending.result.response
+        if isinstance(response, Promise):
+            response.then(pending.promise.complete)
+        elif error == ErrorCode.NONE:
+            self._answers.append(Answer(pending.promise, response))
+        else:
+            self._answers.append(Answer(pending.promise, pending.failed(error)))
+
+    def _close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self.timers.cancel_all()
+        for promise, value in self.shard.unloaded():
+            self._answers.append(Answer(promise, value))
+        for pending in self._pending:
+            assert pending.timer is not None
+            pending.timer.cancel()
+            self._respond(pending, ErrorCode.NOT_COORDINATOR)
+        self._pending.clear()
+
+
+def _ignore(_error: ErrorCode) -> None:
+    """Timers and follow-up operations have nobody to answer."""

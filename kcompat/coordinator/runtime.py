@@ -1,0 +1,161 @@
+"""The coordinator runtime: the shards this broker owns, loading and unloading them, asking them.
+
+Generic over the shard: groups keep theirs in `__consumer_offsets`, transactions in `__transaction_state`.
+Every write is an operation that reads state and returns (records, response); the records are appended,
+replayed into the state, and the response is given once they are committed. Loading after a start or a
+failover is the same replay. Answers to Kafka's `CoordinatorRuntime`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from kcompat.coordinator.loader import Loader
+from kcompat.coordinator.runner import ShardRunner
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kcompat.clock import Clock
+    from kcompat.coordinator.operation import Operation
+    from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
+    from kcompat.coordinator.timer import KeyedTimers
+
+S = TypeVar("S", bound="Shard")
+T = TypeVar("T")
+
+INLINE_LOAD_BYTES = 256 * 1024
+"""How much of a log is replayed at once: some clients take COORDINATOR_LOAD_IN_PROGRESS for a crash."""
+
+LOAD_SLICE_BYTES = 64 * 1024
+"""How much of a longer log is replayed before the loop has its turn."""
+
+
+class _Slot(Generic[S]):
+    """A partition this broker owns, at a leader epoch."""
+
+    __slots__ = ("leader_epoch", "loading", "runner")
+
+    def __init__(self, leader_epoch: int, runner: ShardRunner[S]) -> None:
+        self.leader_epoch = leader_epoch
+        self.runner = runner
+        self.loading = True
+
+
+class Runtime(Generic[S]):
+    """The shards of one coordinator on one broker."""
+
+    def __init__(
+        self,
+        log: CoordinatorLog,
+        serde: Serde,
+        clock: Clock,
+        make_shard: Callable[[KeyedTimers], S],
+        commit_timeout_ms: int = 5000,
+    ) -> None:
+        self._log = log
+        self._serde = serde
+        self._clock = clock
+        self._make_shard = make_shard
+        self._commit_timeout_ms = commit_timeout_ms
+        self._slots: dict[int, _Slot[S]] = {}
+        self._unloaded_epochs: dict[int, int] = {}
+
+    def load(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads the partition from `leader_epoch` on.
+
+        An epoch older than one seen changes nothing.
+        """
+        slot = self._slots.get(partition)
+        if slot is not None:
+            slot.leader_epoch = max(slot.leader_epoch, leader_epoch)
+            return
+        if leader_epoch < self._unloaded_epochs.get(partition, leader_epoch):
+            return
+        runner = ShardRunner(
+            partition, self._log, self._serde, self._clock, self._make_shard, self._commit_timeout_ms
+        )
+        slot = self._slots[partition] = _Slot(leader_epoch, runner)
+        loader = Loader(self._log, self._serde, runner.shard, partition)
+        self._continue_loading(slot, loader, INLINE_LOAD_BYTES)
+
+    def unload(self, partition: int, leader_epoch: int) -> None:
+        """Another broker leads the partition from `leader_epoch` on (or the partition is gone)."""
+        slot = self._slots.get(partition)
+        if slot is not None and leader_epoch < slot.leader_epoch:
+            return
+        self._unloaded_epochs[partition] = max(
+            leader_epoch, self._unloaded_epochs.get(partition, leader_epoch)
+        )
+        if slot is not None:
+            del self._slots[partition]
+            slot.runner.close()
+
+    def close(self) -> None:
+        """Unload everything: the broker stops."""
+        for partition, slot in list(self._slots.items()):
+            del self._slots[partition]
+            slot.runner.close()
+
+    def write(
+        self, partition: int, operation: Operation[S, T], failed: Callable[[ErrorCode], T]
+    ) -> Promise[T]:
+        """Run an operation on a shard and give its response once its records are committed.
+
+        `failed` turns the errors of the gate (NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS) and the raw
+        errors of the append into a response.
+        """
+        slot = self._slots.get(partition)
+        if slot is None or slot.loading:
+            return Promise.resolved(failed(self.gate(partition)))
+        return slot.runner.submit(operation, failed)
+
+    def read(self, partition: int, query: Callable[[S, int], T], failed: Callable[[ErrorCode], T]) -> T:
+        """Ask a shard something at once: `query(shard, now_ms)`.
+
+        What it may tell is what the shard calls committed.
+        """
+        slot = self._slots.get(partition)
+        if slot is None or slot.loading:
+            return failed(self.gate(partition))
+        return query(slot.runner.shard, self._clock.now_ms())
+
+    def gate(self, partition: int) -> ErrorCode:
+        """NONE if requests for the partition are taken, else the error that says why not."""
+        slot = self._slots.get(partition)
+        if slot is None:
+            return ErrorCode.NOT_COORDINATOR
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if slot.loading else ErrorCode.NONE
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether any partition is still being loaded."""
+        return any(slot.loading for slot in self._slots.values())
+
+    def active(self) -> Iterator[tuple[int, S]]:
+        """Partition and shard of all that is loaded."""
+        return ((partition, slot.runner.shard) for partition, slot in self._slots.items() if not slot.loading)
+
+    def _continue_loading(self, slot: _Slot[S], loader: Loader, max_bytes: int) -> None:
+        runner = slot.runner
+        if self._slots.get(runner.partition) is not slot:
+            return  # unloaded meanwhile
+        if not loader.step(max_bytes):
+            self._clock.call_later(0, partial(self._continue_loading, slot, loader, LOAD_SLICE_BYTES))
+            return
+        slot.loading = False
+        runner.shard.loaded(self._clock.now_ms())
+        self._show_when_committed(runner, loader.next_offset - 1)
+
+    def _show_when_committed(self, runner: ShardRunner[S], last_offset: int) -> None:
+        """A new leader's log may end above its high watermark; readers see the rest later."""
+
+        def settled(outcome: ErrorCode) -> None:
+            if outcome == ErrorCode.NONE:
+                runner.committed_up_to(last_offset)
+
+        if last_offset >= self._log.start_offset(runner.partition):
+            self._log.when_committed(runner.partition, last_offset).then(settled)

@@ -1,0 +1,1 @@
+"""Classic groups: members elect a protocol, and their leader assigns."""

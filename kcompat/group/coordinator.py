@@ -1,0 +1,242 @@
+"""The group coordinator: what handlers ask, one method an API, each on the shard that owns the group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
+
+from kcompat.coordinator.errors import commit_error, group_error
+from kcompat.coordinator.placement import partition_for
+from kcompat.coordinator.runtime import Runtime
+from kcompat.group import commits, describe, removal
+from kcompat.group.classic import joins, membership, syncs
+from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
+from kcompat.group.serde import GroupSerde
+from kcompat.group.shard import GroupShard
+from kcompat.group.turn import Turn
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from collections.abc import Set as AbstractSet
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.coordinator.operation import Operation, Result
+    from kcompat.coordinator.ports import CoordinatorLog
+    from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.group.commits import Errors
+    from kcompat.group.config import GroupConfig
+    from kcompat.group.requests import (
+        CommitRequest,
+        JoinRequest,
+        ListedGroup,
+        MemberIdentity,
+        SyncRequest,
+        TopicPartition,
+    )
+
+T = TypeVar("T")
+
+
+def _new_uuid() -> str:
+    return str(uuid4())
+
+
+class GroupCoordinator:
+    """All groups of one broker.
+
+    `partition_count` tells how many partitions `__consumer_offsets` has. Partitions come and go with `load`
+    and `unload`.
+    """
+
+    def __init__(
+        self,
+        log: CoordinatorLog,
+        clock: Clock,
+        config: GroupConfig,
+        partition_count: Callable[[], int],
+        new_uuid: Callable[[], str] = _new_uuid,
+    ) -> None:
+        self.config = config
+        self._clock = clock
+        self._partition_count = partition_count
+        self._new_uuid = new_uuid
+        self.runtime: Runtime[GroupShard] = Runtime(
+            log, GroupSerde(), clock, self._make_shard, config.commit_timeout_ms
+        )
+        self._expiry: Timer | None = None
+
+    def _make_shard(self, timers: KeyedTimers) -> GroupShard:
+        return GroupShard(timers, self.config, self._new_uuid)
+
+    # --- life
+
+    def start(self) -> None:
+        """Begin to look for expired offsets every `offsets.retention.check.interval.ms`."""
+        self._expiry = self._clock.call_later(self.config.retention_check_interval_ms, self._expire_all)
+
+    def stop(self) -> None:
+        """Answer NOT_COORDINATOR to all who wait, and serve nothing more."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self.runtime.close()
+
+    def load(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads a partition of `__consumer_offsets`."""
+        self.runtime.load(partition, leader_epoch)
+
+    def unload(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads a partition of `__consumer_offsets` no more."""
+        self.runtime.unload(partition, leader_epoch)
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition of `__consumer_offsets` that keeps the group."""
+        return partition_for(group_id, self._partition_count())
+
+    # --- the APIs
+
+    def join(self, request: JoinRequest) -> Promise[JoinAnswer]:
+        """JoinGroup."""
+
+        def failed(error: ErrorCode) -> JoinAnswer:
+            return JoinAnswer(group_error(error), member_id=request.member_id)
+
+        if not request.group_id:
+            return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
+        return self._write(request.group_id, _operation(lambda turn: joins.join(turn, request)), failed)
+
+    def sync(self, request: SyncRequest) -> Promise[SyncAnswer]:
+        """SyncGroup."""
+
+        def failed(error: ErrorCode) -> SyncAnswer:
+            if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                # The rebalance is lost with the old coordinator: start over, without looking for a new one.
+                return SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)
+            return SyncAnswer(group_error(error))
+
+        if not request.group_id:
+            return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
+        return self._write(request.group_id, _operation(lambda turn: syncs.sync(turn, request)), failed)
+
+    def heartbeat(self, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
+        """Heartbeat. A coordinator that is still loading says that all is well."""
+
+        def query(shard: GroupShard, now_ms: int) -> ErrorCode:
+            return membership.heartbeat(Turn(shard, now_ms), group_id, member, generation)
+
+        if not group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        error = self.runtime.read(self.partition_of(group_id), query, _itself)
+        return ErrorCode.NONE if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else error
+
+    def leave(self, group_id: str, members: tuple[MemberIdentity, ...]) -> Promise[LeaveAnswer]:
+        """LeaveGroup."""
+
+        def failed(error: ErrorCode) -> LeaveAnswer:
+            return LeaveAnswer(group_error(error))
+
+        if not group_id:
+            return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
+        operation = _operation(lambda turn: membership.leave(turn, group_id, members))
+        return self._write(group_id, operation, failed)
+
+    def commit(self, request: CommitRequest) -> Promise[Errors]:
+        """OffsetCommit: the error of each partition."""
+
+        def failed(error: ErrorCode) -> Errors:
+            return commits.every(request.offsets, commit_error(error))
+
+        operation = _operation(lambda turn: commits.commit(turn, request))
+        return self._write(request.group_id, operation, failed)
+
+    def fetch(
+        self, group_id: str, partitions: Iterable[TopicPartition] | None, require_stable: bool
+    ) -> FetchAnswer:
+        """OffsetFetch of one group; None asks for every partition it has an offset of."""
+        return self.runtime.read(
+            self.partition_of(group_id),
+            lambda shard, _: commits.fetch(shard, group_id, partitions, require_stable),
+            FetchAnswer,
+        )
+
+    def delete_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition]
+    ) -> Promise[tuple[ErrorCode, Errors]]:
+        """OffsetDelete: the error of the whole request, and of each partition."""
+
+        def failed(error: ErrorCode) -> tuple[ErrorCode, Errors]:
+            return group_error(error), {}
+
+        if not group_id:
+            return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
+        operation = _operation(lambda turn: commits.delete(turn, group_id, partitions))
+        return self._write(group_id, operation, failed)
+
+    def describe(self, group_id: str) -> DescribedGroup:
+        """DescribeGroups of one group; GROUP_ID_NOT_FOUND with the state Dead if there is none."""
+        return self.runtime.read(
+            self.partition_of(group_id),
+            lambda shard, _: describe.describe(shard, group_id),
+            lambda error: DescribedGroup(group_id, error),
+        )
+
+    def list_groups(
+        self, states: AbstractSet[str], types: AbstractSet[str]
+    ) -> tuple[ErrorCode, list[ListedGroup]]:
+        """ListGroups over the partitions of this broker, filtered by states and types in lower case."""
+        error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self.runtime.is_loading else ErrorCode.NONE
+        shards = (shard for _, shard in self.runtime.active())
+        return error, [group for shard in shards for group in describe.list_groups(shard, states, types)]
+
+    def delete(self, group_id: str) -> Promise[ErrorCode]:
+        """DeleteGroups of one group."""
+        operation = _operation(lambda turn: removal.delete_group(turn, group_id))
+        return self._write(group_id, operation, group_error)
+
+    def forget_topics(self, gone: Callable[[TopicPartition], bool]) -> None:
+        """Delete the offsets of partitions that exist no more."""
+        for partition in self._active_partitions():
+            self.runtime.write(
+                partition, _operation(lambda turn: removal.forget_topics(turn, gone)), _nothing
+            )
+
+    # --- inside
+
+    def _write(
+        self, group_id: str, operation: Operation[GroupShard, T], failed: Callable[[ErrorCode], T]
+    ) -> Promise[T]:
+        return self.runtime.write(self.partition_of(group_id), operation, failed)
+
+    def _active_partitions(self) -> list[int]:
+        return [partition for partition, _ in self.runtime.active()]
+
+    def _expire_all(self) -> None:
+        for partition in self._active_partitions():
+            self._expire(partition)
+        self.start()
+
+    def _expire(self, partition: int) -> None:
+        def again(done: bool) -> None:
+            if not done:
+                self._clock.call_later(0, lambda: self._expire(partition))
+
+        self.runtime.write(partition, _operation(removal.expire), lambda _: True).then(again)
+
+
+def _operation(decide: Callable[[Turn], T | Promise[T]]) -> Operation[GroupShard, T]:
+    """An operation of the runtime from a decision on a turn."""
+
+    def operation(shard: GroupShard, now_ms: int) -> Result[T]:
+        turn = Turn(shard, now_ms)
+        return turn.finish(decide(turn))
+
+    return operation
+
+
+def _itself(error: ErrorCode) -> ErrorCode:
+    return error
+
+
+def _nothing(_error: ErrorCode) -> None:
+    """Nobody waits for the answer."""

@@ -1,0 +1,89 @@
+"""The committed offsets of one group, as the log says; only replay changes them.
+
+A commit inside a transaction is staged under its producer until the transaction's marker. Plain and
+transactional commits of one partition take effect in the order of their records, not of their markers
+(KAFKA-5247).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.coordinator.timeline import TimelineDict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.coordinator.timeline import Timeline
+    from kcompat.group.requests import TopicPartition
+
+
+class CommittedOffset(Struct, frozen=True):
+    """A committed offset. Times in ms; `expire_timestamp` is -1 unless the client chose a retention.
+
+    `record_offset` is the place of its record in `__consumer_offsets`.
+    """
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp: int
+    expire_timestamp: int
+    record_offset: int
+
+
+class GroupOffsets:
+    """The offsets of one group."""
+
+    __slots__ = ("_committed", "_staged")
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._committed: TimelineDict[TopicPartition, CommittedOffset] = TimelineDict(timeline)
+        self._staged: dict[int, dict[TopicPartition, CommittedOffset]] = {}
+
+    def replay(self, key: TopicPartition, value: CommittedOffset | None, record_offset: int) -> None:
+        """A commit outside any transaction, or the tombstone of an offset."""
+        self._committed.set(key, value, record_offset)
+
+    def stage(self, producer_id: int, key: TopicPartition, value: CommittedOffset) -> None:
+        """A commit inside a transaction that is still open."""
+        self._staged.setdefault(producer_id, {})[key] = value
+
+    def end_transaction(self, producer_id: int, committed: bool, marker_offset: int) -> None:
+        """The transaction's marker: its offsets are dropped, or take effect where no later commit has."""
+        for key, value in self._staged.pop(producer_id, {}).items():
+            current = self._committed.get(key)
+            if committed and (current is None or value.record_offset > current.record_offset):
+                self._committed.set(key, value, marker_offset)
+
+    def visible(self, key: TopicPartition) -> CommittedOffset | None:
+        """What a reader may see of a partition."""
+        return self._committed.committed(key)
+
+    def visible_items(self) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
+        """All that a reader may see."""
+        return self._committed.committed_items()
+
+    def items(self) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
+        """All that the log says, committed yet or not."""
+        return self._committed.items()
+
+    def has(self, key: TopicPartition) -> bool:
+        """Whether the log has an offset of the partition."""
+        return self._committed.get(key) is not None
+
+    def is_unstable(self, key: TopicPartition) -> bool:
+        """Whether a commit of the partition is on its way, plain or in a transaction (KIP-447)."""
+        return self._committed.is_pending(key) or any(key in staged for staged in self._staged.values())
+
+    @property
+    def staged(self) -> dict[int, dict[TopicPartition, CommittedOffset]]:
+        """The commits of open transactions, by producer id."""
+        return self._staged
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held, staged commits and those on their way included."""
+        return not self._committed and not self._committed.has_pending and not self._staged

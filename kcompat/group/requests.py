@@ -1,0 +1,162 @@
+"""What is asked of groups and what they answer, free of protocol versions."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+
+UNKNOWN_MEMBER = ""
+"""The member id of one who has none yet."""
+
+NO_GENERATION = -1
+
+TopicPartition = tuple[str, int]
+
+
+class JoinRequest(Struct, frozen=True):
+    """A wish to be in a group's next generation.
+
+    `protocols` are (name, metadata) in order of preference. `needs_member_id` asks new dynamic members to
+    come back with the id they were given (KIP-394, JoinGroup v4+); `can_skip_assignment` is KIP-814 (v9+).
+    """
+
+    group_id: str
+    member_id: str
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[tuple[str, bytes], ...]
+    instance_id: str | None = None
+    needs_member_id: bool = False
+    can_skip_assignment: bool = False
+
+
+class JoinedMember(Struct, frozen=True):
+    """What the leader is told of a member."""
+
+    member_id: str
+    instance_id: str | None
+    metadata: bytes
+
+
+class JoinAnswer(Struct, frozen=True):
+    """The generation a member is in; only the leader gets the members."""
+
+    error: ErrorCode = ErrorCode.NONE
+    member_id: str = UNKNOWN_MEMBER
+    generation: int = NO_GENERATION
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str = UNKNOWN_MEMBER
+    skip_assignment: bool = False
+    members: tuple[JoinedMember, ...] = ()
+
+
+class SyncRequest(Struct, frozen=True):
+    """A member's wish for its assignment; the leader's carries everybody's.
+
+    Type and name are checked where given.
+    """
+
+    group_id: str
+    generation: int
+    member_id: str
+    instance_id: str | None = None
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignments: tuple[tuple[str, bytes], ...] = ()
+
+
+class SyncAnswer(Struct, frozen=True):
+    """A member's assignment."""
+
+    error: ErrorCode = ErrorCode.NONE
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+
+
+class MemberIdentity(Struct, frozen=True):
+    """Who leaves: a member id, or an instance id alone (removal by an administrator, KIP-345)."""
+
+    member_id: str
+    instance_id: str | None = None
+
+
+class LeaveAnswer(Struct, frozen=True):
+    """The error of the whole request, and of each member."""
+
+    error: ErrorCode = ErrorCode.NONE
+    members: tuple[tuple[MemberIdentity, ErrorCode], ...] = ()
+
+
+class OffsetToCommit(Struct, frozen=True):
+    """One partition of a commit. `commit_timestamp` (ms) is the client's in OffsetCommit v1, else -1."""
+
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int = -1
+    metadata: str | None = ""
+    commit_timestamp: int = -1
+
+
+class CommitRequest(Struct, frozen=True):
+    """A commit of offsets. `retention_ms` is the client's (v2 to v4), -1 for the broker's."""
+
+    group_id: str
+    offsets: tuple[OffsetToCommit, ...]
+    member_id: str = UNKNOWN_MEMBER
+    generation: int = NO_GENERATION
+    instance_id: str | None = None
+    retention_ms: int = -1
+
+
+class FetchedOffset(Struct, frozen=True):
+    """The committed offset of a partition, -1 if there is none."""
+
+    offset: int = -1
+    leader_epoch: int = -1
+    metadata: str = ""
+    error: ErrorCode = ErrorCode.NONE
+
+
+class FetchAnswer(Struct, frozen=True):
+    """The error of the whole group, or the offset of each partition asked for."""
+
+    error: ErrorCode = ErrorCode.NONE
+    offsets: dict[TopicPartition, FetchedOffset] = {}
+
+
+class DescribedMember(Struct, frozen=True):
+    """A member as DescribeGroups shows it."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+class DescribedGroup(Struct, frozen=True):
+    """A group as DescribeGroups shows it; `state` is empty when this broker cannot say."""
+
+    group_id: str
+    error: ErrorCode = ErrorCode.NONE
+    state: str = ""
+    protocol_type: str = ""
+    protocol: str = ""
+    members: tuple[DescribedMember, ...] = ()
+
+
+class ListedGroup(Struct, frozen=True):
+    """A group as ListGroups shows it."""
+
+    group_id: str
+    protocol_type: str
+    state: str
+    group_type: str

@@ -1,0 +1,165 @@
+"""The groups whose state lives in one partition of `__consumer_offsets`.
+
+What the log holds changes only in `replay`: the offsets, and each group's `stored` record. Members that wait,
+timers and generations not written yet are the rebalance under way, which a restart forgets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcompat.coordinator.timeline import Timeline
+from kcompat.group.classic import rebalance, restore
+from kcompat.group.classic.group import ClassicGroup
+from kcompat.group.classic.state import GroupState
+from kcompat.group.offsets import CommittedOffset, GroupOffsets
+from kcompat.group.requests import JoinAnswer, SyncAnswer
+from kcompat.group.turn import Turn
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition
+    from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.group.config import GroupConfig
+    from kcompat.promise import Promise
+
+
+class GroupShard:
+    """One partition's groups. Other types of groups will stand beside the classic ones in `groups`."""
+
+    def __init__(self, timers: KeyedTimers, config: GroupConfig, new_uuid: Callable[[], str]) -> None:
+        self.timers = timers
+        self.config = config
+        self.new_uuid = new_uuid
+        self.groups: dict[str, ClassicGroup] = {}
+        self.offsets: dict[str, GroupOffsets] = {}
+        self._timeline = Timeline()
+        self._open_transactions: dict[int, set[str]] = {}
+
+    def create_classic(self, group_id: str, now_ms: int) -> ClassicGroup:
+        """A new empty group. Nothing is written until it has something to keep."""
+        assert group_id not in self.groups
+        group = self.groups[group_id] = ClassicGroup(group_id, now_ms)
+        return group
+
+    def forget_if_vacant(self, group_id: str) -> bool:
+        """Drop a group of which nothing is left: no member, no id handed out, no record, no offset."""
+        group, offsets = self.groups.get(group_id), self.offsets.get(group_id)
+        if offsets is not None and offsets.is_empty:
+            del self.offsets[group_id]
+            offsets = None
+        if group is None or offsets is not None or group.stored is not None or group.pending_members:
+            return False
+        if not group.is_in(GroupState.EMPTY):
+            return False
+        del self.groups[group_id]
+        return True
+
+    # --- replay
+
+    def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
+        """Apply one record."""
+        key, value = record
+        if isinstance(key, OffsetCommitKey):
+            assert value is None or isinstance(value, OffsetCommitValue)
+            self._replay_offset(key, value, position)
+        elif isinstance(key, GroupMetadataKey):
+            assert value is None or isinstance(value, GroupMetadataValue)
+            self._replay_group(key.group, value)
+
+    def _replay_offset(
+        self, key: OffsetCommitKey, value: OffsetCommitValue | None, position: ReplayPosition
+    ) -> None:
+        group_id, partition = key.group, (key.topic, key.partition)
+        if value is None:
+            offsets = self.offsets.get(group_id)
+            if offsets is not None:
+                offsets.replay(partition, None, position.offset)
+            return
+        offsets = self.offsets.get(group_id)
+        if offsets is None:
+            offsets = self.offsets[group_id] = GroupOffsets(self._timeline)
+        if group_id not in self.groups:
+            self.groups[group_id] = ClassicGroup(group_id)
+        committed = CommittedOffset(
+            value.offset,
+            value.leader_epoch,
+            value.metadata,
+            value.commit_timestamp,
+            value.expire_timestamp,
+            position.offset,
+        )
+        if position.producer_id >= 0:
+            offsets.stage(position.producer_id, partition, committed)
+            self._open_transactions.setdefault(position.producer_id, set()).add(group_id)
+        else:
+            offsets.replay(partition, committed, position.offset)
+
+    def _replay_group(self, group_id: str, value: GroupMetadataValue | None) -> None:
+        group = self.groups.get(group_id)
+        if value is None:
+            if group is not None:
+                group.stored = None
+            return
+        if group is None:
+            group = self.groups[group_id] = ClassicGroup(group_id)
+        group.stored = value
+        for stored in value.members:
+            member = group.members.get(stored.member_id)
+            if member is not None:
+                member.assignment = stored.assignment
+
+    def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
+        """Apply a transaction marker to the groups that staged commits in it."""
+        for group_id in self._open_transactions.pop(producer_id, ()):
+            self.offsets[group_id].end_transaction(producer_id, committed, offset)
+
+    def committed(self, offset: int) -> None:
+        """Records up to `offset` are committed: readers see them."""
+        self._timeline.commit(offset)
+
+    # --- coming and going
+
+    def loaded(self, now_ms: int) -> None:
+        """The log has been replayed: bring the stored groups to life; sessions begin now."""
+        turn = Turn(self, now_ms)
+        for group_id in list(self.groups):
+            if self.forget_if_vacant(group_id):
+                continue
+            group = self.groups[group_id]
+            if group.stored is not None:
+                restore.restore(group, group.stored)
+            for member in group.members.values():
+                rebalance.keep_alive(turn, group, member)
+            if len(group.members) > self.config.max_size:
+                rebalance.prepare(turn, group)
+
+    def unloaded(self) -> list[tuple[Promise[Any], Any]]:
+        """The partition leaves this broker: its members must find their new coordinator."""
+        answers: list[tuple[Promise[Any], Any]] = []
+        for group in self.groups.values():
+            for member in group.members.values():
+                if (join := group.take_join(member)) is not None:
+                    answers.append((join, JoinAnswer(ErrorCode.NOT_COORDINATOR, member.member_id)))
+                if member.sync is not None:
+                    answers.append((member.sync, SyncAnswer(ErrorCode.NOT_COORDINATOR)))
+                    member.sync = None
+            group.state = GroupState.DEAD
+        return answers
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        for group_id, group in self.groups.items():
+            assert group_id == group.group_id
+            group.check_invariants()
+        assert self.offsets.keys() <= self.groups.keys()
+        for producer_id, group_ids in self._open_transactions.items():
+            assert all(producer_id in self.offsets[group_id].staged for group_id in group_ids)
