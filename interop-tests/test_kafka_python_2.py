@@ -10,4 +10,4 @@ from old_venv import open_in_venv
 class TestKafkaPython2(ClientContract):
     @classmethod
     def open_driver(cls, bootstrap: str) -> Remote:
-        return open_in_venv("kafka-python-2", "kafka_python", "KafkaPython2", bootstrap, null_header_values=False)
+        return open_in_venv("kafka-python-2", "kafka_python", "KafkaPython2", bootstrap, False)

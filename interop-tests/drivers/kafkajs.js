@@ -9,6 +9,7 @@ const load = name => require(path.join(modules, name))
 const { Kafka, CompressionTypes, CompressionCodecs, logLevel } = load('kafkajs')
 const snappy = load('snappyjs')
 const lz4 = load('lz4js')
+const { hash: xxh32 } = load('lz4js/xxh32.js')
 
 const XERIAL = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0])
 const FIRST_XERIAL_BLOCK = 16
@@ -24,6 +25,15 @@ function unsnappy(buffer) {
   return Buffer.concat(blocks)
 }
 
+// Kafka takes only frames whose blocks are independent. lz4js does not set that flag; with a single block (up to 4 MB)
+// it is true all the same, so set it and make the header's checksum anew.
+function lz4Frame(buffer) {
+  const frame = Buffer.from(lz4.compress(buffer))
+  frame[4] |= 0x20
+  frame[6] = (xxh32(0, frame, 4, 2) >> 8) & 0xff
+  return frame
+}
+
 const zstd = new Promise(resolve => load('zstd-codec').ZstdCodec.run(codec => resolve(new codec.Simple())))
 
 CompressionCodecs[CompressionTypes.Snappy] = () => ({
@@ -31,7 +41,7 @@ CompressionCodecs[CompressionTypes.Snappy] = () => ({
   decompress: async buffer => unsnappy(buffer),
 })
 CompressionCodecs[CompressionTypes.LZ4] = () => ({
-  compress: async encoder => Buffer.from(lz4.compress(encoder.buffer)),
+  compress: async encoder => lz4Frame(encoder.buffer),
   decompress: async buffer => Buffer.from(lz4.decompress(buffer)),
 })
 CompressionCodecs[CompressionTypes.ZSTD] = () => ({

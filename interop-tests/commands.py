@@ -1,0 +1,53 @@
+"""Run command-line clients: kcat and the Java tools."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+from types import TracebackType
+from typing import Self
+
+
+def run(command: Sequence[str | Path], text: bytes = b"", timeout_s: float = 60) -> str:
+    """Run a command with this standard input; return its standard output; fail with all it said unless it succeeds."""
+    done = subprocess.run([str(item) for item in command], input=text, capture_output=True, timeout=timeout_s, check=False)
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout!r}\n{done.stderr.decode()}"
+    return done.stdout.decode()
+
+
+class Running:
+    """A command that runs until it is told to end, with what it has printed so far."""
+
+    def __init__(self, command: Sequence[str | Path]) -> None:
+        self._output = TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        arguments = [str(item) for item in command]
+        self._process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._output)
+
+    def lines(self) -> list[str]:
+        """The lines of standard output and standard error so far."""
+        self._output.seek(0)
+        return self._output.read().decode(errors="replace").splitlines()
+
+    def count(self, wanted: Callable[[str], bool]) -> int:
+        """How many lines so far satisfy the condition."""
+        return sum(1 for line in self.lines() if wanted(line))
+
+    def end(self) -> None:
+        """Ask the process to end (SIGTERM) and wait for it."""
+        self._process.terminate()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+        self._output.close()
