@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+
+import msgspec
+from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +13,7 @@ from kcompat.records.batch import build_batch, crc_matches, iter_headers, read_h
 from kcompat.records.compression import Codec, compress, decompress
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import Record, append_varint, read_varint
+from kcompat.records.validate import Refusal, check_produced
 
 NULLABLE = st.none() | st.binary(max_size=200)
 RECORDS = st.lists(
@@ -74,3 +79,30 @@ def test_varints_round_trip(value: int) -> None:
     append_varint(out, value)
     assert len(out) <= 10
     assert read_varint(bytes(out), 0, max_bytes=10) == (value, len(out))
+
+
+class Rules(msgspec.Struct):
+    max_message_bytes: int = 1 << 20
+    compacts: bool = False
+    stamps_append_time: bool = False
+    message_timestamp_before_max_ms: int = 2**63 - 1
+    message_timestamp_after_max_ms: int = 2**63 - 1
+
+
+@given(RECORDS, CODECS, st.booleans(), st.integers(0, 17), st.data())
+@settings(deadline=None)
+def test_a_leader_takes_a_batch_or_refuses_it(
+    records: list[Record], codec: Codec, compacts: bool, version: int, draw: st.DataObject
+) -> None:
+    batch = build_batch(records, codec=codec)
+    sealed = draw.draw(st.booleans())
+    for _ in range(draw.draw(st.integers(1, 4))):
+        batch[draw.draw(st.integers(0, len(batch) - 1))] = draw.draw(st.integers(0, 255))
+    if sealed:
+        struct.pack_into(">I", batch, 17, crc32c(memoryview(batch)[21:]))
+    outcome = check_produced(memoryview(batch), version, Rules(compacts=compacts), 0)
+    if isinstance(outcome, Refusal):
+        assert outcome.error
+    else:
+        assert crc_matches(memoryview(batch), 0, outcome.size)
+        assert outcome.next_offset > 0
