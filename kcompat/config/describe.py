@@ -169,7 +169,7 @@ def _secret_free(name: str, text: str) -> str | None:
 
 
 def _shown(key: ConfigKey, text: str) -> str | None:
-    """The value in its canonical form; as it is where it is not allowed: another broker may have stored it."""
+    """The value in its canonical form; as it is where it is not allowed (a newer broker may store such)."""
     try:
         value: Value = key.parse(text)
     except ConfigError:

@@ -1,7 +1,7 @@
 """The levels of this broker's loggers as the BROKER_LOGGER resource shows and sets them (KIP-412).
 
-Clients see the loggers of the package `kcompat` alone, and the package itself under Kafka's name `root`: a program
-that runs a broker inside it keeps its own logging to itself.
+Clients see the loggers of the package `kcompat` alone, and the package itself under Kafka's name `root`: a
+program that runs a broker inside it keeps its own logging to itself.
 """
 
 from __future__ import annotations

@@ -1,0 +1,49 @@
+"""AlterConfigs (key 33), versions 0-2: replaces the dynamic configuration of topics and brokers as a whole.
+
+- What the request does not name goes back to its default. Newer clients use IncrementalAlterConfigs instead.
+- Each resource succeeds or fails for itself; with `validate_only` nothing is stored.
+- A resource that is named twice is refused both times (INVALID_REQUEST); Kafka gives no answer at all.
+
+Version notes
+- 1: no change. 2: flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.config_resources import Resource, alter
+from kcompat.config.dynamic import Change, replace_all
+from kcompat.promise import Promise
+from kcompat.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+Answer = AlterConfigsResponse.AlterConfigsResourceResponse
+
+
+def handle(context: RequestContext, request: AlterConfigsRequest) -> Promise[AlterConfigsResponse]:
+    """Change every resource; the answer comes when all that succeeds is stored."""
+    resources = [
+        Resource(
+            resource.resource_type,
+            resource.resource_name,
+            replace_all((config.name, config.value) for config in resource.configs),
+        )
+        for resource in request.resources
+    ]
+    answer: Promise[AlterConfigsResponse] = Promise()
+
+    def done(outcomes: list[Change]) -> None:
+        answer.complete(
+            AlterConfigsResponse(
+                responses=[
+                    Answer(outcome.error, outcome.message, resource.type, resource.name)
+                    for resource, outcome in zip(resources, outcomes, strict=True)
+                ]
+            )
+        )
+
+    alter(context, resources, replace=True, validate_only=request.validate_only).then(done)
+    return answer

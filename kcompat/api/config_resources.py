@@ -1,0 +1,167 @@
+"""What the handlers of configurations share: resources, and how they are changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import IntEnum
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.config.dynamic import Alteration, Change, change_broker, change_topic, check_form
+from kcompat.config.loggers import change_loggers
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kcompat.api.context import RequestContext, Services
+    from kcompat.config.broker import BrokerConfig
+
+CLUSTER_DEFAULT = "<default>"
+"""The name of the dynamic configuration of all brokers in the cluster image; clients use the empty name."""
+
+
+class ResourceType(IntEnum):
+    """What can have a configuration (Kafka's `ConfigResource.Type`)."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class Resource(Struct, frozen=True):
+    """One resource of a request to alter, with what to do to it."""
+
+    type: int
+    name: str
+    alterations: Sequence[Alteration]
+
+
+def config_in_force(services: Services) -> BrokerConfig:
+    """The broker's configuration with the dynamic values that the image holds now."""
+    image = services.cluster.image
+    return services.config.with_dynamic(
+        image.configs("brokers", str(services.broker_id)), image.configs("brokers", CLUSTER_DEFAULT)
+    )
+
+
+def id_of(name: str) -> int | None:
+    """The broker id that a resource name spells; None if it is no number."""
+    try:
+        return int(name)
+    except ValueError:
+        return None
+
+
+def alter(
+    context: RequestContext, resources: Sequence[Resource], *, replace: bool, validate_only: bool
+) -> Promise[list[Change]]:
+    """Change each resource for itself; the outcomes come in the order of `resources`, once all are stored.
+
+    `replace`: forget what was set before (AlterConfigs). A resource that stands twice is refused each time.
+    """
+    times = Counter((resource.type, resource.name) for resource in resources)
+    config = config_in_force(context.services)
+    outcomes: list[Change] = []
+    pending: list[tuple[int, Promise[ErrorCode]]] = []
+    for position, resource in enumerate(resources):
+        if times[resource.type, resource.name] > 1:
+            outcomes.append(Change(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once."))
+            continue
+        outcome = _judge(context.services, config, resource, replace=replace, validate_only=validate_only)
+        outcomes.append(outcome)
+        if outcome.error is ErrorCode.NONE and not validate_only and resource.type in _STORED_AS:
+            pending.append((position, _store(context.services, resource, outcome.configs)))
+    return _gather(outcomes, pending)
+
+
+_STORED_AS = {ResourceType.TOPIC: "topics", ResourceType.BROKER: "brokers"}
+
+
+def _store(services: Services, resource: Resource, configs: Mapping[str, str]) -> Promise[ErrorCode]:
+    kind = _STORED_AS[ResourceType(resource.type)]
+    return services.controller.set_configs(kind, resource.name or CLUSTER_DEFAULT, dict(configs))
+
+
+def _gather(
+    outcomes: list[Change], pending: Sequence[tuple[int, Promise[ErrorCode]]]
+) -> Promise[list[Change]]:
+    answer: Promise[list[Change]] = Promise()
+    waiting = len(pending)
+
+    def stored(position: int, error: ErrorCode) -> None:
+        nonlocal waiting
+        waiting -= 1
+        if error is not ErrorCode.NONE:
+            outcomes[position] = Change(error, error.message)
+        if not waiting:
+            answer.complete(outcomes)
+
+    for position, promise in pending:
+        promise.then(partial(stored, position))
+    if not pending:
+        answer.complete(outcomes)
+    return answer
+
+
+def _judge(
+    services: Services, config: BrokerConfig, resource: Resource, *, replace: bool, validate_only: bool
+) -> Change:
+    match resource.type:
+        case ResourceType.TOPIC:
+            return _judge_topic(services, config, resource, replace=replace)
+        case ResourceType.BROKER:
+            return _judge_broker(services, config, resource, replace=replace)
+        case ResourceType.BROKER_LOGGER if not replace:
+            return _judge_loggers(services, resource, validate_only=validate_only)
+        case ResourceType.CLIENT_METRICS:
+            return Change(
+                ErrorCode.INVALID_REQUEST,
+                "AlterConfigs is only supported for topics and brokers, but resource type is CLIENT_METRICS",
+            )
+        case other:
+            return Change(ErrorCode.INVALID_REQUEST, f"Unknown resource type {int(other)}")
+
+
+def _judge_topic(services: Services, config: BrokerConfig, resource: Resource, *, replace: bool) -> Change:
+    image = services.cluster.image
+    current = {} if replace else image.configs("topics", resource.name)
+    change = change_topic(config, resource.name, current, resource.alterations)
+    if change.error is ErrorCode.NONE and resource.name not in image.topics:
+        return Change(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist.")
+    return change
+
+
+def _judge_broker(services: Services, config: BrokerConfig, resource: Resource, *, replace: bool) -> Change:
+    refusal = check_form(resource.alterations) or (
+        _not_this_broker(services, resource) if resource.name else None
+    )
+    if refusal is not None:
+        return refusal
+    stored = config.dynamic if resource.name else config.dynamic_default
+    return change_broker(
+        config, {} if replace else stored, resource.alterations, cluster_default=not resource.name
+    )
+
+
+def _judge_loggers(services: Services, resource: Resource, *, validate_only: bool) -> Change:
+    refusal = check_form(resource.alterations) or _not_this_broker(services, resource)
+    return refusal or change_loggers(resource.alterations, validate_only=validate_only)
+
+
+def _not_this_broker(services: Services, resource: Resource) -> Change | None:
+    """Clients ask each broker about itself."""
+    broker_id = id_of(resource.name)
+    if broker_id is None:
+        return Change(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {resource.name}")
+    if broker_id != services.broker_id:
+        return Change(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {services.broker_id}, but received {broker_id}",
+        )
+    return None

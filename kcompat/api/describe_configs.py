@@ -1,0 +1,164 @@
+"""DescribeConfigs (key 32), versions 0-4: the values of topics, brokers and loggers, and where they come from.
+
+- Topics: every topic key. A broker by its own id: every broker key and whatever else was given. The empty
+  broker name: the dynamic values for all brokers. Broker loggers: levels. Client metrics: nothing, as none are kept.
+- A null or empty list of keys means all of them. A resource that stands twice is answered twice.
+- Secrets and keys we know nothing about have no value.
+
+Version notes
+- 0: no sources; `is_default` instead. Kafka 3.9 always answers false there, this broker the truth.
+- 1: sources and synonyms (KIP-226). 3: types and documentation (KIP-569). 4: flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.config_resources import ResourceType, config_in_force, id_of
+from kcompat.config.describe import (
+    EVERYTHING,
+    ConfigSource,
+    Entry,
+    describe_broker,
+    describe_cluster_default,
+    describe_topic,
+)
+from kcompat.config.loggers import describe_loggers
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+from kcompat.topics import name_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from kcompat.api.context import RequestContext
+    from kcompat.config.broker import BrokerConfig
+
+Resource = DescribeConfigsRequest.DescribeConfigsResource
+Result = DescribeConfigsResponse.DescribeConfigsResult
+Row = DescribeConfigsResponse.DescribeConfigsResourceResult
+SynonymRow = DescribeConfigsResponse.DescribeConfigsSynonym
+
+MAX_REPETITIONS = 100
+"""Resources that may repeat earlier ones in a request: few bytes asked must not cost kilobytes each time."""
+
+
+def handle(context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    """Describe each resource in turn, each with an error of its own."""
+    description = _Description(context, request)
+    return DescribeConfigsResponse(results=[description.of(resource) for resource in request.resources])
+
+
+class _Description:
+    """One request's view: the configuration at this moment, and what was already described."""
+
+    def __init__(self, context: RequestContext, request: DescribeConfigsRequest) -> None:
+        self._services = context.services
+        self._marks_defaults = context.api_version == 0
+        self._with_synonyms = request.include_synonyms
+        self._with_documentation = request.include_documentation
+        self._config: BrokerConfig = config_in_force(context.services)
+        self._seen: set[tuple[int, str]] = set()
+        self._repetitions = 0
+        self._plain_topics: dict[tuple[str, ...], list[Row]] = {}
+
+    def of(self, resource: Resource) -> Result:
+        """The rows of one resource, or why there are none."""
+        if (resource.resource_type, resource.resource_name) in self._seen:
+            self._repetitions += 1
+            if self._repetitions > MAX_REPETITIONS:
+                message = f"More than {MAX_REPETITIONS} resources are asked for again."
+                return _refused(resource, ErrorCode.INVALID_REQUEST, message)
+        self._seen.add((resource.resource_type, resource.resource_name))
+        match resource.resource_type:
+            case ResourceType.TOPIC:
+                return self._topic(resource)
+            case ResourceType.BROKER:
+                return self._broker(resource)
+            case ResourceType.BROKER_LOGGER:
+                return self._loggers(resource)
+            case ResourceType.CLIENT_METRICS if resource.resource_name:
+                return _answered(resource, [])
+            case ResourceType.CLIENT_METRICS:
+                message = "Client metrics subscription name must not be empty"
+                return _refused(resource, ErrorCode.INVALID_REQUEST, message)
+            case _:
+                return _refused(resource, ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.message)
+
+    def _topic(self, resource: Resource) -> Result:
+        name = resource.resource_name
+        problem = name_problem(name)
+        if problem is not None:
+            message = f"Topic name is invalid: {problem}"
+            return _refused(resource, ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+        image = self._services.cluster.image
+        if name not in image.topics:
+            return _refused(resource, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+        overrides = image.configs("topics", name)
+        if overrides:
+            return _answered(resource, self._rows(describe_topic(self._config, overrides, _names(resource))))
+        # Most topics have no overrides: their rows are all the same.
+        keys = tuple(resource.configuration_keys or ())
+        rows = self._plain_topics.get(keys)
+        if rows is None:
+            rows = self._plain_topics[keys] = self._rows(describe_topic(self._config, {}, _names(resource)))
+        return _answered(resource, rows)
+
+    def _broker(self, resource: Resource) -> Result:
+        if not resource.resource_name:
+            entries = describe_cluster_default(self._config, _names(resource))
+        else:
+            refusal = self._not_this_broker(resource, " or empty string,")
+            if refusal is not None:
+                return refusal
+            entries = describe_broker(self._config, _names(resource))
+        return _answered(resource, self._rows(entries))
+
+    def _loggers(self, resource: Resource) -> Result:
+        if not resource.resource_name:
+            return _refused(resource, ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+        refusal = self._not_this_broker(resource, "")
+        return refusal or _answered(resource, self._rows(describe_loggers(_names(resource))))
+
+    def _not_this_broker(self, resource: Resource, alternative: str) -> Result | None:
+        broker_id = id_of(resource.resource_name)
+        if broker_id is None:
+            message = f"Broker id must be an integer, but it is: {resource.resource_name}"
+        elif broker_id != self._services.broker_id:
+            expected = f"{self._services.broker_id}{alternative}"
+            message = f"Unexpected broker id, expected {expected} but received {broker_id}"
+        else:
+            return None
+        return _refused(resource, ErrorCode.INVALID_REQUEST, message)
+
+    def _rows(self, entries: list[Entry]) -> list[Row]:
+        return [
+            Row(
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.read_only,
+                is_default=self._marks_defaults and entry.source is ConfigSource.DEFAULT_CONFIG,
+                config_source=entry.source,
+                is_sensitive=entry.sensitive,
+                synonyms=[
+                    SynonymRow(synonym.name, synonym.value, synonym.source) for synonym in entry.synonyms
+                ]
+                if self._with_synonyms
+                else [],
+                config_type=entry.type,
+                documentation=entry.doc if self._with_documentation else None,
+            )
+            for entry in entries
+        ]
+
+
+def _names(resource: Resource) -> Container[str]:
+    return frozenset(resource.configuration_keys) if resource.configuration_keys else EVERYTHING
+
+
+def _answered(resource: Resource, rows: list[Row]) -> Result:
+    return Result(resource_type=resource.resource_type, resource_name=resource.resource_name, configs=rows)
+
+
+def _refused(resource: Resource, error: ErrorCode, message: str) -> Result:
+    return Result(error, message, resource.resource_type, resource.resource_name)

@@ -1,0 +1,53 @@
+"""IncrementalAlterConfigs (key 44), versions 0-1: sets, deletes, extends and shortens single keys (KIP-339).
+
+- Topics, brokers (this one, or all by the empty name) and the levels of this broker's loggers (KIP-412).
+- Each resource succeeds or fails for itself; with `validate_only` nothing is stored.
+
+Version notes
+- 1: flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.config_resources import Resource, alter
+from kcompat.config.dynamic import Alteration, Change
+from kcompat.promise import Promise
+from kcompat.protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+Answer = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+
+
+def handle(
+    context: RequestContext, request: IncrementalAlterConfigsRequest
+) -> Promise[IncrementalAlterConfigsResponse]:
+    """Change every resource; the answer comes when all that succeeds is stored."""
+    resources = [
+        Resource(
+            resource.resource_type,
+            resource.resource_name,
+            [Alteration(config.name, config.config_operation, config.value) for config in resource.configs],
+        )
+        for resource in request.resources
+    ]
+    answer: Promise[IncrementalAlterConfigsResponse] = Promise()
+
+    def done(outcomes: list[Change]) -> None:
+        answer.complete(
+            IncrementalAlterConfigsResponse(
+                responses=[
+                    Answer(outcome.error, outcome.message, resource.type, resource.name)
+                    for resource, outcome in zip(resources, outcomes, strict=True)
+                ]
+            )
+        )
+
+    alter(context, resources, replace=False, validate_only=request.validate_only).then(done)
+    return answer

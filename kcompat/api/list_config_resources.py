@@ -1,0 +1,49 @@
+"""ListConfigResources (key 74), versions 0-1: which resources can have a configuration.
+
+- Topics and brokers of the cluster, and the brokers' loggers. There are never client metrics or groups with a
+  configuration of their own.
+- A type we do not know answers UNSUPPORTED_VERSION; no types at all mean every type.
+
+Version notes
+- 0: client metrics only (ListClientMetricsResources, KIP-1000). 1: all types, with a filter (KIP-1142).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.config_resources import ResourceType
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.list_config_resources import (
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.cluster.image import ClusterImage
+
+Row = ListConfigResourcesResponse.ConfigResource
+
+
+def handle(context: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    """List the resources of the types asked for."""
+    if context.api_version == 0:
+        return ListConfigResourcesResponse()
+    wanted = set(request.resource_types) or set(map(int, ResourceType))
+    if not wanted <= set(map(int, ResourceType)):
+        return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    return ListConfigResourcesResponse(
+        config_resources=[
+            row for row in _all_resources(context.services.cluster.image) if row.resource_type in wanted
+        ]
+    )
+
+
+def _all_resources(image: ClusterImage) -> list[Row]:
+    brokers = [str(broker_id) for broker_id in sorted(image.brokers)]
+    return [
+        *(Row(name, ResourceType.BROKER_LOGGER) for name in brokers),
+        *(Row(name, ResourceType.BROKER) for name in brokers),
+        *(Row(name, ResourceType.TOPIC) for name in sorted(image.topics)),
+    ]
