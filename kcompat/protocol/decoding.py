@@ -232,7 +232,7 @@ class _DecoderSource:
         return length, f"{length} < 0"
 
     def _text(self, field: FieldPlan, nullable: bool) -> str:
-        """Read a string; a short one, as nearly all are, by a prepared `struct` call (it checks the end too)."""
+        """Read a string; a short one, as nearly all are, by a prepared `struct` call (it checks the end)."""
         out = self._source
         value = out.fresh(field.name)
         length = self._fixed("B" if field.compact else "h", "length")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import os
 
 from kcompat.protocol.schema import ZERO_UUID
@@ -21,7 +20,7 @@ def uuid_from_text(text: str) -> bytes:
     """Read the form of `uuid_to_text`; ValueError if it is not one."""
     try:
         value = base64.b64decode(text.rstrip("=") + "==", altchars=b"-_", validate=True)
-    except binascii.Error as fault:
+    except ValueError as fault:
         raise ValueError(f"{text!r} is not a uuid") from fault
     if len(value) != 16:
         raise ValueError(f"{text!r} is not a uuid of 16 bytes")
