@@ -5,8 +5,8 @@ there to the handler; all answers of a read event leave together. It owns buffer
 received, an answer waits or the peer reads slowly, so an idle one costs about 1 KiB.
 
 Frames are handed on while `_gate` is zero. Its bits are the reasons to wait; whoever clears one calls
-`_schedule`, and `_pump` goes on with what is held. Nothing but `_on_readable` and `_pump` hands frames on, and
-both are called by the loop alone, so a handler is never entered from inside itself.
+`_schedule`, and `_pump` goes on with what is held. Nothing but `_on_readable` and `_pump` hands frames on,
+and both are called by the loop alone, so a handler is never entered from inside itself.
 
 TLS is not served yet: it needs a sibling of this class on an asyncio transport, with the same queues and
 buffers.
@@ -220,7 +220,7 @@ class Connection:
                 start = stop
                 if type(answer) is list and self._answers is None:
                     pieces += answer
-                    if len(pieces) >= MAX_PIECES:
+                    if len(answer) != 1 or len(answer[0]) > JOIN_LIMIT or len(pieces) >= MAX_PIECES:
                         self._transmit(pieces)
                         pieces = []
                 else:

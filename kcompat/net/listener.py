@@ -39,7 +39,7 @@ class Listener:
         self.host, self.port = _address(sock.getsockname())
         """The address bound to; the port is the real one where 0 was asked for."""
         self.is_protected = protected
-        """The inter-broker listener: at `max.connections` it closes the longest idle one of another listener."""
+        """The inter-broker listener: when full it closes the longest idle one of another listener."""
         self._socket = sock
         self._handler = handler
         self._hub: Hub | None = None

@@ -1,0 +1,126 @@
+"""Raw frames over real sockets: a server with a scripted handler, and peers that behave or do not."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from kcompat.net.listener import Listener
+from kcompat.net.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from typing import TypeAlias
+
+    from kcompat.net.answers import Answer
+    from kcompat.net.connection import Connection
+    from kcompat.net.limits import Limits
+
+    Script: TypeAlias = Callable[[Connection, memoryview], Answer]
+
+TIMEOUT_S: Final = 10.0
+"""How long anything here waits before it fails."""
+
+
+def framed(body: bytes) -> bytes:
+    """`body` as it goes over the wire."""
+    return struct.pack(">i", len(body)) + body
+
+
+def echo(_connection: Connection, frame: memoryview) -> Answer:
+    """Answer a frame with itself."""
+    return [framed(bytes(frame))]
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let the loop turn until something is true that announces itself to nobody."""
+    async with asyncio.timeout(TIMEOUT_S):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0)  # no event tells: that is what this is for
+
+
+class ScriptedHandler:
+    """A frame handler that answers with `script(connection, frame)` and remembers what it was given."""
+
+    def __init__(self, script: Script = echo) -> None:
+        self.script = script
+        self.frames: list[bytes] = []
+        self.connections: list[Connection] = []
+
+    def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
+        """See `kcompat.net.answers.FrameHandler`."""
+        assert not frame.readonly, "the produce path patches frames in place"
+        self.frames.append(bytes(frame))
+        if connection not in self.connections:
+            self.connections.append(connection)
+        return self.script(connection, frame)
+
+    async def until_frames(self, count: int) -> None:
+        """Wait until `count` frames have come in all."""
+        await until(lambda: len(self.frames) >= count)
+
+
+@asynccontextmanager
+async def serving(handler: ScriptedHandler, limits: Limits | None = None) -> AsyncIterator[Server]:
+    """A server of `handler` on a free port of the loopback."""
+    server = Server([Listener.open("PLAINTEXT", "127.0.0.1", 0, handler, backlog=1000)], limits)
+    server.start()
+    try:
+        yield server
+    finally:
+        await server.stop(grace_s=0.1)
+
+
+class RawPeer:
+    """A client that sends what it is told to."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    def send(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self.writer.write(data)
+
+    def ask(self, *bodies: bytes) -> None:
+        """Send frames, all at once."""
+        self.send(b"".join(map(framed, bodies)))
+
+    async def frame(self) -> bytes:
+        """The body of the next frame of the server."""
+        async with asyncio.timeout(TIMEOUT_S):
+            (length,) = struct.unpack(">i", await self.reader.readexactly(4))
+            return await self.reader.readexactly(length)
+
+    async def frames(self, count: int) -> list[bytes]:
+        """The bodies of the next `count` frames."""
+        return [await self.frame() for _ in range(count)]
+
+    async def rest(self) -> bytes:
+        """All that comes until the server closes; a reset counts as the end."""
+        received = b""
+        async with asyncio.timeout(TIMEOUT_S):
+            with suppress(ConnectionError):
+                while chunk := await self.reader.read(65536):
+                    received += chunk
+        return received
+
+    async def close(self) -> None:
+        """Close the connection."""
+        self.writer.close()
+        with suppress(ConnectionError):
+            await self.writer.wait_closed()
+
+
+@asynccontextmanager
+async def peer_of(server: Server, **options: object) -> AsyncIterator[RawPeer]:
+    """A peer connected to the first listener of `server`; `options` go to `asyncio.open_connection`."""
+    listener = server.listeners[0]
+    reader, writer = await asyncio.open_connection(listener.host, listener.port, **options)  # type: ignore[arg-type]
+    peer = RawPeer(reader, writer)
+    try:
+        yield peer
+    finally:
+        await peer.close()

@@ -1,0 +1,230 @@
+"""What hostile, silent and too many peers may cost."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+import struct
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from kcompat.net.limits import KIB, MIB, Limits
+from kcompat.net.listener import Listener, ListenerError
+from kcompat.net.server import Server
+from kcompat.testing.raw_peer import ScriptedHandler, framed, peer_of, serving, until
+
+
+def resident():
+    """Resident memory of this process, in bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+async def test_announced_bytes_cost_nothing():
+    """A peer pays for what it sends, not for what it says."""
+    async with serving(ScriptedHandler()) as server, AsyncExitStack() as stack:
+        before = resident()
+        for _ in range(20):
+            peer = await stack.enter_async_context(peer_of(server))
+            peer.send(struct.pack(">i", 100 * MIB) + bytes(1000))
+        await until(lambda: len(server.hub.connections) == 20 and server.hub.memory.used >= 20 * 1004)
+        assert server.hub.memory.used <= 20 * 64 * KIB
+        assert resident() - before < 8 * MIB
+
+
+async def test_memory_of_half_frames_is_bounded_per_address_and_given_back():
+    limits = Limits(receive_memory=8 * MIB)
+    async with serving(ScriptedHandler(), limits) as server, AsyncExitStack() as stack:
+        peers = [await stack.enter_async_context(peer_of(server)) for _ in range(10)]
+        for peer in peers:
+            peer.send(framed(bytes(700_000))[:-1])
+        await until(lambda: server.hub._starved)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        # One frame may go over the share of its address; the others stop at it.
+        assert server.hub.memory.used <= limits.receive_memory_per_ip + 700_004 + 10 * 256 * KIB
+        server.hub.memory.check_invariants()
+        for peer in peers:
+            peer.send(b"\0")
+        for peer in peers:
+            assert len(await peer.frame()) == 700_000
+        assert server.hub.memory.used == 0
+
+
+async def test_a_frame_bigger_than_the_share_of_an_address_arrives():
+    async with serving(ScriptedHandler(), Limits(receive_memory=MIB)) as server, peer_of(server) as peer:
+        peer.ask(bytes(3_000_000))
+        assert len(await peer.frame()) == 3_000_000
+
+
+async def test_idle_connections_are_closed_and_busy_ones_are_not():
+    limits = Limits(max_idle_s=0.2)
+    async with serving(ScriptedHandler(), limits) as server, peer_of(server) as idle, peer_of(server) as busy:
+        idle.ask(b"once")
+        busy.ask(b"once")
+        await idle.frame()
+        await busy.frame()
+        closing = asyncio.create_task(idle.rest())
+        while not closing.done():
+            busy.ask(b"again")
+            await busy.frame()
+            await asyncio.wait([closing], timeout=0.02)
+        assert closing.result() == b""
+        busy.ask(b"still there")
+        assert await busy.frame() == b"still there"
+        assert server.hub.closed == {"idle": 1}
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0", b"\0\0\0"])
+async def test_a_peer_without_a_whole_length_prefix_is_closed(sent):
+    async with serving(ScriptedHandler(), Limits(header_deadline_s=0.1)) as server, peer_of(server) as peer:
+        peer.send(sent)
+        assert await peer.rest() == b""
+        assert server.hub.closed == {"unfinished frame": 1}
+
+
+async def test_a_trickling_body_is_closed():
+    async with serving(ScriptedHandler(), Limits(body_deadline_s=0.2)) as server, peer_of(server) as peer:
+        peer.send(framed(bytes(1000))[:10])
+        closing = asyncio.create_task(peer.rest())
+        while not closing.done():
+            peer.send(b"\0")
+            await asyncio.wait([closing], timeout=0.02)
+        assert server.hub.closed == {"unfinished frame": 1}
+
+
+async def test_a_peer_between_frames_is_not_hurried():
+    limits = Limits(header_deadline_s=0.05, body_deadline_s=0.05)
+    async with serving(ScriptedHandler(), limits) as server, peer_of(server) as peer:
+        peer.ask(b"first")
+        await peer.frame()
+        await asyncio.sleep(0.2)
+        peer.ask(b"second")
+        assert await peer.frame() == b"second"
+
+
+async def test_too_many_connections_of_one_address():
+    limits = Limits(max_connections_per_ip=2, per_ip_overrides={"127.0.0.2": 1})
+    async with serving(ScriptedHandler(), limits) as server:
+        async with peer_of(server) as one, peer_of(server) as two:
+            for peer in (one, two):
+                peer.ask(b"welcome")
+                assert await peer.frame() == b"welcome"
+            async with peer_of(server) as three:
+                assert await three.rest() == b""
+            async with peer_of(server, local_addr=("127.0.0.2", 0)) as other:
+                other.ask(b"elsewhere")
+                assert await other.frame() == b"elsewhere"
+                async with peer_of(server, local_addr=("127.0.0.2", 0)) as fourth:
+                    assert await fourth.rest() == b""
+        await until(lambda: not server.hub.connections)
+        async with peer_of(server) as again:
+            again.ask(b"room again")
+            assert await again.frame() == b"room again"
+
+
+async def test_over_max_connections_a_peer_waits_until_another_leaves():
+    async with serving(ScriptedHandler(), Limits(max_connections=1)) as server:
+        async with peer_of(server) as first:
+            first.ask(b"in")
+            assert await first.frame() == b"in"
+            waiting = await asyncio.open_connection("127.0.0.1", server.listeners[0].port)
+            waiting[1].write(framed(b"out"))
+            await asyncio.sleep(0.05)
+            assert len(server.hub.connections) == 1
+        assert await asyncio.wait_for(waiting[0].readexactly(7), 10) == framed(b"out")
+        waiting[1].close()
+        await waiting[1].wait_closed()
+
+
+async def test_the_inter_broker_listener_makes_room_for_itself():
+    handler = ScriptedHandler()
+    clients = Listener.open("CLIENTS", "127.0.0.1", 0, handler)
+    brokers = Listener.open("BROKERS", "127.0.0.1", 0, handler, protected=True)
+    server = Server([brokers, clients], Limits(max_connections=1))
+    server.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", clients.port)
+    await until(lambda: server.hub.connections)
+    async with peer_of(server) as broker:
+        broker.ask(b"let me in")
+        assert await broker.frame() == b"let me in"
+        assert await reader.read() == b""
+    writer.close()
+    await server.stop(0)
+
+
+def test_a_taken_port_is_one_clear_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ListenerError) as caught:
+            Listener.open("PLAINTEXT", "127.0.0.1", port, ScriptedHandler())
+    assert str(caught.value) == f"Cannot listen on 127.0.0.1:{port} (PLAINTEXT): the port is already in use."
+
+
+def test_an_unknown_host_is_one_clear_sentence():
+    with pytest.raises(ListenerError, match=r"^Cannot listen on 192\.0\.2\.1:9092 \(PLAINTEXT\): [^.]*\.$"):
+        Listener.open("PLAINTEXT", "192.0.2.1", 9092, ScriptedHandler())
+
+
+@pytest.mark.parametrize(
+    ("bound", "used", "seen"), [("::1", "::1", "::1"), ("", "127.0.0.1", "127.0.0.1"), ("::", "::1", "::1")]
+)
+async def test_ipv6_and_all_addresses(bound, used, seen):
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("no IPv6 here")
+    handler = ScriptedHandler()
+    server = Server([Listener.open("PLAINTEXT", bound, 0, handler)])
+    server.start()
+    reader, writer = await asyncio.open_connection(used, server.listeners[0].port)
+    writer.write(framed(b"x"))
+    assert await asyncio.wait_for(reader.readexactly(5), 10) == framed(b"x")
+    (connection,) = handler.connections
+    assert (connection.peer_host, connection.local_address[0]) == (seen, seen)
+    writer.close()
+    await server.stop(0)
+
+
+async def test_complaints_are_one_line_a_second_per_address(caplog):
+    async with serving(ScriptedHandler()) as server:
+        for _ in range(5):
+            async with peer_of(server) as peer:
+                peer.send(b"GET / HTTP/1.0\r\n\r\n")
+                assert await peer.rest() == b""
+        assert server.hub.closed == {"bad frame length": 5}
+    assert len(caplog.records) == 1
+
+
+async def test_five_thousand_idle_connections_cost_at_most_ten_megabytes():
+    """Only our side is counted: the peers are bare descriptors of this process."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    count = 5000 if hard > 11_000 else (hard - 500) // 2
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2 * count + 500), hard))
+    peers = []
+    try:
+        async with serving(ScriptedHandler(), Limits(max_connections_per_ip=10_000)) as server:
+            listener = server.listeners[0]
+            template = framed(b"hello")
+            for _ in range(count):
+                peer = socket.socket()
+                peer.connect((listener.host, listener.port))
+                peer.send(template)
+                peers.append(peer.detach())
+                if len(peers) == 1:
+                    await until(lambda: server.hub.connections)
+                    gc.collect()
+                    before = resident()
+                if not len(peers) % 200:
+                    await until(lambda: len(server.hub.connections) == len(peers))
+            await until(lambda: len(server.hub.connections) == count)
+            server.listeners[0]._handler.connections.clear()
+            gc.collect()
+            assert resident() - before <= count * 2 * KIB + MIB
+            assert server.hub.memory.used == 0
+    finally:
+        for peer in peers:
+            socket.close(peer)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
