@@ -13,6 +13,7 @@ import msgspec
 
 from kcompat.log import retention, timestamps
 from kcompat.log.checkpoints import format_epochs
+from kcompat.log.errors import StorageError
 from kcompat.log.names import LEADER_EPOCH_CHECKPOINT, SNAPSHOT, offset_of, segment_name
 from kcompat.log.producer_snapshot import encode_snapshot
 from kcompat.log.producers import AppendOrigin, BatchMetadata, ProducerEntry, ProducerState
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from kcompat.log.config import LogConfig
     from kcompat.log.context import LogContext
     from kcompat.log.epochs import LeaderEpochCache
-    from kcompat.log.errors import StorageError
-    from kcompat.log.files import FileRange, OpenFile
+    from kcompat.log.files import FileRange
     from kcompat.log.timestamps import TimestampOffset
 
 NO_APPEND_TIME: Final = -1
@@ -192,14 +192,31 @@ class Log:
         for segment in self._segments:
             segment.configure(config)
 
-    def close(self) -> None:
-        """Flush everything, snapshot the producers, write the indexes. The log is of no use afterwards."""
+    def close(self, *, sync: bool = True) -> None:
+        """Snapshot the producers, write the indexes, and flush. Without `sync` the caller syncs the file
+        system after.
+        """
         if self._failed is None and self.log_end_offset > 0:
-            self.flush()
             self._save_snapshot()
-        for segment in self._segments:
-            if segment.is_active:
-                segment.retire()
+            self._active.retire()
+            if sync:
+                self.flush()
+            else:
+                self._save_epochs()
+                self._recovery_point = self.log_end_offset
+        self.discard()
+
+    def discard(self) -> None:
+        """Take no more appends and let go of the active file (the log is closed, or its partition was
+        deleted).
+        """
+        self._failed = StorageError(self.directory, "the log is closed")
+        self._active.release()
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the log takes no more appends: after a fault of the disk, or because it was closed."""
+        return self._failed is not None
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -481,23 +498,21 @@ class Log:
             segment.create()
         else:
             self._save_snapshot()
-            file = full.file
             segment.create()
             full.retire()
-            self._flush_aside(file, base_offset)
+            self._flush_aside(full, base_offset)
         self._segments.append(segment)
         self._bases.append(base_offset)
         self._active = segment
         return segment
 
-    def _flush_aside(self, file: OpenFile, offset: int) -> None:
+    def _flush_aside(self, segment: Segment, offset: int) -> None:
         pending = _PendingFlush(offset)
-        port = self.context.files
         self._flushes.append(pending)
 
         def work() -> None:
             try:
-                port.sync(file)
+                segment.sync()
             except OSError as error:
                 pending.error = error
             pending.done = True
@@ -515,6 +530,11 @@ class Log:
                 self._recovery_point = max(self._recovery_point, min(flush.offset, self.log_end_offset))
         return self._recovery_point
 
+    def flush_if_due(self, now_ms: int) -> None:
+        """Flush when `flush.ms` have passed since the last time. Raises StorageError."""
+        if now_ms - self.last_flush_ms >= self.config.flush_ms:
+            self.flush(now_ms)
+
     def flush(self, now_ms: int | None = None) -> None:
         """Force everything to the device; the recovery point becomes the log end. Raises StorageError."""
         if now_ms is not None:
@@ -525,8 +545,7 @@ class Log:
             self._save_epochs(sync=True)
             first = max(bisect_right(self._bases, self._recovery_point) - 1, 0)
             for segment in self._segments[first:]:
-                if segment.size:
-                    self.context.files.sync(segment.file)
+                segment.sync()
         except OSError as error:
             raise self._fault(error) from error
         self._recovery_point = self.log_end_offset

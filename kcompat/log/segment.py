@@ -172,6 +172,20 @@ class Segment:
         self.flush_indexes()
         if self.config.preallocate and self._file is not None:
             self._files.truncate(self._file, self.size)
+        self.release()
+
+    def sync(self) -> None:
+        """Force the log and its indexes to the device. Also called on the storage thread, for a retired
+        segment.
+        """
+        if self.size:
+            self._files.sync(self.file)
+            for path in self.names[1:]:
+                if self._files.exists(path):
+                    self._files.sync(self._files.open_existing(path))
+
+    def release(self) -> None:
+        """Let go of the open file and the remembered boundaries; reading opens the file anew."""
         self.is_active = False
         self._file = None
         self._forget_tail(MAX_OFFSET)

@@ -1,0 +1,260 @@
+"""One log directory (`log.dirs`): its lock, its identity, its checkpoints, and the logs in it."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcompat.log.checkpoints import (
+    CheckpointDamaged,
+    format_clean_shutdown,
+    format_offsets,
+    format_properties,
+    parse_offsets,
+    parse_properties,
+    read_optional,
+)
+from kcompat.log.context import LogContext
+from kcompat.log.errors import LogDirectoryError, StorageError
+from kcompat.log.files import FILES
+from kcompat.log.names import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    LOCK,
+    LOG_STARTS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kcompat.clock import Clock
+    from kcompat.log.files import Files, OpenFile
+    from kcompat.log.log import Log
+    from kcompat.log.worker import Worker
+
+logger = logging.getLogger(__name__)
+
+Offsets = dict[tuple[str, int], int]
+
+
+class LogDirectory(LogContext):
+    """One directory of logs. `offline` holds the fault that took it out of use, else None."""
+
+    def __init__(self, path: str, clock: Clock, worker: Worker, files: Files = FILES) -> None:
+        super().__init__(path, files)
+        self._clock = clock
+        self._worker = worker
+        self._lock: OpenFile | None = None
+        self._written: dict[str, bytes] = {}
+        self._loaded = False
+        self._logs: dict[tuple[str, int], Log] = {}
+        self.recovery_points: Offsets = {}
+        self.log_starts: Offsets = {}
+        self.high_watermarks: Offsets = {}
+        self.was_clean = False
+
+    # -- identity --------------------------------------------------------------------------------------------
+
+    def claim(self, broker_id: int, cluster_id: str) -> None:
+        """Create the directory if need be, lock it, and see that it belongs to this broker and cluster.
+
+        Raises LogDirectoryError with a sentence for the user.
+        """
+        try:
+            self.files.make_directories(self.path)
+            self._lock = self.files.lock(f"{self.path}/{LOCK}")
+        except OSError as error:
+            raise LogDirectoryError(
+                f"The log directory {self.path} is of no use: {error.strerror}."
+            ) from error
+        if self._lock is None:
+            raise LogDirectoryError(
+                f"The log directory {self.path} is in use by another broker process. "
+                "Stop that one first, or give this one a directory of its own."
+            )
+        try:
+            self._check_identity(broker_id, cluster_id)
+        except (OSError, LogDirectoryError):
+            self._lock = None
+            raise
+
+    def _check_identity(self, broker_id: int, cluster_id: str) -> None:
+        path = f"{self.path}/{META_PROPERTIES}"
+        data = read_optional(self.files, path)
+        if data is None:
+            properties = {"version": "0", "broker.id": str(broker_id), "cluster.id": cluster_id}
+            self.files.replace_file(path, format_properties(properties), sync=True)
+            return
+        try:
+            properties = parse_properties(data)
+        except CheckpointDamaged as damage:
+            raise LogDirectoryError(f"{path} is damaged ({damage}): whose logs are these?") from damage
+        known_broker = properties.get("broker.id", properties.get("node.id"))
+        if known_broker is not None and known_broker != str(broker_id):
+            raise LogDirectoryError(
+                f"The logs in {self.path} belong to broker {known_broker}, but this is broker {broker_id}."
+            )
+        known_cluster = properties.get("cluster.id")
+        if known_cluster is not None and known_cluster != cluster_id:
+            raise LogDirectoryError(
+                f"The logs in {self.path} belong to cluster {known_cluster}, "
+                f"but this broker is part of cluster {cluster_id}."
+            )
+
+    # -- start and stop --------------------------------------------------------------------------------------
+
+    def begin_loading(self) -> None:
+        """Read the checkpoints and how the last run ended; from now on a crash counts as unclean
+        (KAFKA-10471).
+        """
+        marker = f"{self.path}/{CLEAN_SHUTDOWN}"
+        self.was_clean = self.files.exists(marker)
+        if self.was_clean:
+            self.files.remove([marker])
+            self.files.sync_directory(self.path)
+        recovery_points = self._read_offsets(RECOVERY_POINTS)
+        self.was_clean = self.was_clean and recovery_points is not None
+        self.recovery_points = recovery_points or {}
+        self.log_starts = self._read_offsets(LOG_STARTS) or {}
+        self.high_watermarks = self._read_offsets(HIGH_WATERMARKS) or {}
+
+    def end_loading(self) -> None:
+        """All logs are loaded: a clean stop may be noted from now on."""
+        self._loaded = True
+
+    def _read_offsets(self, name: str) -> Offsets | None:
+        """The offsets in a checkpoint file, none if it is missing; None if it is damaged."""
+        data = read_optional(self.files, f"{self.path}/{name}")
+        try:
+            return parse_offsets(data or b"")
+        except CheckpointDamaged as damage:
+            logger.warning("%s/%s is damaged (%s) and will be rebuilt", self.path, name, damage)
+            return None
+
+    def close(self) -> None:
+        """Flush all logs, write the checkpoints, note that the stop was clean, and unlock. Faults make it
+        unclean.
+        """
+        try:
+            if self._loaded and self.offline is None:
+                self._close_logs()
+        except (OSError, StorageError) as error:
+            logger.warning("the log directory %s was not closed cleanly: %s", self.path, error)
+        finally:
+            self._logs.clear()
+            self._lock = None
+
+    def _close_logs(self) -> None:
+        sound = not any(log.is_failed for log in self._logs.values())
+        for log in self._logs.values():
+            log.close(sync=False)
+        self.files.sync_filesystem(self.path)
+        if sound:
+            self._replace(RECOVERY_POINTS, self._recovery_points())
+            self._replace(LOG_STARTS, self._log_starts())
+            self.files.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", format_clean_shutdown(-1), sync=True)
+
+    def abandon(self) -> None:
+        """Let go of the directory without touching it (a start that failed)."""
+        self._logs.clear()
+        self._lock = None
+
+    # -- logs ------------------------------------------------------------------------------------------------
+
+    @property
+    def logs(self) -> Iterable[Log]:
+        """The logs in this directory."""
+        return self._logs.values()
+
+    def count(self) -> int:
+        """How many logs are here."""
+        return len(self._logs)
+
+    def add(self, log: Log) -> None:
+        """Take a log in."""
+        self._logs[log.topic, log.partition] = log
+
+    def discard(self, log: Log) -> None:
+        """Forget a log, and what the checkpoints hold of it."""
+        key = log.topic, log.partition
+        self._logs.pop(key, None)
+        for offsets in (self.recovery_points, self.log_starts, self.high_watermarks):
+            offsets.pop(key, None)
+
+    def volume_bytes(self) -> tuple[int, int]:
+        """Total and usable bytes of the volume (KIP-827)."""
+        return self.files.volume_bytes(self.path)
+
+    # -- checkpoints -----------------------------------------------------------------------------------------
+
+    def checkpoint_recovery_points(self) -> None:
+        """Store up to where each log is on the device; in the background."""
+        self._replace_aside(RECOVERY_POINTS, self._recovery_points())
+
+    def checkpoint_log_starts(self) -> None:
+        """Store where each log starts, if that is not a segment's base offset; now."""
+        self._replace(LOG_STARTS, self._log_starts())
+
+    def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
+        """Store the high watermarks of the logs in this directory; in the background."""
+        mine = {key: high_watermarks[key] for key in self._logs if key in high_watermarks}
+        self._replace_aside(HIGH_WATERMARKS, mine)
+
+    def log_start_moved(self) -> None:
+        """See `LogContext`."""
+        self.checkpoint_log_starts()
+
+    def _recovery_points(self) -> Offsets:
+        return {key: log.recovery_point for key, log in self._logs.items()}
+
+    def _log_starts(self) -> Offsets:
+        return {
+            key: log.log_start_offset
+            for key, log in self._logs.items()
+            if log.log_start_offset > log.segment_base_offsets[0]
+        }
+
+    def _replace(self, name: str, offsets: Offsets) -> None:
+        data = format_offsets(offsets)
+        if self._written.get(name) != data:
+            self.files.replace_file(f"{self.path}/{name}", data, sync=False)
+            self._written[name] = data
+
+    def _replace_aside(self, name: str, offsets: Offsets) -> None:
+        data = format_offsets(offsets)
+        if self._written.get(name) != data and self.offline is None:
+            self._written[name] = data
+            self.run(partial(self._replace_synced, f"{self.path}/{name}", data))
+
+    def _replace_synced(self, path: str, data: bytes) -> None:
+        try:
+            self.files.replace_file(path, data, sync=True)
+        except OSError as error:
+            logger.warning("%s was not written: %s", path, self.fault(error))
+
+    # -- background ------------------------------------------------------------------------------------------
+
+    def run(self, work: Callable[[], object]) -> None:
+        """See `LogContext`: on the storage thread."""
+        self._worker.submit(work)
+
+    def delete_later(self, paths: list[str], delay_ms: int) -> None:
+        """See `LogContext`. A stop before the delay is over leaves them to the next start."""
+        if paths:
+            self._later(delay_ms, partial(self.files.remove, paths))
+
+    def delete_tree_later(self, path: str, delay_ms: int) -> None:
+        """Remove a partition's directory, already renamed out of use, after a delay in ms."""
+        self._later(delay_ms, partial(self.files.remove_tree, path))
+
+    def _later(self, delay_ms: int, work: Callable[[], object]) -> None:
+        def guarded() -> None:
+            try:
+                work()
+            except OSError as error:
+                logger.warning("files in %s were not removed: %s", self.path, error)
+
+        self._clock.call_later(delay_ms, partial(self.run, guarded))

@@ -1,0 +1,225 @@
+"""All log directories of a broker and the logs in them (Kafka's `LogManager`)."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING
+
+from kcompat.log.config import LogConfig
+from kcompat.log.directory import LogDirectory
+from kcompat.log.errors import LogDirectoryError, StorageError
+from kcompat.log.files import FILES
+from kcompat.log.log import Log
+from kcompat.log.names import (
+    deleted_directory,
+    is_deleted_directory,
+    parse_partition_directory,
+    partition_directory,
+)
+from kcompat.log.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from kcompat.clock import Clock
+    from kcompat.log.files import Files
+
+__all__ = ["LogDirectory", "LogManager"]
+
+logger = logging.getLogger(__name__)
+
+_SLICE_LOGS = 16
+
+
+class LogManager:
+    """The logs of one broker by topic and partition, over one or more directories.
+
+    `open` claims and loads the directories; `close` leaves them clean. Between the two, the event loop is the
+    only caller; slow system calls go to one helper thread.
+    """
+
+    def __init__(self, directories: Sequence[Path | str], clock: Clock, files: Files = FILES) -> None:
+        self._clock = clock
+        self._worker = Worker()
+        self._logs: dict[tuple[str, int], Log] = {}
+        self.directories = [LogDirectory(str(path), clock, self._worker, files) for path in directories]
+
+    # -- start and stop --------------------------------------------------------------------------------------
+
+    def open(self, broker_id: int, cluster_id: str, config_for: Callable[[str], LogConfig]) -> None:
+        """Claim every directory and load its logs; `config_for` gives a topic's settings.
+
+        A directory with a disk fault goes offline while others serve. Raises LogDirectoryError when a
+        directory is in use or foreign, StorageError when none can be read.
+        """
+        claimed: list[LogDirectory] = []
+        try:
+            for directory in self.directories:
+                directory.claim(broker_id, cluster_id)
+                claimed.append(directory)
+            for directory in self.directories:
+                self._load_directory(directory, config_for)
+        except BaseException:
+            for directory in claimed:
+                directory.abandon()
+            raise
+        faults = [directory.offline for directory in self.directories if directory.offline is not None]
+        if len(faults) == len(self.directories):
+            raise faults[0]
+
+    def _load_directory(self, directory: LogDirectory, config_for: Callable[[str], LogConfig]) -> None:
+        try:
+            directory.begin_loading()
+            for name in directory.files.list(directory.path):
+                parsed = parse_partition_directory(name)
+                if parsed is not None:
+                    self._load(directory, *parsed, config_for(parsed[0]))
+                elif is_deleted_directory(name):
+                    directory.delete_tree_later(f"{directory.path}/{name}", LogConfig().file_delete_delay_ms)
+        except OSError as error:
+            logger.error("%s", directory.fault(error))  # noqa: TRY400 - the sentence says it all
+        else:
+            directory.end_loading()
+            if directory.count():
+                ending = "a clean" if directory.was_clean else "an unclean"
+                logger.info("loaded %d logs from %s after %s stop", directory.count(), directory.path, ending)
+
+    def _load(self, directory: LogDirectory, topic: str, partition: int, config: LogConfig) -> None:
+        key = topic, partition
+        path = f"{directory.path}/{partition_directory(topic, partition)}"
+        other = self._logs.get(key)
+        if other is not None:
+            raise LogDirectoryError(f"Of {other.directory} and {path} only one can be the partition's log.")
+        log = Log.open(
+            path,
+            topic,
+            partition,
+            config,
+            now_ms=self._clock.now_ms(),
+            recovery_point=directory.recovery_points.get(key, 0),
+            log_start_offset=directory.log_starts.get(key, 0),
+            clean=directory.was_clean,
+            context=directory,
+        )
+        directory.add(log)
+        self._logs[key] = log
+
+    def close(self) -> None:
+        """Close all logs, write the checkpoints and the marker of a clean stop, and unlock."""
+        self._worker.close()
+        for directory in self.directories:
+            directory.close()
+        self._logs.clear()
+
+    # -- logs ------------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Log]:
+        return iter(list(self._logs.values()))
+
+    def get(self, topic: str, partition: int) -> Log | None:
+        """The log of a partition, if it is here."""
+        return self._logs.get((topic, partition))
+
+    def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
+        """A new log in the directory that has the fewest. Raises StorageError, or FileExistsError as a bug of
+        the caller.
+        """
+        online = [directory for directory in self.directories if directory.offline is None]
+        if not online:
+            raise StorageError(self.directories[0].path, "all log directories are offline")
+        directory = min(online, key=LogDirectory.count)
+        path = f"{directory.path}/{partition_directory(topic, partition)}"
+        now_ms = self._clock.now_ms()
+        try:
+            log = Log.create(
+                path, topic, partition, config, topic_id=topic_id, now_ms=now_ms, context=directory
+            )
+        except FileExistsError:
+            raise
+        except OSError as error:
+            raise directory.fault(error) from error
+        directory.add(log)
+        self._logs[topic, partition] = log
+        return log
+
+    def delete(self, topic: str, partition: int) -> None:
+        """Take a partition's log out of service; its files go after `file.delete.delay.ms`. Raises
+        StorageError.
+        """
+        log = self._logs.pop((topic, partition), None)
+        if log is None:
+            return
+        directory = self._directory_of(log)
+        directory.discard(log)
+        log.discard()
+        path = f"{directory.path}/{deleted_directory(topic, partition)}"
+        try:
+            directory.files.rename(log.directory, path)
+        except OSError as error:
+            raise directory.fault(error) from error
+        directory.delete_tree_later(path, log.config.file_delete_delay_ms)
+
+    def _directory_of(self, log: Log) -> LogDirectory:
+        return next(directory for directory in self.directories if directory is log.context)
+
+    # -- checkpoints -----------------------------------------------------------------------------------------
+
+    def high_watermark(self, topic: str, partition: int) -> int:
+        """The high watermark that the last run stored; 0 when there is none."""
+        key = topic, partition
+        return max((directory.high_watermarks.get(key, 0) for directory in self.directories), default=0)
+
+    def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
+        """Store high watermarks (`replica.high.watermark.checkpoint.interval.ms`); unchanged ones cost no
+        write.
+        """
+        for directory in self._online():
+            directory.checkpoint_high_watermarks(high_watermarks)
+
+    def checkpoint_recovery_points(self) -> None:
+        """Store up to where the logs are on the device (`log.flush.offset.checkpoint.interval.ms`)."""
+        for directory in self._online():
+            directory.checkpoint_recovery_points()
+
+    def checkpoint_log_starts(self) -> None:
+        """Store where the logs start (`log.flush.start.offset.checkpoint.interval.ms`)."""
+        for directory in self._online():
+            try:
+                directory.checkpoint_log_starts()
+            except OSError as error:
+                logger.warning("%s", directory.fault(error))
+
+    def _online(self) -> list[LogDirectory]:
+        return [directory for directory in self.directories if directory.offline is None]
+
+    # -- housekeeping ----------------------------------------------------------------------------------------
+
+    def enforce_retention(self, now_ms: int, high_watermark: Callable[[Log], int]) -> None:
+        """Delete what is past its time (`log.retention.check.interval.ms`), a few per turn of the loop."""
+        self._in_slices(lambda log: log.delete_old_segments(now_ms, high_watermark(log)))
+
+    def flush_due(self, now_ms: int) -> None:
+        """Flush the logs that waited `flush.ms` (`log.flush.scheduler.interval.ms`)."""
+        self._in_slices(lambda log: log.flush_if_due(now_ms))
+
+    def expire_producers(self, now_ms: int, expiration_ms: int) -> None:
+        """Forget silent producers (`producer.id.expiration.check.interval.ms`)."""
+        self._in_slices(lambda log: log.expire_producers(now_ms, expiration_ms))
+
+    def _in_slices(self, task: Callable[[Log], object]) -> None:
+        pending = deque(self._logs.values())
+
+        def step() -> None:
+            for _ in range(min(_SLICE_LOGS, len(pending))):
+                log = pending.popleft()
+                if not log.is_failed:
+                    try:
+                        task(log)
+                    except StorageError as fault:
+                        logger.warning("%s", fault)
+            if pending:
+                self._clock.call_later(0, step)
+
+        step()
