@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcompat.topics import is_internal
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 NO_LEADER = -1
 NO_CONTROLLER = -1
 
@@ -52,7 +53,7 @@ class TopicImage(Struct, frozen=True):
     @property
     def is_internal(self) -> bool:
         """Whether Kafka keeps its own state in this topic."""
-        return self.name in INTERNAL_TOPICS
+        return is_internal(self.name)
 
     @property
     def replication_factor(self) -> int:

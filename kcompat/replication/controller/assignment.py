@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from random import Random
 
     from kcompat.cluster.image import ClusterImage, TopicImage
-    from kcompat.replication.controller.values import PartitionsSpec, TopicDefaults, TopicSpec
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.replication.controller.values import PartitionsSpec, TopicSpec
 
 Replicas = tuple[tuple[int, ...], ...]
 
 
 def replicas_of_new_topic(
-    spec: TopicSpec, image: ClusterImage, defaults: TopicDefaults, random: Random
+    spec: TopicSpec, image: ClusterImage, config: BrokerConfig, random: Random
 ) -> Replicas:
     """Replicas of each partition of a new topic, or a `RefusedError`."""
     if spec.assignments:
@@ -33,10 +34,10 @@ def replicas_of_new_topic(
         raise RefusedError(
             ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
         )
-    partitions = defaults.num_partitions if spec.num_partitions == USE_DEFAULT else spec.num_partitions
-    factor = (
-        defaults.replication_factor if spec.replication_factor == USE_DEFAULT else spec.replication_factor
-    )
+    partitions = config.num_partitions if spec.num_partitions == USE_DEFAULT else spec.num_partitions
+    factor = spec.replication_factor
+    if factor == USE_DEFAULT:
+        factor = config.default_replication_factor
     brokers = max(len(image.brokers), 1)
     return _place(image, partitions, factor, start=random.randrange(brokers), shift=random.randrange(brokers))
 

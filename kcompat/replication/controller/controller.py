@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from random import SystemRandom
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcompat.cluster.store import BadVersionError, Check, SessionExpiredError, StoreUnavailableError
 from kcompat.cluster.znodes import CONTROLLER_EPOCH
@@ -30,7 +30,6 @@ from kcompat.replication.controller.state import (
     StopReplica,
     UpdateMetadata,
 )
-from kcompat.replication.controller.values import TopicDefaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.cluster.store import MetadataStore
     from kcompat.cluster.znodes import BrokerRegistration, ProducerIdBlock
+    from kcompat.config.broker import BrokerConfig
     from kcompat.replication.controller.state import (
         BrokerPort,
         ControllerState,
@@ -56,13 +56,6 @@ MAX_QUEUED_EVENTS = 10_000
 _log = logging.getLogger(__name__)
 
 
-class ConfigSource(Protocol):
-    """The broker's configuration, as far as the controller reads it; values change while it runs."""
-
-    def get(self, name: str, /) -> Any:
-        """The value in force of a Kafka config key."""
-
-
 class Controller:
     """The controller of a cluster, beside the broker whose session won the election."""
 
@@ -71,22 +64,17 @@ class Controller:
         broker_id: int,
         store: MetadataStore,
         broker: BrokerPort,
-        config: ConfigSource,
+        config: Callable[[], BrokerConfig],
         clock: Clock,
-        *,
-        invalid_configs: Callable[[Mapping[str, str]], str | None],
         random: Random | None = None,
     ) -> None:
-        """`invalid_configs` says what is wrong with a topic's own configs; `random` places replicas and draws
-        topic ids.
-        """
+        """`config` gives the configuration in force; `random` places replicas and draws topic ids."""
         self.producer_ids = ProducerIds(self.allocate_producer_ids)
         self._broker_id = broker_id
         self._store = store
         self._broker = broker
         self._config = config
         self._clock = clock
-        self._invalid_configs = invalid_configs
         self._random = random or SystemRandom()
         self._events: asyncio.Queue[tuple[Event[Any], Promise[Any]]] = asyncio.Queue(MAX_QUEUED_EVENTS)
         self._state: ControllerState | None = None
@@ -129,7 +117,7 @@ class Controller:
         """Create topics with distinct names; one result each, in order. Those that cannot be made do not stop
         the others.
         """
-        return self._submit(CreateTopics(specs, validate_only, self._topic_defaults(), self._random))
+        return self._submit(CreateTopics(specs, validate_only, self._config(), self._random))
 
     def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
         """Create those of `names` that do not exist, with the broker's defaults, or as Kafka makes its
@@ -140,7 +128,7 @@ class Controller:
         unconfigured.
         """
         answer: Promise[dict[str, ErrorCode]] = Promise()
-        specs = [spec_of_automatic_topic(name, self._config, len(self._image_brokers())) for name in names]
+        specs = [spec_of_automatic_topic(name, self._config(), len(self._image_brokers())) for name in names]
 
         def created(results: list[TopicResult]) -> None:
             errors = {result.name: result.error for result in results}
@@ -232,13 +220,6 @@ class Controller:
             case UpdateMetadata(image):
                 self._broker.update_metadata(image)
                 return {}
-
-    def _topic_defaults(self) -> TopicDefaults:
-        return TopicDefaults(
-            self._config.get("num.partitions"),
-            self._config.get("default.replication.factor"),
-            self._invalid_configs,
-        )
 
     def _image_brokers(self) -> Mapping[int, object]:
         return {} if self._state is None else self._state.image.brokers

@@ -5,7 +5,6 @@ All topics of one request go into one store transaction, and their partitions in
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -23,6 +22,8 @@ from kcompat.cluster.znodes import (
     partition_state_path,
     topic_path,
 )
+from kcompat.config.errors import ConfigError
+from kcompat.config.topic import check_new_topic
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import uuid_to_text
 from kcompat.replication.controller.assignment import replicas_of_more_partitions, replicas_of_new_topic
@@ -34,6 +35,7 @@ from kcompat.replication.controller.state import (
     encode_state,
 )
 from kcompat.replication.controller.values import Outcome, RefusedError, TopicResult
+from kcompat.topics import collides, name_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,11 +43,10 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.store import Op
+    from kcompat.config.broker import BrokerConfig
     from kcompat.replication.controller.state import ControllerState
-    from kcompat.replication.controller.values import PartitionsSpec, TopicDefaults, TopicSpec
+    from kcompat.replication.controller.values import PartitionsSpec, TopicSpec
 
-_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
-_MAX_NAME_LENGTH = 249
 MAX_PARTITIONS_PER_REQUEST = 10_000
 TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
 
@@ -55,11 +56,13 @@ class CreateTopics(Struct, frozen=True):
 
     specs: Sequence[TopicSpec]
     validate_only: bool
-    defaults: TopicDefaults
+    config: BrokerConfig
     random: Random
 
     def decide(self, state: ControllerState) -> Decision[list[TopicResult]]:
         """All topics that can be made, in one decision."""
+        if self._partitions_asked() > MAX_PARTITIONS_PER_REQUEST:
+            return Decision(state, self._all(ErrorCode.POLICY_VIOLATION, TOO_MANY_PARTITIONS))
         made: dict[str, TopicImage] = {}
         configs: dict[str, dict[str, str]] = {}
         results = []
@@ -80,26 +83,23 @@ class CreateTopics(Struct, frozen=True):
 
     def refused(self, error: ErrorCode) -> list[TopicResult]:
         """The same error for every topic."""
-        return [TopicResult(spec.name, error) for spec in self.specs]
+        return self._all(error, None)
+
+    def _all(self, error: ErrorCode, message: str | None) -> list[TopicResult]:
+        return [TopicResult(spec.name, error, message) for spec in self.specs]
+
+    def _partitions_asked(self) -> int:
+        """How many partitions the request would make; a bound on the work of one event."""
+        return sum(len(spec.assignments) or max(spec.num_partitions, 1) for spec in self.specs)
 
     def _configs(self, spec: TopicSpec) -> dict[str, str]:
-        configs: dict[str, str] = {}
-        nulls = [key for key, value in spec.configs if value is None]
-        if nulls:
-            raise RefusedError(
-                ErrorCode.INVALID_CONFIG,
-                f"Null value not supported for topic configs: {','.join(sorted(nulls))}",
-            )
-        for key, value in spec.configs:
-            assert value is not None
-            configs[key] = value
-        problem = self.defaults.invalid_configs(configs)
-        if problem is not None:
-            raise RefusedError(ErrorCode.INVALID_CONFIG, problem)
-        return configs
+        try:
+            return check_new_topic(dict(spec.configs), self.config)
+        except ConfigError as error:
+            raise RefusedError(ErrorCode.INVALID_CONFIG, str(error)) from error
 
     def _topic(self, spec: TopicSpec, image: ClusterImage) -> TopicImage:
-        replicas = replicas_of_new_topic(spec, image, self.defaults, self.random)
+        replicas = replicas_of_new_topic(spec, image, self.config, self.random)
         topic_id = _new_topic_id(self.random)
         return TopicImage(spec.name, topic_id, tuple(_new_partition(ids, image) for ids in replicas))
 
@@ -171,36 +171,20 @@ def check_name(name: str, state: ControllerState, made: Mapping[str, TopicImage]
     """Refuse a name that is illegal, taken, or equal to a taken one once "." is "_" (metric names clash
     there).
     """
-    problem = illegal_name(name)
+    problem = name_problem(name)
     if problem is not None:
-        raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+        raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     topics = state.image.topics
     if name in topics or name in made:
         raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     if name in state.deleting:
         raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
     if "." in name or "_" in name:
-        flat = name.replace(".", "_")
         for known in (*topics, *made):
-            if known.replace(".", "_") == flat:
+            if collides(name, known):
                 raise RefusedError(
                     ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {known}"
                 )
-
-
-def illegal_name(name: str) -> str | None:
-    """What is wrong with a topic name, in Kafka's words; None when nothing is."""
-    if not name:
-        problem = "the empty string is not allowed"
-    elif name in (".", ".."):
-        problem = f"'{name}' is not allowed"
-    elif len(name) > _MAX_NAME_LENGTH:
-        problem = f"the length of '{name}' is longer than the max allowed length {_MAX_NAME_LENGTH}"
-    elif not _LEGAL_NAME.fullmatch(name):
-        problem = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-    else:
-        return None
-    return f"Topic name is invalid: {problem}"
 
 
 def _new_topic_id(random: Random) -> bytes:

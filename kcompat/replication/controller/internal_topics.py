@@ -1,64 +1,53 @@
-"""Topics that nobody created by hand: auto-created ones and Kafka's internal two. Answers to
-`AutoTopicCreationManager`.
+"""Topics that nobody created by hand: auto-created ones and Kafka's internal two.
+
+Answers to Kafka's `AutoTopicCreationManager`, except that an internal topic gets at most as many replicas as
+there are brokers, so that a single broker works unconfigured.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from kcompat.replication.controller.values import TopicSpec
+from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-GROUP_METADATA_TOPIC = "__consumer_offsets"
-TRANSACTION_STATE_TOPIC = "__transaction_state"
+    from kcompat.config.broker import BrokerConfig
 
 
-class _Config(Protocol):
-    def get(self, name: str, /) -> Any: ...
+def spec_of_automatic_topic(name: str, config: BrokerConfig, live_brokers: int) -> TopicSpec:
+    """How the broker's configuration says to make a topic."""
+    if name == CONSUMER_OFFSETS:
+        return _offsets(config, live_brokers)
+    if name == TRANSACTION_STATE:
+        return _transactions(config, live_brokers)
+    return TopicSpec(name)
 
 
-def spec_of_automatic_topic(name: str, config: _Config, live_brokers: int) -> TopicSpec:
-    """How the broker's configuration says to make a topic; an internal one has at most as many replicas as
-    there are brokers.
-    """
-    configure = _INTERNAL.get(name)
-    return TopicSpec(name) if configure is None else configure(config, live_brokers)
-
-
-def _offsets(config: _Config, live_brokers: int) -> TopicSpec:
+def _offsets(config: BrokerConfig, live_brokers: int) -> TopicSpec:
     return TopicSpec(
-        GROUP_METADATA_TOPIC,
-        config.get("offsets.topic.num.partitions"),
-        min(config.get("offsets.topic.replication.factor"), live_brokers),
+        CONSUMER_OFFSETS,
+        config.offsets_topic_num_partitions,
+        config.offsets_replication_factor(live_brokers),
         configs=(
             ("cleanup.policy", "compact"),
-            ("segment.bytes", str(config.get("offsets.topic.segment.bytes"))),
+            ("segment.bytes", str(config.offsets_topic_segment_bytes)),
             ("compression.type", "producer"),
         ),
     )
 
 
-def _transactions(config: _Config, live_brokers: int) -> TopicSpec:
+def _transactions(config: BrokerConfig, live_brokers: int) -> TopicSpec:
+    factor = config.transaction_replication_factor(live_brokers)
     return TopicSpec(
-        TRANSACTION_STATE_TOPIC,
-        config.get("transaction.state.log.num.partitions"),
-        min(config.get("transaction.state.log.replication.factor"), live_brokers),
+        TRANSACTION_STATE,
+        config.integer("transaction.state.log.num.partitions"),
+        factor,
         configs=(
             ("unclean.leader.election.enable", "false"),
             ("compression.type", "uncompressed"),
             ("cleanup.policy", "compact"),
-            (
-                "min.insync.replicas",
-                str(min(config.get("transaction.state.log.min.isr"), live_brokers)),
-            ),
-            ("segment.bytes", str(config.get("transaction.state.log.segment.bytes"))),
+            ("min.insync.replicas", str(min(config.integer("transaction.state.log.min.isr"), factor))),
+            ("segment.bytes", str(config.integer("transaction.state.log.segment.bytes"))),
         ),
     )
-
-
-_INTERNAL: dict[str, Callable[[_Config, int], TopicSpec]] = {
-    GROUP_METADATA_TOPIC: _offsets,
-    TRANSACTION_STATE_TOPIC: _transactions,
-}

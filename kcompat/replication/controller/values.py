@@ -10,7 +10,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 USE_DEFAULT = -1
 """Number of partitions or replication factor: take the broker's default."""
@@ -55,15 +55,6 @@ class Outcome(Struct, frozen=True):
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None
-
-
-class TopicDefaults(Struct, frozen=True):
-    """What the broker's configuration says about new topics."""
-
-    num_partitions: int
-    replication_factor: int
-    invalid_configs: Callable[[Mapping[str, str]], str | None]
-    """Says in Kafka's words what is wrong with a topic's own configs, None when nothing is."""
 
 
 class RefusedError(Exception):

@@ -1,0 +1,43 @@
+"""What Metadata, DescribeTopicPartitions, DescribeCluster and FindCoordinator show of brokers and partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from kcompat.api.context import RequestContext
+    from kcompat.cluster.image import BrokerInfo, PartitionInfo
+
+
+def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
+    """Host and port by id of the live brokers that have the listener the client came in by.
+
+    A broker whose `advertised.listeners` is unset names the address at which the client reached it.
+    """
+    services = context.services
+    reachable = {}
+    for broker in services.cluster.image.brokers.values():
+        if broker.id == services.broker_id and context.listener not in services.config.advertised:
+            reachable[broker.id] = context.local_address
+        elif context.listener in broker.endpoints:
+            reachable[broker.id] = broker.endpoints[context.listener]
+    return reachable
+
+
+def leader_error(
+    partition: PartitionInfo, brokers: Mapping[int, BrokerInfo], reachable: AbstractSet[int]
+) -> ErrorCode:
+    """NONE, or why a client cannot talk to the leader: there is none, or it lacks the client's listener."""
+    if partition.leader in reachable:
+        return ErrorCode.NONE
+    return ErrorCode.LISTENER_NOT_FOUND if partition.leader in brokers else ErrorCode.LEADER_NOT_AVAILABLE
+
+
+def offline_replicas(partition: PartitionInfo, reachable: AbstractSet[int]) -> list[int]:
+    """The replicas that the client cannot reach."""
+    return [replica for replica in partition.replicas if replica not in reachable]

@@ -1,0 +1,65 @@
+"""CreatePartitions (key 37), versions 0-3 (KIP-195).
+
+Behaviour
+- Each topic succeeds or fails by itself; a name that appears twice fails, once.
+- A topic can only grow. New partitions go where the client says, or round the brokers from where the topic
+  began.
+- The answer comes when the partitions can be used. A timeout of 0 or less does nothing and answers
+  REQUEST_TIMED_OUT.
+
+Version notes
+- 1-3: the same, with throttling first, flexible encoding from 2 on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+from kcompat.replication.controller.values import Outcome, PartitionsSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.api.context import RequestContext
+
+Answer = CreatePartitionsResponse.CreatePartitionsTopicResult
+
+_DUPLICATE = Outcome(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+
+
+def handle(
+    context: RequestContext, request: CreatePartitionsRequest
+) -> CreatePartitionsResponse | Promise[CreatePartitionsResponse]:
+    """Add the partitions and answer once they can be used."""
+    names = Counter(topic.name for topic in request.topics)
+    refused = {name: _DUPLICATE for name, times in names.items() if times > 1}
+    if request.timeout_ms <= 0:
+        refused.update({name: Outcome(ErrorCode.REQUEST_TIMED_OUT) for name in names if name not in refused})
+    specs = [
+        PartitionsSpec(
+            topic.name,
+            topic.count,
+            None if topic.assignments is None else [row.broker_ids for row in topic.assignments],
+        )
+        for topic in request.topics
+        if topic.name not in refused
+    ]
+    if not specs:
+        return _response(names, refused)
+    answer: Promise[CreatePartitionsResponse] = Promise()
+    growing = context.services.controller.create_partitions(specs, validate_only=request.validate_only)
+    growing.then(lambda outcomes: answer.complete(_response(names, {**refused, **outcomes})))
+    return answer
+
+
+def _response(names: Counter[str], outcomes: Mapping[str, Outcome]) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(
+        results=[
+            Answer(name=name, error_code=outcomes[name].error, error_message=outcomes[name].message)
+            for name in names
+        ]
+    )

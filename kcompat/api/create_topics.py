@@ -1,0 +1,109 @@
+"""CreateTopics (key 19), versions 0-7.
+
+Behaviour
+- Each topic succeeds or fails by itself; a name that appears twice fails, once, and the others are created.
+- The answer comes when the topics can be used. A timeout of 0 or less does nothing and answers
+  REQUEST_TIMED_OUT, as the controller of Kafka 3.9 does; a positive one is never reached on a single broker.
+- At most 10,000 partitions a request, else POLICY_VIOLATION.
+
+Version notes
+- 1: `validate_only`, error messages. 4: partitions or replication factor -1 for the broker's default
+  (KIP-464; older versions are not refused for it). 5: the answer tells partitions, replication factor and
+  configs (KIP-525). 7: topic ids (KIP-516).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kcompat.config.describe import describe_topic
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kcompat.replication.controller.values import TopicSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.api.context import RequestContext
+    from kcompat.replication.controller.values import TopicResult
+
+FIRST_WITH_CONFIGS = 5
+_KRAFT_LOG = "__cluster_metadata"
+
+Answer = CreateTopicsResponse.CreatableTopicResult
+ConfigAnswer = CreateTopicsResponse.CreatableTopicConfigs
+
+
+def handle(
+    context: RequestContext, request: CreateTopicsRequest
+) -> CreateTopicsResponse | Promise[CreateTopicsResponse]:
+    """Create the topics and answer once they can be used."""
+    names = Counter(topic.name for topic in request.topics)
+    refused = {name: answer for name in names if (answer := _refusal(name, names[name], request)) is not None}
+    specs = [
+        TopicSpec(
+            topic.name,
+            topic.num_partitions,
+            topic.replication_factor,
+            [(assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments],
+            [(config.name, config.value) for config in topic.configs],
+        )
+        for topic in request.topics
+        if topic.name not in refused
+    ]
+    if not specs:
+        return _response(names, refused)
+    answer: Promise[CreateTopicsResponse] = Promise()
+
+    def created(results: list[TopicResult]) -> None:
+        made = {result.name: _answer(context, result) for result in results}
+        answer.complete(_response(names, {**refused, **made}))
+
+    context.services.controller.create_topics(specs, validate_only=request.validate_only).then(created)
+    return answer
+
+
+def _refusal(name: str, times: int, request: CreateTopicsRequest) -> Answer | None:
+    """What fails before the controller sees it."""
+    if times > 1:
+        return _failed(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    if name == _KRAFT_LOG:
+        message = f"Creation of internal topic {_KRAFT_LOG} is prohibited."
+        return _failed(name, ErrorCode.INVALID_REQUEST, message)
+    if request.timeout_ms <= 0:
+        return _failed(name, ErrorCode.REQUEST_TIMED_OUT, None)
+    return None
+
+
+def _failed(name: str, error: ErrorCode, message: str | None) -> Answer:
+    return Answer(name=name, error_code=error, error_message=message)
+
+
+def _answer(context: RequestContext, result: TopicResult) -> Answer:
+    if result.error is not ErrorCode.NONE:
+        return _failed(result.name, result.error, result.message)
+    answer = Answer(
+        name=result.name,
+        topic_id=result.topic_id,
+        error_message=None,
+        num_partitions=result.num_partitions,
+        replication_factor=result.replication_factor,
+    )
+    if context.api_version >= FIRST_WITH_CONFIGS:
+        answer.configs = [
+            ConfigAnswer(
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.read_only,
+                config_source=entry.source,
+                is_sensitive=entry.sensitive,
+            )
+            for entry in describe_topic(context.services.config, result.configs)
+        ]
+    return answer
+
+
+def _response(names: Counter[str], answers: Mapping[str, Answer]) -> CreateTopicsResponse:
+    return CreateTopicsResponse(topics=[answers[name] for name in names])

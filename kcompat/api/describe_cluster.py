@@ -1,0 +1,53 @@
+"""DescribeCluster (key 60), versions 0-2.
+
+Behaviour
+- The live brokers that have the client's listener, the cluster id and the controller, as Metadata gives them.
+
+Version notes
+- 0: split from Metadata (KIP-700). 1: the type of endpoint asked (KIP-919): brokers here; a client that means
+  a controller quorum is told so with MISMATCHED_ENDPOINT_TYPE. 2: fenced brokers (KIP-1073): a broker is live
+  or not in the list at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.cluster_view import reachable_brokers
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kcompat.security.operations import ALL_OPERATIONS, NOT_REQUESTED, ResourceType
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+BROKERS = 1
+CONTROLLERS = 2
+
+BrokerAnswer = DescribeClusterResponse.DescribeClusterBroker
+
+
+def handle(context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
+    """Describe the cluster to a client of its brokers."""
+    if request.endpoint_type == CONTROLLERS:
+        return DescribeClusterResponse(
+            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            error_message="The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type "
+            "CONTROLLER",
+        )
+    if request.endpoint_type != BROKERS:
+        return DescribeClusterResponse(
+            error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+            error_message=f"Unsupported endpoint type {request.endpoint_type}",
+        )
+    image = context.services.cluster.image
+    asked = request.include_cluster_authorized_operations
+    return DescribeClusterResponse(
+        cluster_id=image.cluster_id,
+        controller_id=image.controller_id,
+        brokers=[
+            BrokerAnswer(broker_id=broker, host=host, port=port, rack=image.brokers[broker].rack)
+            for broker, (host, port) in reachable_brokers(context).items()
+        ],
+        cluster_authorized_operations=ALL_OPERATIONS[ResourceType.CLUSTER] if asked else NOT_REQUESTED,
+    )

@@ -1,0 +1,109 @@
+"""DescribeTopicPartitions (key 75), version 0 (KIP-966).
+
+Behaviour
+- Topics in ascending order of their names, an empty list asks for all; at most `response_partition_limit`
+  partitions, never more than `max.request.partition.size.limit` nor fewer than 1, and a cursor to go on from.
+- A cursor needs an index of 0 or more and, where topics are named, one of their names: else every row is
+  INVALID_REQUEST.
+- Authorised operations are always given. Eligible leader replicas belong to KRaft: the lists are empty, as on
+  a Kafka broker without that feature.
+- Topics are never created. An empty name is refused as INVALID_TOPIC_EXCEPTION like any illegal one (Kafka
+  fails the whole request with UNKNOWN_SERVER_ERROR).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.cluster_view import leader_error, offline_replicas, reachable_brokers
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
+from kcompat.security.operations import ALL_OPERATIONS, ResourceType
+from kcompat.topics import name_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from kcompat.api.context import RequestContext
+    from kcompat.cluster.image import ClusterImage, TopicImage
+
+TopicAnswer = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+PartitionAnswer = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
+Cursor = DescribeTopicPartitionsResponse.Cursor
+
+
+def handle(
+    context: RequestContext, request: DescribeTopicPartitionsRequest
+) -> DescribeTopicPartitionsResponse:
+    """Describe the topics from the cursor on, as far as the limit allows."""
+    image = context.services.cluster.image
+    names = {topic.name for topic in request.topics}
+    cursor = request.cursor
+    first_name, first_partition = ("", 0) if cursor is None else (cursor.topic_name, cursor.partition_index)
+    if first_partition < 0 or (cursor is not None and names and first_name not in names):
+        return DescribeTopicPartitionsResponse(
+            topics=[TopicAnswer(error_code=ErrorCode.INVALID_REQUEST, name=name) for name in sorted(names)]
+        )
+    largest = context.services.config.max_request_partition_size_limit
+    room = max(min(request.response_partition_limit, largest), 1)
+    reachable = reachable_brokers(context).keys()
+    response = DescribeTopicPartitionsResponse()
+    for name in sorted(names or image.topics):
+        if name < first_name:
+            continue
+        topic = image.topics.get(name)
+        if topic is None:
+            response.topics.append(_unknown(name))
+            continue
+        start = first_partition if name == first_name else 0
+        if room == 0:
+            response.next_cursor = Cursor(topic_name=name, partition_index=start)
+            break
+        answer = _describe(topic, range(start, min(start + room, len(topic.partitions))), image, reachable)
+        response.topics.append(answer)
+        room -= len(answer.partitions)
+        if start + len(answer.partitions) < len(topic.partitions):
+            response.next_cursor = Cursor(topic_name=name, partition_index=start + len(answer.partitions))
+            break
+    return response
+
+
+def _unknown(name: str) -> TopicAnswer:
+    illegal = name_problem(name) is not None
+    return TopicAnswer(
+        error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        name=name,
+        topic_authorized_operations=ALL_OPERATIONS[ResourceType.TOPIC],
+    )
+
+
+def _describe(
+    topic: TopicImage, indexes: range, image: ClusterImage, reachable: AbstractSet[int]
+) -> TopicAnswer:
+    answers = []
+    for index in indexes:
+        partition = topic.partitions[index]
+        error = leader_error(partition, image.brokers, reachable)
+        answers.append(
+            PartitionAnswer(
+                error_code=error,
+                partition_index=index,
+                leader_id=partition.leader if error is ErrorCode.NONE else -1,
+                leader_epoch=partition.leader_epoch,
+                replica_nodes=list(partition.replicas),
+                isr_nodes=list(partition.isr),
+                eligible_leader_replicas=[],
+                last_known_elr=[],
+                offline_replicas=offline_replicas(partition, reachable),
+            )
+        )
+    return TopicAnswer(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=answers,
+        topic_authorized_operations=ALL_OPERATIONS[ResourceType.TOPIC],
+    )

@@ -1,0 +1,59 @@
+"""InitProducerId (key 22), versions 0-5.
+
+Behaviour
+- Without a transactional id: a fresh producer id with epoch 0, whatever the request says of the producer's
+  former one. COORDINATOR_LOAD_IN_PROGRESS, which clients retry, when no block of ids can be had at the
+  moment.
+- Not done: transactional ids. They are checked as in Kafka and then answered NOT_COORDINATOR: this broker
+  coordinates no transactions yet. Clients look for the coordinator again until their own timeout.
+
+Version notes
+- 3: the former producer id and epoch (KIP-360), both or neither, else INVALID_REQUEST. 4: PRODUCER_FENCED
+  (KIP-588). 5: as 4 (KIP-890). 6 is not stable (KIP-939) and not served.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+NO_PRODUCER_ID = -1
+NO_EPOCH = -1
+
+
+def handle(
+    context: RequestContext, request: InitProducerIdRequest
+) -> InitProducerIdResponse | Promise[InitProducerIdResponse]:
+    """Hand out a producer id."""
+    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
+        return _refusal(ErrorCode.INVALID_REQUEST)
+    if request.transactional_id is not None:
+        return _refusal(_transactional_error(context, request))
+    answer: Promise[InitProducerIdResponse] = Promise()
+
+    def given(producer_id: int | None) -> None:
+        if producer_id is None:
+            answer.complete(_refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+        else:
+            answer.complete(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
+
+    context.services.controller.producer_ids.next().then(given)
+    return answer
+
+
+def _transactional_error(context: RequestContext, request: InitProducerIdRequest) -> ErrorCode:
+    if not request.transactional_id:
+        return ErrorCode.INVALID_REQUEST
+    if not 0 < request.transaction_timeout_ms <= context.services.config.transaction_max_timeout_ms:
+        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    return ErrorCode.NOT_COORDINATOR
+
+
+def _refusal(error: ErrorCode) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=error, producer_id=NO_PRODUCER_ID, producer_epoch=NO_EPOCH)

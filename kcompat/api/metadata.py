@@ -1,0 +1,205 @@
+"""Metadata (key 3), versions 0-13.
+
+Behaviour
+- Topics by name, or by id from version 12 on; as soon as one row has an id, rows with only a name are passed
+  over.
+- Unknown names are created with the broker's defaults if `auto.create.topics.enable` and the client allow it.
+  The answer waits for the creation, so the client finds its topic at once; Kafka answers
+  UNKNOWN_TOPIC_OR_PARTITION and has the client ask again.
+- Rows keep the order of the request, names asked for twice are answered once. Partitions are in ascending
+  order.
+- A row without name and id is refused as INVALID_REQUEST; so is any id in versions 10 and 11 (Kafka does the
+  same there).
+
+Version notes
+- 0: an empty list asks for all topics; from 1 on null does. A replica or ISR member that is down is left out
+  of its list, and the partition gets REPLICA_NOT_AVAILABLE.
+- 4: `allow_auto_topic_creation`, before it is taken as true. 5: offline replicas (KIP-112). 6:
+  LISTENER_NOT_FOUND, which older versions see as LEADER_NOT_AVAILABLE. 7: leader epochs (KIP-320). 8:
+  authorised operations (KIP-430), for the cluster up to 10 only (KIP-700). 10: topic ids in answers
+  (KIP-516). 12: topic ids in requests. 13: a top-level error, never set here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.cluster_view import leader_error, offline_replicas, reachable_brokers
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kcompat.protocol.uuids import ZERO_UUID
+from kcompat.security.operations import ALL_OPERATIONS, NOT_REQUESTED, ResourceType
+from kcompat.topics import name_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from kcompat.api.context import RequestContext
+    from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+
+FIRST_WITH_NULL_FOR_ALL = 1
+FIRST_WITH_LISTENER_NOT_FOUND = 6
+FIRST_WITH_TOPIC_IDS = 12
+
+TopicAnswer = MetadataResponse.MetadataResponseTopic
+PartitionAnswer = MetadataResponse.MetadataResponsePartition
+BrokerAnswer = MetadataResponse.MetadataResponseBroker
+Question = MetadataRequest.MetadataRequestTopic
+
+
+def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Promise[MetadataResponse]:
+    """Describe brokers and topics, after creating the topics that are missing."""
+    image = context.services.cluster.image
+    asked = request.topics
+    if asked is None or (not asked and context.api_version < FIRST_WITH_NULL_FOR_ALL):
+        return _response(context, request, list(image.topics.values()), [])
+    if any(_is_malformed(topic, context.api_version) for topic in asked):
+        return _refusal(asked, context.api_version)
+    if any(topic.topic_id != ZERO_UUID for topic in asked):
+        return _by_id(context, request, asked)
+    names = list(dict.fromkeys(topic.name for topic in asked if topic.name is not None))
+    unknown = [name for name in names if name not in image.topics]
+    if not unknown or not (
+        request.allow_auto_topic_creation and context.services.config.auto_create_topics_enable
+    ):
+        return _by_name(context, request, names, {})
+    answer: Promise[MetadataResponse] = Promise()
+    creating = context.services.controller.ensure_topics(unknown)
+    creating.then(lambda errors: answer.complete(_by_name(context, request, names, errors)))
+    return answer
+
+
+def _is_malformed(topic: Question, version: int) -> bool:
+    if version < FIRST_WITH_TOPIC_IDS:
+        return topic.name is None or topic.topic_id != ZERO_UUID
+    return topic.name is None and topic.topic_id == ZERO_UUID
+
+
+def _refusal(asked: Sequence[Question], version: int) -> MetadataResponse:
+    nameless = None if version >= FIRST_WITH_TOPIC_IDS else ""
+    return MetadataResponse(
+        topics=[
+            TopicAnswer(
+                error_code=ErrorCode.INVALID_REQUEST,
+                name=nameless if topic.name is None else topic.name,
+                topic_id=topic.topic_id,
+            )
+            for topic in asked
+        ]
+    )
+
+
+def _by_id(context: RequestContext, request: MetadataRequest, asked: Sequence[Question]) -> MetadataResponse:
+    image = context.services.cluster.image
+    ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
+    found, failed = [], []
+    for topic_id in ids:
+        topic = image.topic_by_id(topic_id)
+        if topic is not None:
+            found.append(topic)
+        else:
+            failed.append(TopicAnswer(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
+    return _response(context, request, found, failed)
+
+
+def _by_name(
+    context: RequestContext, request: MetadataRequest, names: Sequence[str], errors: Mapping[str, ErrorCode]
+) -> MetadataResponse:
+    """Answer for names; `errors` says why some could not be created."""
+    topics = context.services.cluster.image.topics
+    failed = [
+        TopicAnswer(error_code=_unknown_topic_error(name, errors), name=name)
+        for name in names
+        if name not in topics
+    ]
+    return _response(context, request, [topics[name] for name in names if name in topics], failed)
+
+
+def _unknown_topic_error(name: str, errors: Mapping[str, ErrorCode]) -> ErrorCode:
+    error = errors.get(name, ErrorCode.NONE)
+    if error is not ErrorCode.NONE:
+        return error
+    return ErrorCode.INVALID_TOPIC_EXCEPTION if name_problem(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _response(
+    context: RequestContext, request: MetadataRequest, topics: Sequence[TopicImage], failed: list[TopicAnswer]
+) -> MetadataResponse:
+    image = context.services.cluster.image
+    reachable = reachable_brokers(context)
+    operations = NOT_REQUESTED
+    if request.include_topic_authorized_operations:
+        operations = ALL_OPERATIONS[ResourceType.TOPIC]
+        for answer in failed:
+            if answer.name is not None:
+                answer.topic_authorized_operations = operations
+    cluster_operations = NOT_REQUESTED
+    if request.include_cluster_authorized_operations:
+        cluster_operations = ALL_OPERATIONS[ResourceType.CLUSTER]
+    return MetadataResponse(
+        brokers=[
+            BrokerAnswer(node_id=broker, host=host, port=port, rack=image.brokers[broker].rack)
+            for broker, (host, port) in reachable.items()
+        ],
+        cluster_id=image.cluster_id,
+        controller_id=image.controller_id,
+        topics=[
+            TopicAnswer(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                is_internal=topic.is_internal,
+                partitions=_partitions(topic, image, reachable.keys(), context.api_version),
+                topic_authorized_operations=operations,
+            )
+            for topic in topics
+        ]
+        + failed,
+        cluster_authorized_operations=cluster_operations,
+    )
+
+
+def _partitions(
+    topic: TopicImage, image: ClusterImage, reachable: AbstractSet[int], version: int
+) -> list[PartitionAnswer]:
+    describe = _partition if version >= FIRST_WITH_NULL_FOR_ALL else _partition_v0
+    answers = []
+    for index, partition in enumerate(topic.partitions):
+        error = leader_error(partition, image.brokers, reachable)
+        if error is ErrorCode.LISTENER_NOT_FOUND and version < FIRST_WITH_LISTENER_NOT_FOUND:
+            error = ErrorCode.LEADER_NOT_AVAILABLE
+        answers.append(describe(index, partition, error, reachable))
+    return answers
+
+
+def _partition(
+    index: int, partition: PartitionInfo, error: ErrorCode, reachable: AbstractSet[int]
+) -> PartitionAnswer:
+    return PartitionAnswer(
+        error_code=error,
+        partition_index=index,
+        leader_id=partition.leader if error is ErrorCode.NONE else -1,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.isr),
+        offline_replicas=offline_replicas(partition, reachable),
+    )
+
+
+def _partition_v0(
+    index: int, partition: PartitionInfo, error: ErrorCode, reachable: AbstractSet[int]
+) -> PartitionAnswer:
+    """Before version 1 clients cannot bear a replica that is not among the brokers."""
+    replicas = [replica for replica in partition.replicas if replica in reachable]
+    isr = [replica for replica in partition.isr if replica in reachable]
+    complete = len(replicas) == len(partition.replicas) and len(isr) == len(partition.isr)
+    if error is ErrorCode.NONE and not complete:
+        error = ErrorCode.REPLICA_NOT_AVAILABLE
+    return PartitionAnswer(
+        error_code=error,
+        partition_index=index,
+        leader_id=partition.leader if partition.leader in reachable else -1,
+        replica_nodes=replicas,
+        isr_nodes=isr,
+    )

@@ -1,0 +1,94 @@
+"""ACL operations and resource types (KIP-140, KIP-430): Kafka's codes and which operations go with which
+resource.
+
+Nothing is denied yet, so whoever asks for authorised operations gets all that the resource type has.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+NOT_REQUESTED = -(2**31)
+"""The bit field of a response whose request did not ask for it."""
+
+
+class Operation(IntEnum):
+    """What somebody may do (Kafka's `AclOperation`)."""
+
+    UNKNOWN = 0
+    ANY = 1
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+
+
+class ResourceType(IntEnum):
+    """What somebody may do it to (Kafka's `ResourceType`)."""
+
+    UNKNOWN = 0
+    ANY = 1
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+SUPPORTED_OPERATIONS = {
+    ResourceType.TOPIC: frozenset(
+        {
+            Operation.READ,
+            Operation.WRITE,
+            Operation.CREATE,
+            Operation.DELETE,
+            Operation.ALTER,
+            Operation.DESCRIBE,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+        }
+    ),
+    ResourceType.GROUP: frozenset(
+        {
+            Operation.READ,
+            Operation.DELETE,
+            Operation.DESCRIBE,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+        }
+    ),
+    ResourceType.CLUSTER: frozenset(
+        {
+            Operation.CREATE,
+            Operation.ALTER,
+            Operation.DESCRIBE,
+            Operation.CLUSTER_ACTION,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+            Operation.IDEMPOTENT_WRITE,
+        }
+    ),
+    ResourceType.TRANSACTIONAL_ID: frozenset({Operation.WRITE, Operation.DESCRIBE}),
+    ResourceType.DELEGATION_TOKEN: frozenset({Operation.DESCRIBE}),
+    ResourceType.USER: frozenset({Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS}),
+}
+"""The operations that make sense for a resource type."""
+
+
+def bit_field(operations: frozenset[Operation]) -> int:
+    """Operations as responses carry them: one bit each, at the place of its code."""
+    return sum(1 << operation for operation in operations)
+
+
+ALL_OPERATIONS = {resource: bit_field(operations) for resource, operations in SUPPORTED_OPERATIONS.items()}
+"""The bit field of one who may do everything, by resource type."""
