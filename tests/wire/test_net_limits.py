@@ -228,3 +228,11 @@ async def test_five_thousand_idle_connections_cost_at_most_ten_megabytes():
         for peer in peers:
             socket.close(peer)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def test_a_peer_that_only_closed_its_sending_side_is_closed_behind_the_answers():
+    async with serving(ScriptedHandler()) as server, peer_of(server) as peer:
+        peer.ask(b"last words")
+        peer.writer.write_eof()
+        assert await peer.rest() == framed(b"last words")
+        assert server.hub.closed == {"disconnected": 1}

@@ -1,0 +1,85 @@
+"""Answers keep the order of their requests."""
+
+from __future__ import annotations
+
+from kcompat.net.answer_queue import AnswerQueue
+from kcompat.net.answers import CLOSE, Mode, Waiting
+from kcompat.promise import Promise
+
+
+def queue():
+    calls = []
+    return AnswerQueue(lambda: calls.append(1)), calls
+
+
+def popped(answers):
+    pieces = []
+    closes = answers.pop_settled(pieces)
+    return pieces, closes
+
+
+def test_nothing_overtakes_the_first():
+    answers, calls = queue()
+    first, second = Promise(), Promise()
+    answers.wait_for(Waiting(first, Mode.PIPELINED))
+    answers.wait_for(Waiting(second, Mode.PIPELINED))
+    answers.push([b"third"])
+    second.complete([b"second"])
+    assert popped(answers) == ([], False)
+    assert (len(answers), len(calls), answers.memory) == (3, 1, 11)
+    first.complete([b"first"])
+    assert popped(answers) == ([b"first", b"second", b"third"], False)
+    assert (len(answers), answers.memory) == (0, 0)
+
+
+def test_blocked_until_the_last_is_answered():
+    answers, _ = queue()
+    first, last = Promise(), Promise()
+    answers.wait_for(Waiting(first, Mode.PIPELINED))
+    assert not answers.is_blocked
+    answers.wait_for(Waiting(last, Mode.BLOCKING))
+    assert answers.is_blocked
+    first.complete(None)
+    assert answers.is_blocked
+    last.complete(None)
+    assert not answers.is_blocked
+    assert popped(answers) == ([], False)
+
+
+def test_interrupt_is_called_once():
+    answers, _ = queue()
+    promise, interrupts = Promise(), []
+    answers.wait_for(Waiting(promise, Mode.INTERRUPTIBLE, lambda: interrupts.append(1)))
+    answers.interrupt()
+    answers.interrupt()
+    assert interrupts == [1]
+    assert answers.is_blocked
+
+
+def test_nothing_to_interrupt_after_the_answer():
+    answers, _ = queue()
+    promise, interrupts = Promise(), []
+    answers.wait_for(Waiting(promise, Mode.INTERRUPTIBLE, lambda: interrupts.append(1)))
+    promise.complete([b"data"])
+    answers.interrupt()
+    assert interrupts == []
+
+
+def test_close_comes_in_its_turn():
+    answers, _ = queue()
+    first, second = Promise(), Promise()
+    answers.wait_for(Waiting(first, Mode.PIPELINED))
+    answers.wait_for(Waiting(second, Mode.PIPELINED))
+    second.complete(CLOSE)
+    assert popped(answers) == ([], False)
+    first.complete([b"first"])
+    assert popped(answers) == ([b"first"], True)
+
+
+def test_answers_to_a_closed_connection_are_forgotten():
+    answers, calls = queue()
+    promise = Promise()
+    answers.wait_for(Waiting(promise, Mode.PIPELINED))
+    answers.is_dropped = True
+    promise.complete([b"late"])
+    assert (calls, answers.memory) == ([], 0)

@@ -1,0 +1,106 @@
+"""Half-received frames grow with what arrived, and big buffers come back."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from kcompat.net.frame_buffer import PREFIX, STEP, BufferPool, FrameBuffer, whole_size
+
+MAX_FRAME = 1000
+
+
+def held(content: bytes, capacity: int | None = None) -> FrameBuffer:
+    data = bytearray(capacity if capacity is not None else len(content))
+    return FrameBuffer(data, memoryview(content), MAX_FRAME)
+
+
+@pytest.mark.parametrize(
+    ("content", "size"),
+    [
+        (b"", PREFIX),
+        (b"\0\0\0", PREFIX),
+        (struct.pack(">i", 7), 11),
+        (struct.pack(">i", 1000), 1004),
+        (struct.pack(">i", 1001), PREFIX),
+        (struct.pack(">i", 0), PREFIX),
+        (struct.pack(">i", -5), PREFIX),
+    ],
+)
+def test_whole_size_believes_only_legal_lengths(content, size):
+    assert whole_size(bytearray(content), 0, len(content), MAX_FRAME) == size
+
+
+@pytest.mark.parametrize(
+    ("content", "has_frame"),
+    [
+        (b"\0\0\0", False),
+        (struct.pack(">i", 2), False),
+        (struct.pack(">i", 2) + b"a", False),
+        (struct.pack(">i", 2) + b"ab", True),
+        (struct.pack(">i", -1), True),  # to be handed on, and refused there
+    ],
+)
+def test_has_frame(content, has_frame):
+    assert held(content).has_frame is has_frame
+
+
+def test_first_key():
+    assert held(struct.pack(">ih", 2, 18)).first_key() == 18
+    assert held(struct.pack(">i", 1) + b"x").first_key() == -1
+
+
+def test_room_is_the_rest_of_the_first_frame():
+    buffer = held(struct.pack(">i", 100) + b"abc", capacity=200)
+    assert len(buffer.room(read_ahead=64)) == 97
+
+
+def test_room_behind_a_whole_frame_is_the_read_ahead():
+    buffer = held(struct.pack(">i", 2) + b"ab", capacity=200)
+    assert len(buffer.room(read_ahead=64)) == 64
+
+
+def test_room_moves_the_bytes_down_before_asking_for_more():
+    buffer = held(b"x" * 50 + struct.pack(">i", 60) + b"abcdef")
+    buffer.start = 50
+    assert len(buffer.room(read_ahead=64)) == 50
+    assert bytes(buffer.data[: buffer.end]) == struct.pack(">i", 60) + b"abcdef"
+
+
+def test_a_full_buffer_has_no_room_and_moves_to_a_bigger_one():
+    buffer = held(struct.pack(">i", 500) + bytes(96))
+    assert len(buffer.room(read_ahead=64)) == 0
+    assert buffer.wanted(read_ahead=64) == 504
+    old = buffer.move_to(bytearray(504))
+    assert len(old) == 100
+    assert (buffer.size, len(buffer.room(read_ahead=64))) == (100, 404)
+
+
+def test_pool_gives_the_smallest_that_fits():
+    pool = BufferPool()
+    for size in (4 * STEP, 2 * STEP, 8 * STEP):
+        pool.give(bytearray(size))
+    assert len(pool.take(STEP + 1)) == 2 * STEP
+    assert len(pool.take(3 * STEP)) == 4 * STEP
+    assert pool.take(9 * STEP) is None
+    assert pool.free_bytes == 8 * STEP
+
+
+def test_pool_has_a_limit_and_keeps_nothing_small():
+    pool = BufferPool(limit=5 * STEP)
+    for size in (STEP, 3 * STEP, 3 * STEP, 6 * STEP):
+        pool.give(bytearray(size))
+    assert pool.free_bytes == 3 * STEP
+
+
+def test_pool_gives_memory_back_when_it_is_not_used():
+    pool = BufferPool()
+    pool.give(bytearray(2 * STEP))
+    pool.trim()  # was given just now
+    pool.give(pool.take(1))
+    pool.trim()  # was in use
+    assert pool.free_bytes == 2 * STEP
+    pool.trim()
+    assert pool.free_bytes == 0
+    pool.trim()
