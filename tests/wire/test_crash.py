@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from kcompat_broker import KcompatBroker
-from raw_requests import (
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest
+from kcompat.protocol.messages.heartbeat import HeartbeatRequest
+from kcompat.protocol.messages.join_group import JoinGroupRequest
+from kcompat.protocol.messages.sync_group import SyncGroupRequest
+from kcompat.records.batch import build_batch
+from kcompat.records.compression import Codec
+from kcompat.records.record import Record
+from kcompat.testing.raw_client import RawClient
+from kcompat.testing.raw_requests import (
     ACKS_ALL,
     commit_offset,
     committed_offset,
@@ -27,16 +37,6 @@ from raw_requests import (
     produce,
     read_all,
 )
-
-from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest
-from kcompat.protocol.messages.heartbeat import HeartbeatRequest
-from kcompat.protocol.messages.join_group import JoinGroupRequest
-from kcompat.protocol.messages.sync_group import SyncGroupRequest
-from kcompat.records.batch import build_batch
-from kcompat.records.compression import Codec
-from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from kcompat_broker import KcompatBroker
-from raw_requests import create_topic, describe_topic, fetch, produce
 
 from kcompat.api.registry import SERVED
 from kcompat.protocol.api_keys import ApiKey
@@ -41,6 +40,7 @@ from kcompat.testing.hostile_frames import (
     valid_frame,
 )
 from kcompat.testing.raw_client import RawClient, request_frame
+from kcompat.testing.raw_requests import create_topic, describe_topic, fetch, produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -55,7 +55,7 @@ def produce(
     client: RawClient, topic: str, batch: bytes | bytearray, partition: int = 0, acks: int = 1
 ) -> Any:
     """The answer to one batch."""
-    data = ProduceRequest.PartitionProduceData(index=partition, records=batch)
+    data = ProduceRequest.PartitionProduceData(index=partition, records=memoryview(batch))
     topic_data = ProduceRequest.TopicProduceData(name=topic, partition_data=[data])
     response = client.call(ProduceRequest(acks=acks, timeout_ms=5000, topic_data=[topic_data]), 9)
     return response.responses[0].partition_responses[0]
