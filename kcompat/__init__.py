@@ -1,1 +1,22 @@
-"""A broker compatible with the Apache Kafka protocol."""
+"""A broker compatible with the Apache Kafka protocol.
+
+`kcompat.Broker` is the one name most programs need: a broker inside this process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kcompat.embedded import Broker
+
+__all__ = ["Broker"]
+
+
+def __getattr__(name: str) -> object:
+    # Imported when asked for: most users of the package are commands that need only a part of it.
+    if name == "Broker":
+        from kcompat.embedded import Broker
+
+        return Broker
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,6 +9,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcompat.api.registry import Served
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
     from kcompat.group.coordinator import GroupCoordinator
@@ -34,6 +35,7 @@ class Services(Struct):
     """The broker's parts, as handlers see them. `broker.py` fills this in once."""
 
     broker_id: int
+    served: tuple[Served, ...]
     config: BrokerConfig
     cluster: ImageHolder
     controller: Controller

@@ -1,8 +1,8 @@
 """From a frame to an answer: header, body, handler, encoding. The only caller of handlers.
 
-Faults are mapped here, once: damage in the frame closes the connection, as Kafka does; a version that is not served closes it
-too, but for ApiVersions, which answers every version; a bug in a handler is logged and answered UNKNOWN_SERVER_ERROR where the
-response has room for it.
+Faults are mapped here, once. Damage in a frame closes the connection, as Kafka does, and so does an API or a version that is not
+served, but for ApiVersions, which answers every version. A bug in a handler is logged and answered UNKNOWN_SERVER_ERROR where
+the response has room for it; the connection is closed where it has not.
 """
 
 from __future__ import annotations
@@ -13,53 +13,132 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from kcompat.api import api_versions
-from kcompat.api.context import RequestContext
-from kcompat.api.registry import BY_KEY
-from kcompat.net.answers import CLOSE, Answer, Parts, Waiting, WaitMode
+from kcompat.api.context import Interruptible, RequestContext
+from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
-from kcompat.protocol.api_keys import ApiKey
-from kcompat.protocol.compiler import decoder, encoder
+from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.headers import parse_request_header
-from kcompat.protocol.violations import ProtocolViolation
+from kcompat.protocol.messages.api_versions import ApiVersionsResponse
+from kcompat.protocol.schema import ProtocolViolation, decoder, encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.api.context import Services
+    from kcompat.api.registry import Served
+    from kcompat.net.answers import Answer, Settled
     from kcompat.net.connection import Connection
 
 logger = logging.getLogger(__name__)
 
-PREFIX = struct.Struct(">ii")
-FLEXIBLE_PREFIX = struct.Struct(">iiB")
+_KEY_AND_VERSION = struct.Struct(">hh").unpack_from
+_PREFIX = struct.Struct(">ii").pack
+_FLEXIBLE_PREFIX = struct.Struct(">iiB").pack
 
 
 class Route:
-    """All that is needed to serve one version of one API, looked up once."""
+    """All that serving one version of one API takes, looked up once."""
 
-    __slots__ = ("decode", "encode", "flexible_header", "handle", "key", "response_class", "version", "wait_mode")
+    __slots__ = ("decode", "encode", "flexible_header", "handle", "key", "mode", "version")
 
-    def __init__(self, key: ApiKey, version: int) -> None:
-        served = BY_KEY[key]
+    def __init__(self, served: Served, version: int) -> None:
+        key = served.key
         self.key = key
         self.version = version
         self.handle = served.handle
-        self.wait_mode: WaitMode = served.wait_mode
-        self.response_class = key.response_class
-        self.decode: Callable[[memoryview, int], tuple[Any, int]] = decoder(key.request_class, version)
-        self.encode: Callable[[Any], Parts] = encoder(key.response_class, version)
-        self.flexible_header = key.response_header_version(version) >= 1
+        self.mode = served.mode
+        self.decode: Callable[[memoryview, int], tuple[Any, int]] = decoder(request_class(key), version)
+        self.encode: Callable[[Any], list[Any]] = encoder(response_class(key), version)
+        self.flexible_header = API_FACTS[key].response_header_version(version) >= 1
 
-    def answer(self, correlation_id: int, response: Any) -> Parts:
-        """The frame that carries `response`."""
+    def frame(self, correlation_id: int, response: Any) -> Settled:
+        """The whole answer that carries `response`, length prefix included; None stays None (acks=0)."""
+        if response is None or response is CLOSE:
+            return response
         parts = self.encode(response)
+        size = sum(map(len, parts))
         if self.flexible_header:
-            size = 5 + sum(map(len, parts))
-            prefix = FLEXIBLE_PREFIX.pack(size, correlation_id, 0)
+            prefix = _FLEXIBLE_PREFIX(size + 5, correlation_id, 0)
         else:
-            prefix = PREFIX.pack(4 + sum(map(len, parts)), correlation_id)
-        if len(parts) == 1:
-            return [prefix + parts[0]]
-        parts.insert(0, prefix)
+            prefix = _PREFIX(size + 4, correlation_id)
+        parts[0] = prefix + parts[0]
         return parts
+
+    def failure(self, correlation_id: int) -> Settled:
+        """What to send when the handler broke."""
+        response: Any = response_class(self.key)()
+        if not hasattr(response, "error_code"):
+            return CLOSE
+        response.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
+        return self.frame(correlation_id, response)
+
+
+class Dispatcher:
+    """Serves the frames of every connection; answers to Kafka's `KafkaApis`, without its eighty-armed match."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._routes: dict[tuple[int, int], Route] = {}
+        self._served = {served.key: served for served in services.served}
+
+    def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
+        """Answer one request, now or later."""
+        try:
+            route = self._routes.get(_KEY_AND_VERSION(frame)) or self._find_route(frame)
+            if route is None:
+                return _refuse_version(frame, self._services)
+            _, version, correlation_id, client_id, body = parse_request_header(frame)
+            request, _ = route.decode(frame, body)
+        except (ProtocolViolation, struct.error) as damage:
+            logger.info("Closing the connection from %s: %s", connection.peer_host, damage)
+            return CLOSE
+        context = RequestContext(connection, self._services, version, client_id, int(time.time() * 1000))
+        try:
+            response = route.handle(context, request)
+            if isinstance(response, Promise | Interruptible):
+                return _wait(route, correlation_id, response)
+            return route.frame(correlation_id, response)
+        except Exception:
+            logger.exception("%s v%d of client %s failed", route.key.name, version, client_id)
+            return route.failure(correlation_id)
+
+    def _find_route(self, frame: memoryview) -> Route | None:
+        """The route of a (key, version) seen for the first time; None for an ApiVersions from the future."""
+        key, version = _KEY_AND_VERSION(frame)
+        served = self._served.get(key)
+        if served is None:
+            raise ProtocolViolation(f"API key {key} is not served")
+        if not served.min_version <= version <= served.max_version:
+            if key == ApiKey.API_VERSIONS:
+                return None
+            raise ProtocolViolation(f"version {version} of {served.key.name} is not served")
+        route = self._routes[key, version] = Route(served, version)
+        return route
+
+
+def _wait(route: Route, correlation_id: int, later: Promise[Any] | Interruptible[Any]) -> Waiting:
+    """Turn a later response into a later frame."""
+    settled: Promise[Settled] = Promise()
+
+    def finish(response: Any) -> None:
+        try:
+            answer = route.frame(correlation_id, response)
+        except Exception:
+            logger.exception("Encoding an answer to %s v%d failed", route.key.name, route.version)
+            answer = route.failure(correlation_id)
+        settled.complete(answer)
+
+    if isinstance(later, Interruptible):
+        later.promise.then(finish)
+        return Waiting(settled, route.mode, later.interrupt)
+    later.then(finish)
+    mode = Mode.BLOCKING if route.mode is Mode.INTERRUPTIBLE else route.mode
+    return Waiting(settled, mode)
+
+
+def _refuse_version(frame: memoryview, services: Services) -> Settled:
+    """Answer an ApiVersions of unknown version: its header is read no further than the correlation id (KIP-511)."""
+    correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
+    body = encoder(ApiVersionsResponse, 0)(api_versions.unsupported(services.served))[0]
+    return [_PREFIX(len(body) + 4, correlation_id) + body]

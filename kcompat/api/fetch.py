@@ -40,7 +40,7 @@ FIRST_WITH_ZSTD = 10
 FIRST_WITH_IDS = 13
 
 TopicAnswer = FetchResponse.FetchableTopicResponse
-PartitionAnswer = TopicAnswer.PartitionData
+PartitionAnswer = FetchResponse.PartitionData
 
 
 def handle(
@@ -101,7 +101,7 @@ def _resolve(context: RequestContext, target: FetchTarget) -> Partition | ErrorC
     """The partition a target names, or why there is none."""
     topic: TopicKey | None = target.topic
     if isinstance(topic, bytes):
-        topic = context.services.cluster.image.topic_name(topic)
+        topic = context.services.cluster.image.topic_names.get(topic)
         if topic is None:
             return ErrorCode.UNKNOWN_TOPIC_ID
     assert isinstance(topic, str)
@@ -135,12 +135,11 @@ def _respond(context: RequestContext, session: FetchContext, results: Results) -
             log_start_offset=fetched.log_start_offset,
             records=fetched.records,
         )
-        if fetched.aborted is not None:
-            answer.aborted_transactions = [
-                PartitionAnswer.AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
-                for producer_id, first_offset in fetched.aborted
-            ]
+        answer.aborted_transactions = fetched.aborted and [
+            FetchResponse.AbortedTransaction(producer_id, first_offset)
+            for producer_id, first_offset in fetched.aborted
+        ]
         if fetched.diverging is not None:
-            answer.diverging_epoch.epoch, answer.diverging_epoch.end_offset = fetched.diverging
+            answer.diverging_epoch = PartitionAnswer.EpochEndOffset(*fetched.diverging)
         topic_answer.partitions.append(answer)
     return response

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
 
 FIRST_WITH_ONE_OFFSET = 1
+FIRST_WITH_LEADER_EPOCH = 4
 FIRST_WITH_OFFSET_NOT_AVAILABLE = 5
 FIRST_VERSION_OF_SPECIAL = {-3: 7, -4: 8, -5: 9, -6: 11}
 
 TopicAnswer = ListOffsetsResponse.ListOffsetsTopicResponse
-PartitionAnswer = TopicAnswer.ListOffsetsPartitionResponse
-Question = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+PartitionAnswer = ListOffsetsResponse.ListOffsetsPartitionResponse
+Question = ListOffsetsRequest.ListOffsetsPartition
 
 
 def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -75,5 +76,6 @@ def _answer(context: RequestContext, topic: str, question: Question, isolation_l
     answer.error_code = error
     answer.offset = found.offset
     answer.timestamp = found.timestamp
-    answer.leader_epoch = found.leader_epoch
+    if version >= FIRST_WITH_LEADER_EPOCH:
+        answer.leader_epoch = found.leader_epoch
     return answer

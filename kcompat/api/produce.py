@@ -32,11 +32,14 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import Partition
 
 ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
+FIRST_WITH_RECORD_ERRORS = 8
+FIRST_WITH_LEADER = 10
+FIRST_WITH_IDS = 13
 TRUSTED_CLIENT_ID = "__admin_client"
 
 TopicAnswer = ProduceResponse.TopicProduceResponse
-PartitionAnswer = TopicAnswer.PartitionProduceResponse
-PartitionData = ProduceRequest.TopicProduceData.PartitionProduceData
+PartitionAnswer = ProduceResponse.PartitionProduceResponse
+PartitionData = ProduceRequest.PartitionProduceData
 
 
 def handle(
@@ -51,8 +54,8 @@ def handle(
         topic_answer = TopicAnswer(name=topic.name, topic_id=topic.topic_id)
         response.responses.append(topic_answer)
         name: str | None = topic.name
-        if context.api_version >= 13:
-            name = context.services.cluster.image.topic_name(topic.topic_id)
+        if context.api_version >= FIRST_WITH_IDS:
+            name = context.services.cluster.image.topic_names.get(topic.topic_id)
         refused = _refuse_topic(context, name, acks)
         for data in topic.partition_data:
             if refused:
@@ -97,17 +100,25 @@ def _append(
     if batch is None:
         answer.error_code = ErrorCode.INVALID_RECORD
         return answer
+    assert isinstance(batch, memoryview)  # what the decoder gives
     log = partition.log
     checked = check_produced(batch, context.api_version, log.config, context.now_ms)
     if isinstance(checked, Refusal):
-        _tell_refusal(answer, checked, log.log_start_offset)
+        answer.error_code = checked.error
+        answer.error_message = checked.message
+        answer.log_start_offset = log.log_start_offset
+        if context.api_version >= FIRST_WITH_RECORD_ERRORS:
+            answer.record_errors = [
+                ProduceResponse.BatchIndexAndErrorMessage(index, message)
+                for index, message in checked.record_errors
+            ]
         return answer
     result = partition.append(batch, checked, acks, context.now_ms)
     if isinstance(result, ErrorCode):
         answer.error_code = result
-        if result == ErrorCode.NOT_LEADER_OR_FOLLOWER:
-            answer.current_leader.leader_id = partition.role.leader
-            answer.current_leader.leader_epoch = partition.role.leader_epoch
+        if result == ErrorCode.NOT_LEADER_OR_FOLLOWER and context.api_version >= FIRST_WITH_LEADER:
+            role = partition.role
+            answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(role.leader, role.leader_epoch)
         return answer
     answer.error_code = result.error
     if result.error:
@@ -118,16 +129,6 @@ def _append(
     if acks == ACKS_ALL and partition.committed(result.last_offset + 1) is None:
         waiting[partition] = (result.last_offset + 1, answer)
     return answer
-
-
-def _tell_refusal(answer: PartitionAnswer, refusal: Refusal, log_start_offset: int) -> None:
-    answer.error_code = refusal.error
-    answer.error_message = refusal.message
-    answer.log_start_offset = log_start_offset
-    for index, message in refusal.record_errors:
-        answer.record_errors.append(
-            PartitionAnswer.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
-        )
 
 
 def _answer_when_committed(

@@ -39,31 +39,45 @@ from kcompat.api import (
     produce,
     sync_group,
 )
-from kcompat.net.answers import BLOCKING, INTERRUPTIBLE, PIPELINED, WaitMode
-from kcompat.protocol.api_keys import ApiKey
+from kcompat.net.answers import Mode
+from kcompat.protocol.api_keys import API_FACTS, ApiKey
 
 Handler = Callable[[Any, Any], Any]
 """`handle(context, request) -> response or Promise of one`; None means that no answer is sent (acks=0)."""
 
 
 class Served(Struct, frozen=True):
-    """One API: who answers it, its versions, and what a waiting request means to the ones behind it."""
+    """One API: who answers it, its versions, and what a waiting request means to the ones behind it.
+
+    `advertised_since` is below `min_version` only where Kafka 4 does the same: librdkafka leaves compression out when the
+    advertised Produce range does not start at 0 (KAFKA-18659). A version below `min_version` closes the connection.
+    """
 
     key: ApiKey
     handle: Handler
     min_version: int
     max_version: int
-    wait_mode: WaitMode
+    advertised_since: int
+    mode: Mode
 
 
-def _served(key: ApiKey, handle: Handler, *, since: int = 0, wait_mode: WaitMode = BLOCKING) -> Served:
-    return Served(key, handle, since, key.latest_stable, wait_mode)
+def _served(
+    key: ApiKey, handle: Handler, *, since: int = 0, advertised_since: int | None = None, mode: Mode = Mode.BLOCKING
+) -> Served:
+    return Served(
+        key,
+        handle,
+        min_version=since,
+        max_version=API_FACTS[key].latest_stable,
+        advertised_since=since if advertised_since is None else advertised_since,
+        mode=mode,
+    )
 
 
 SERVED: tuple[Served, ...] = (
     # Message formats v0 and v1 (Produce 0-2, Fetch 0-3) come with their conversion.
-    _served(ApiKey.PRODUCE, produce.handle, since=3, wait_mode=PIPELINED),
-    _served(ApiKey.FETCH, fetch.handle, since=4, wait_mode=INTERRUPTIBLE),
+    _served(ApiKey.PRODUCE, produce.handle, since=3, advertised_since=0, mode=Mode.PIPELINED),
+    _served(ApiKey.FETCH, fetch.handle, since=4, mode=Mode.INTERRUPTIBLE),
     _served(ApiKey.LIST_OFFSETS, list_offsets.handle),
     _served(ApiKey.METADATA, metadata.handle),
     _served(ApiKey.OFFSET_COMMIT, offset_commit.handle),
@@ -93,5 +107,3 @@ SERVED: tuple[Served, ...] = (
     _served(ApiKey.LIST_CONFIG_RESOURCES, list_config_resources.handle),
     _served(ApiKey.DESCRIBE_TOPIC_PARTITIONS, describe_topic_partitions.handle),
 )
-
-BY_KEY: dict[int, Served] = {served.key: served for served in SERVED}

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcompat.log.errors import StorageError
+from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ EARLIEST_TIMESTAMP = -2
 MAX_TIMESTAMP = -3
 EARLIEST_LOCAL_TIMESTAMP = -4
 LATEST_TIERED_TIMESTAMP = -5
+LATEST_TIME_MS = 2**63 - 1
 
 
 class Role(Struct, frozen=True):
@@ -139,14 +142,24 @@ class Partition:
 
     # -- writing -------------------------------------------------------------------------------------------------
 
-    def append(self, batch: memoryview, header: BatchHeader, acks: int, now_ms: int) -> AppendResult | ErrorCode:
-        """Append one checked client batch as the leader; an error code when it cannot be tried at all."""
+    def append(
+        self,
+        batch: memoryview,
+        header: BatchHeader,
+        acks: int,
+        now_ms: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+    ) -> AppendResult | ErrorCode:
+        """Append one checked batch as the leader; an error code when it cannot be tried at all."""
         role = self.role
         if role.leader != self._broker_id:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if acks == -1 and len(role.isr) < self.min_in_sync():
             return ErrorCode.NOT_ENOUGH_REPLICAS
-        result = self.log.append_as_leader(batch, header, role.leader_epoch, now_ms)
+        try:
+            result = self.log.append_as_leader(batch, header, role.leader_epoch, now_ms, origin)
+        except StorageError:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         if not result.error:
             self._advance_high_watermark()
             self._fetches.wake_soon(self)
@@ -179,13 +192,16 @@ class Partition:
         """Advance the log start to `offset` (-1 = the high watermark). The error and the new low watermark, -1 on error."""
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
-        if "delete" not in self.log.config.cleanup_policy and self.log.config.cleanup_policy:
+        if not self.log.config.deletes:
             return ErrorCode.POLICY_VIOLATION, -1
         if offset == -1:
             offset = self.high_watermark
         if offset < 0 or offset > self.high_watermark:
             return ErrorCode.OFFSET_OUT_OF_RANGE, -1
-        self.log.delete_records_before(offset)
+        try:
+            self.log.delete_records_before(offset)
+        except StorageError:
+            return ErrorCode.KAFKA_STORAGE_ERROR, -1
         return ErrorCode.NONE, self.log.log_start_offset
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -193,10 +209,7 @@ class Partition:
     @property
     def last_stable_offset(self) -> int:
         """Where read_committed stops: the first open transaction, or the high watermark (I13)."""
-        unstable = self.log.first_unstable_offset
-        if unstable is None or unstable > self.high_watermark:
-            return self.high_watermark
-        return unstable
+        return self.log.last_stable_offset(self.high_watermark)
 
     def check_epoch(self, leader_epoch: int) -> ErrorCode:
         """Fence a client that knows another leader epoch (KIP-320), then insist on being the leader."""
@@ -222,15 +235,18 @@ class Partition:
         if offset < log.log_start_offset or offset > log.log_end_offset:
             answer.error = ErrorCode.OFFSET_OUT_OF_RANGE
             return answer
-        upper = stable if isolation_level == READ_COMMITTED else high_watermark
+        committed_only = isolation_level == READ_COMMITTED
+        upper = stable if committed_only else high_watermark
+        data: FileRange | None = None
         if offset < upper:
-            data = log.read(offset, max_bytes, upper, min_one_batch)
+            try:
+                data = log.read(offset, max_bytes, upper, min_one_batch)
+            except StorageError:
+                return Fetched(ErrorCode.KAFKA_STORAGE_ERROR)
             if data is not None:
                 answer.records = data
-                if isolation_level == READ_COMMITTED:
-                    answer.aborted = log.aborted_transactions(offset, upper)
-        if isolation_level == READ_COMMITTED and answer.aborted is None:
-            answer.aborted = []
+        if committed_only:
+            answer.aborted = [] if data is None else log.aborted_transactions(offset, upper, data)
         return answer
 
     def _diverges(self, spec: FetchSpec, answer: Fetched) -> bool:
@@ -267,6 +283,26 @@ class Partition:
                 return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)
             return OffsetFound(ErrorCode.NONE)
         return OffsetFound(ErrorCode.NONE, found.offset, found.timestamp, found.leader_epoch)
+
+    def offsets_before(self, timestamp: int, limit: int) -> tuple[ErrorCode, list[int]]:
+        """ListOffsets v0: at most `limit` offsets, newest first, at which segments last written by `timestamp` begin.
+
+        -1 counts from the end of what consumers may read, -2 is the log start (Kafka's `legacyFetchOffsetsBefore`).
+        """
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER, []
+        log = self.log
+        points = [(max(base, log.log_start_offset), modified_ms) for base, modified_ms in log.segment_starts()]
+        if points[-1][0] < self.high_watermark:
+            points.append((self.high_watermark, LATEST_TIME_MS))
+        if timestamp == EARLIEST_TIMESTAMP:
+            chosen = points[:1]
+        elif timestamp == LATEST_TIMESTAMP:
+            chosen = points
+        else:
+            chosen = points[: sum(modified_ms <= timestamp for _, modified_ms in points)]
+        offsets = sorted({offset for offset, _ in chosen if offset <= self.high_watermark}, reverse=True)
+        return ErrorCode.NONE, offsets[: max(limit, 0)]
 
     def end_offset_for_epoch(self, requested_epoch: int, leader_epoch: int) -> tuple[ErrorCode, int, int]:
         """OffsetForLeaderEpoch: (error, epoch, end offset); -1, -1 when that epoch is unknown here."""

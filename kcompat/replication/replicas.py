@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.partition import Partition, Role
 from kcompat.replication.purgatory import Purgatory
+from kcompat.replication.settings import log_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,6 +53,17 @@ class ReplicaManager:
         partition.min_insync_replicas = config.min_insync_replicas
         self._topics.setdefault(log.topic, {})[log.partition] = partition
         return partition
+
+    def topics(self) -> list[str]:
+        """The topics this broker has partitions of."""
+        return list(self._topics)
+
+    def configure(self, topic: str, config: TopicConfig) -> None:
+        """Make a topic's partitions obey a changed configuration from now on."""
+        storage = log_config(config)
+        for partition in self._topics.get(topic, {}).values():
+            partition.min_insync_replicas = config.min_insync_replicas
+            partition.log.update_config(storage)
 
     def take_role(self, topic: str, index: int, role: Role) -> ErrorCode:
         """Follow one decision of the controller (LeaderAndIsr)."""

@@ -1,0 +1,45 @@
+"""ApiVersions (key 18), versions 0-5: what the broker serves, straight from the registry (KIP-35, KIP-511).
+
+Behaviour
+- A version above ours is answered in version 0 with UNSUPPORTED_VERSION and our range of this one API, so that the client can
+  ask again; nothing of such a request is parsed beyond its header. The dispatcher calls `unsupported` for it.
+- From 3 on the client names its software; a name or version with odd characters is refused with INVALID_REQUEST.
+- No features are listed: their finalized levels would switch clients to protocols that are not served yet.
+- Version 5 may name the cluster and node the client believes in (KIP-1242); they are not checked.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.api.registry import Served
+
+FIRST_WITH_SOFTWARE = 3
+MAX_SOFTWARE_LENGTH = 128
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    """List every API and its versions."""
+    if context.api_version >= FIRST_WITH_SOFTWARE:
+        for text in (request.client_software_name, request.client_software_version):
+            if len(text) > MAX_SOFTWARE_LENGTH or not _SOFTWARE.fullmatch(text):
+                return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    return ApiVersionsResponse(api_keys=_rows(context.services.served))
+
+
+def unsupported(served: tuple[Served, ...]) -> ApiVersionsResponse:
+    """The version 0 body for a client that speaks a newer ApiVersions than ours."""
+    mine = tuple(api for api in served if api.key == ApiKey.API_VERSIONS)
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_rows(mine))
+
+
+def _rows(served: tuple[Served, ...]) -> list[ApiVersionsResponse.ApiVersion]:
+    return [ApiVersionsResponse.ApiVersion(api.key, api.advertised_since, api.max_version) for api in served]

@@ -1,0 +1,49 @@
+"""DescribeProducers (key 61), version 0: the idempotent and transactional producers a partition remembers (KIP-664)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+TopicAnswer = DescribeProducersResponse.TopicResponse
+PartitionAnswer = DescribeProducersResponse.PartitionResponse
+
+
+def handle(context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    """List what each partition's leader knows of its producers."""
+    response = DescribeProducersResponse()
+    for topic in request.topics:
+        topic_answer = TopicAnswer(name=topic.name)
+        for index in topic.partition_indexes:
+            topic_answer.partitions.append(_describe(context, topic.name, index))
+        response.topics.append(topic_answer)
+    return response
+
+
+def _describe(context: RequestContext, topic: str, index: int) -> PartitionAnswer:
+    answer = PartitionAnswer(partition_index=index)
+    partition = context.services.replicas.get(topic, index)
+    if partition is None:
+        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        answer.error_message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.message
+    elif not partition.is_leader:
+        answer.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        answer.error_message = ErrorCode.NOT_LEADER_OR_FOLLOWER.message
+    else:
+        answer.active_producers = [
+            DescribeProducersResponse.ProducerState(
+                producer_id=producer.producer_id,
+                producer_epoch=producer.epoch,
+                last_sequence=producer.last_sequence,
+                last_timestamp=producer.last_timestamp,
+                coordinator_epoch=producer.coordinator_epoch,
+                current_txn_start_offset=-1 if producer.transaction_start is None else producer.transaction_start,
+            )
+            for producer in partition.log.producers
+        ]
+    return answer

@@ -1,0 +1,275 @@
+"""The composition root: builds a broker's parts, starts and stops them in order. Nothing else knows them all.
+
+Start: lock the data directories, open the metadata store, load the logs, bind the listeners, win the election and take the
+leaderships (which loads the groups), and only then accept clients. Stop goes the other way round.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kcompat.api.context import Services
+from kcompat.api.dispatcher import Dispatcher
+from kcompat.api.registry import SERVED
+from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.image import MetadataCache
+from kcompat.cluster.sqlite_journal import SqliteJournal
+from kcompat.cluster.znodes import BrokerRegistration
+from kcompat.config.errors import ConfigError
+from kcompat.config.listeners import check_supported
+from kcompat.config.topic import topic_config
+from kcompat.group.config import GroupConfig
+from kcompat.group.coordinator import GroupCoordinator
+from kcompat.log.manager import LogManager
+from kcompat.net.limits import Limits
+from kcompat.net.listener import Listener
+from kcompat.net.loop_clock import LoopClock
+from kcompat.net.server import Server
+from kcompat.protocol.uuids import random_uuid, uuid_to_text
+from kcompat.replication.controller import loading
+from kcompat.replication.controller.controller import Controller
+from kcompat.replication.fetch_session import FetchSessions
+from kcompat.replication.local_broker import LocalBroker
+from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.settings import log_config
+from kcompat.replication.topic_log import TopicLog
+from kcompat.topics import CONSUMER_OFFSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.clock import Timer
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.log.log import Log
+    from kcompat.replication.partition import Partition
+
+logger = logging.getLogger(__name__)
+
+METADATA_FILE = "metadata.db"
+LONGEST_INTERVAL_MS = 2**40
+DEFAULT_BROKER_ID = 1
+"""The id of a broker that was given none."""
+
+
+class BrokerNode:
+    """One broker on the running event loop.
+
+    `memory` keeps the metadata of the cluster in memory only, for data directories that go with the process.
+    """
+
+    def __init__(self, config: BrokerConfig, *, memory: bool = False) -> None:
+        if config.broker_id < 0:
+            config = config.with_static({"broker.id": str(DEFAULT_BROKER_ID)})
+        check_supported(config.listeners)
+        self.config = config
+        self._memory = memory
+        self._loop = asyncio.get_running_loop()
+        self._clock = LoopClock(self._loop)
+        self._stops: list[Callable[[], object]] = []
+        self._timers: dict[str, Timer] = {}
+
+    # -- life ----------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Start everything, in order; what was started is stopped again if a later part fails.
+
+        Raises ConfigError, LogDirectoryError, StorageError, StoreUnavailableError, ListenerError, each with one sentence.
+        """
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Answer what is in flight, then stop the parts, last started first; the data directories are left clean."""
+        for timer in self._timers.values():
+            timer.cancel()
+        while self._stops:
+            stopped = self._stops.pop()()
+            if asyncio.iscoroutine(stopped):
+                await stopped
+
+    async def _start(self) -> None:
+        config, broker_id = self.config, self.config.broker_id
+        store = await self._open_store()
+        session = await store.session()
+        await loading.prepare(session)
+        cluster_id = await loading.cluster_id(session, uuid_to_text(random_uuid()))
+        self.logs = LogManager(config.log_dirs, self._clock)
+        defaults = log_config(topic_config(config, {}))
+        self.logs.open(broker_id, cluster_id, lambda _: defaults)  # topics' own settings come with their roles
+        self._stops.append(self.logs.close)
+
+        self.cluster = MetadataCache(cluster_id)
+        self.replicas = ReplicaManager(broker_id, self._clock)
+        self._local = LocalBroker(config, self.cluster, self.logs, self.replicas)
+        self.controller = Controller(
+            broker_id, session, self._local, lambda: self.config, self._clock
+        )
+        self.groups = self._make_groups()
+        self.services = Services(
+            broker_id=broker_id,
+            served=SERVED,
+            config=config,
+            cluster=self.cluster,
+            controller=self.controller,
+            replicas=self.replicas,
+            logs=self.logs,
+            groups=self.groups,
+            fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
+        )
+        listeners = self._open_listeners(Dispatcher(self.services))
+        self.server = Server(listeners, limits_of(config))
+        self.cluster.subscribe(self._image_changed)
+        self._stops.append(self.controller.stop)
+        await self.controller.start(self._registration(listeners))
+        self.groups.start()
+        self._stops.append(self.groups.stop)
+        self._schedule_housekeeping()
+        self.server.start()
+        self._stops.append(self.server.stop)
+
+    async def _open_store(self) -> EmbeddedStore:
+        if self._memory:
+            store = EmbeddedStore.in_memory(self._clock.now_ms)
+        else:
+            directory = Path(self.config.log_dirs[0])
+            try:
+                directory.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise ConfigError(f"The data directory {directory} cannot be made: {error.strerror}.") from error
+            store = EmbeddedStore(SqliteJournal(directory / METADATA_FILE), self._clock.now_ms)
+        self._stops.append(store.close)
+        return store
+
+    def _open_listeners(self, dispatcher: Dispatcher) -> list[Listener]:
+        listeners: list[Listener] = []
+        for endpoint in self.config.listeners:
+            listener = Listener.open(
+                endpoint.name,
+                endpoint.host,
+                endpoint.port,
+                dispatcher,
+                backlog=self.config.socket_listen_backlog_size,
+                protected=endpoint.name == self.config.inter_broker_listener and len(self.config.listeners) > 1,
+            )
+            listeners.append(listener)
+            self._stops.append(listener.close)
+        return listeners
+
+    def _registration(self, listeners: list[Listener]) -> BrokerRegistration:
+        """What the cluster is told of this broker: its advertised addresses, or those it listens on."""
+        endpoints: dict[str, tuple[str, int]] = {}
+        protocols: dict[str, str] = {}
+        for endpoint, listener in zip(self.config.listeners, listeners, strict=True):
+            advertised = self.config.advertised.get(endpoint.name)
+            if advertised is None:
+                endpoints[endpoint.name] = (reachable_host(listener.host), listener.port)
+            else:
+                endpoints[endpoint.name] = (advertised.host, advertised.port or listener.port)
+            protocols[endpoint.name] = endpoint.protocol
+        return BrokerRegistration(endpoints, protocols, self.config.rack)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Host and port of the first listener, as clients take it."""
+        listener = self.server.listeners[0]
+        return f"{reachable_host(listener.host)}:{listener.port}"
+
+    # -- groups --------------------------------------------------------------------------------------------------
+
+    def _make_groups(self) -> GroupCoordinator:
+        config = self.config
+        log = TopicLog(self.replicas, CONSUMER_OFFSETS, config.offsets_commit_timeout_ms)
+        groups = GroupCoordinator(log, self._clock, GroupConfig.read(config.get), self._count_offsets_partitions)
+
+        def follow(partition: Partition) -> None:
+            if partition.is_leader:
+                groups.load(partition.index, partition.role.leader_epoch)
+            else:
+                groups.unload(partition.index, partition.role.leader_epoch)
+
+        self.replicas.on_leadership(CONSUMER_OFFSETS, follow)
+        return groups
+
+    def _count_offsets_partitions(self) -> int:
+        topic = self.cluster.image.topics.get(CONSUMER_OFFSETS)
+        return self.config.integer("offsets.topic.num.partitions") if topic is None else len(topic.partitions)
+
+    # -- changes -------------------------------------------------------------------------------------------------
+
+    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Obey changed configurations; forget the offsets of deleted topics."""
+        mine = ("brokers", str(self.config.broker_id))
+        everyone = ("brokers", "<default>")
+        own_changed = any(old.configs(*entity) != new.configs(*entity) for entity in (mine, everyone))
+        if own_changed:
+            self.config = self.config.with_dynamic(new.configs(*mine), new.configs(*everyone))
+            self.services.config = self._local.config = self.config
+            self.server.hub.limits = limits_of(self.config)
+        self._local.reconfigure(old, new, everything=own_changed)
+        gone = old.topics.keys() - new.topics.keys()
+        if gone:
+            self.groups.forget_topics(lambda partition: partition[0] in gone)
+
+    # -- housekeeping --------------------------------------------------------------------------------------------
+
+    def _schedule_housekeeping(self) -> None:
+        config, logs = self.config, self.logs
+        first = config.log_initial_task_delay_ms
+        self._every("retention", config.log_retention_check_interval_ms, self._enforce_retention, first)
+        self._every(
+            "recovery points", config.log_flush_offset_checkpoint_interval_ms, logs.checkpoint_recovery_points, first
+        )
+        self._every(
+            "log starts", config.log_flush_start_offset_checkpoint_interval_ms, logs.checkpoint_log_starts, first
+        )
+        self._every(
+            "high watermarks", config.replica_high_watermark_checkpoint_interval_ms, self._checkpoint_high_watermarks
+        )
+        self._every("producers", config.producer_id_expiration_check_interval_ms, self._expire_producers)
+        self._every("flush", config.log_flush_scheduler_interval_ms, lambda: logs.flush_due(self._clock.now_ms()))
+
+    def _every(self, name: str, interval_ms: int, task: Callable[[], object], first_ms: int | None = None) -> None:
+        """Run `task` every `interval_ms`; an interval of years (Kafka's way to say never) schedules nothing."""
+        if interval_ms >= LONGEST_INTERVAL_MS:
+            return
+
+        def run() -> None:
+            self._every(name, interval_ms, task)
+            task()
+
+        self._timers[name] = self._clock.call_later(interval_ms if first_ms is None else first_ms, run)
+
+    def _enforce_retention(self) -> None:
+        def high_watermark(log: Log) -> int:
+            partition = self.replicas.get(log.topic, log.partition)
+            return 0 if partition is None else partition.high_watermark
+
+        self.logs.enforce_retention(self._clock.now_ms(), high_watermark)
+
+    def _checkpoint_high_watermarks(self) -> None:
+        self.logs.checkpoint_high_watermarks(self.replicas.high_watermarks())
+
+    def _expire_producers(self) -> None:
+        self.logs.expire_producers(self._clock.now_ms(), self.config.producer_id_expiration_ms)
+
+
+def limits_of(config: BrokerConfig) -> Limits:
+    """What peers may cost, from the broker's configuration."""
+    return Limits(
+        max_frame=config.socket_request_max_bytes,
+        max_idle_s=config.connections_max_idle_ms / 1000,
+        max_connections=config.max_connections,
+        max_connections_per_ip=config.max_connections_per_ip,
+    )
+
+
+def reachable_host(host: str) -> str:
+    """An address clients of this machine can use for one that was bound to: a wildcard stands for every interface."""
+    return "localhost" if host in ("", "0.0.0.0", "::") else host  # noqa: S104 - compared, not bound

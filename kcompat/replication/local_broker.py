@@ -1,0 +1,106 @@
+"""This broker as the controller reaches it: roles to take, replicas to stop, pictures to show.
+
+The port is `BrokerPort` of the controller; a request to the broker itself is a direct call. A log that cannot be made or
+written fails its own partition with KAFKA_STORAGE_ERROR and no other.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from kcompat.config.topic import topic_config
+from kcompat.log.errors import StorageError
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.uuids import ZERO_UUID
+from kcompat.replication.partition import Role
+from kcompat.replication.settings import log_config
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kcompat.cluster.image import ClusterImage, MetadataCache
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.config.topic import TopicConfig
+    from kcompat.log.manager import LogManager
+    from kcompat.replication.controller.state import AssignedPartition, PartitionErrors
+    from kcompat.replication.partition import Partition
+    from kcompat.replication.replicas import ReplicaManager
+
+logger = logging.getLogger(__name__)
+
+
+class LocalBroker:
+    """Applies the controller's decisions to the logs and partitions of this broker."""
+
+    def __init__(
+        self, config: BrokerConfig, cluster: MetadataCache, logs: LogManager, replicas: ReplicaManager
+    ) -> None:
+        self.config = config
+        """Replaced when the broker's dynamic configuration changes."""
+        self._cluster = cluster
+        self._logs = logs
+        self._replicas = replicas
+
+    def leader_and_isr(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
+        """Create the logs that are missing and take the roles; the partitions that failed."""
+        failed: dict[tuple[str, int], ErrorCode] = {}
+        topic: str | None = None
+        config: TopicConfig | None = None
+        for assigned in partitions:
+            if config is None or assigned.topic != topic:
+                topic, config = assigned.topic, topic_config(self.config, assigned.configs)
+            error = self._take(assigned, config)
+            if error:
+                failed[assigned.topic, assigned.index] = error
+        return failed
+
+    def _take(self, assigned: AssignedPartition, config: TopicConfig) -> ErrorCode:
+        partition = self._replicas.get(assigned.topic, assigned.index)
+        if partition is None:
+            try:
+                partition = self._open(assigned, config)
+            except StorageError as fault:
+                logger.error("%s-%d cannot be served: %s", assigned.topic, assigned.index, fault)  # noqa: TRY400
+                return ErrorCode.KAFKA_STORAGE_ERROR
+        if partition.topic_id not in (assigned.topic_id, ZERO_UUID):
+            return ErrorCode.INCONSISTENT_TOPIC_ID
+        state = assigned.state
+        role = Role(state.leader, state.leader_epoch, state.isr, state.replicas, state.partition_epoch)
+        return self._replicas.take_role(assigned.topic, assigned.index, role)
+
+    def _open(self, assigned: AssignedPartition, config: TopicConfig) -> Partition:
+        """The partition over its log, which is made where there is none."""
+        key = (assigned.topic, assigned.index)
+        log = self._logs.get(*key)
+        if log is None:
+            log = self._logs.create(*key, assigned.topic_id, log_config(config))
+        else:
+            log.update_config(log_config(config))
+        return self._replicas.add(log, config, self._logs.high_watermark(*key))
+
+    def stop_replica(self, partitions: Sequence[tuple[str, int]], *, delete: bool) -> PartitionErrors:
+        """Stop serving; with `delete` remove the logs too."""
+        failed: dict[tuple[str, int], ErrorCode] = {}
+        for topic, index in partitions:
+            self._replicas.remove(topic, index)
+            if delete:
+                try:
+                    self._logs.delete(topic, index)
+                except StorageError as fault:
+                    logger.error("%s-%d cannot be deleted: %s", topic, index, fault)  # noqa: TRY400
+                    failed[topic, index] = ErrorCode.KAFKA_STORAGE_ERROR
+        return failed
+
+    def update_metadata(self, image: ClusterImage) -> None:
+        """Show handlers a new picture."""
+        self._cluster.update(image)
+
+    def reconfigure(self, old: ClusterImage, new: ClusterImage, *, everything: bool = False) -> None:
+        """Make partitions obey changed topic configs; all of them when the broker's own defaults changed."""
+        if not everything and old.entity_configs is new.entity_configs:
+            return
+        for topic in self._replicas.topics():
+            overrides: Mapping[str, str] = new.configs("topics", topic)
+            if everything or overrides != old.configs("topics", topic):
+                self._replicas.configure(topic, topic_config(self.config, overrides))

@@ -1,0 +1,37 @@
+"""From a topic's configuration to what its log and its partitions obey."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.log.config import LogConfig
+
+if TYPE_CHECKING:
+    from kcompat.config.topic import TopicConfig
+
+
+def log_config(topic: TopicConfig) -> LogConfig:
+    """The part of a topic's configuration that storage obeys."""
+    return LogConfig(
+        segment_bytes=topic.segment_bytes,
+        segment_ms=topic.segment_ms,
+        segment_jitter_ms=topic.segment_jitter_ms,
+        segment_index_bytes=topic.segment_index_bytes,
+        index_interval_bytes=topic.index_interval_bytes,
+        retention_ms=topic.retention_ms,
+        retention_bytes=topic.retention_bytes,
+        file_delete_delay_ms=topic.file_delete_delay_ms,
+        max_message_bytes=topic.max_message_bytes,
+        cleanup_policy=frozenset(topic.cleanup_policy),
+        flush_messages=topic.flush_messages,
+        flush_ms=topic.flush_ms,
+        timestamp_type=topic.message_timestamp_type,
+        compression_type=topic.compression_type,
+        preallocate=topic.preallocate,
+        min_compaction_lag_ms=topic.min_compaction_lag_ms,
+        max_compaction_lag_ms=topic.max_compaction_lag_ms,
+        delete_retention_ms=topic.delete_retention_ms,
+        min_cleanable_dirty_ratio=topic.min_cleanable_dirty_ratio,
+        message_timestamp_before_max_ms=topic.message_timestamp_before_max_ms,
+        message_timestamp_after_max_ms=topic.message_timestamp_after_max_ms,
+    )

@@ -1,0 +1,78 @@
+"""The partitions of one internal topic, as a coordinator writes and reads them.
+
+A coordinator asks for little: append these bytes and tell me when they are committed. This gives it that over the partitions
+this broker leads (the port is `kcompat.coordinator.ports.CoordinatorLog`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.log.producers import AppendOrigin
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import read_header
+from kcompat.replication.delayed_produce import DelayedProduce
+
+if TYPE_CHECKING:
+    from kcompat.replication.partition import Partition
+    from kcompat.replication.replicas import ReplicaManager
+
+ACKS_ALL = -1
+
+
+class TopicLog:
+    """One topic's partitions on this broker, by index. `commit_timeout_ms` bounds the wait for the ISR."""
+
+    def __init__(self, replicas: ReplicaManager, topic: str, commit_timeout_ms: int) -> None:
+        self._replicas = replicas
+        self._topic = topic
+        self._commit_timeout_ms = commit_timeout_ms
+
+    def append(self, partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
+        """Append one batch as acks=all demands; its last offset, or the error a produce would get and -1."""
+        found = self._replicas.get(self._topic, partition)
+        if found is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
+        view = memoryview(batch)
+        header = read_header(view)
+        if header.size > found.log.config.max_message_bytes:
+            return ErrorCode.MESSAGE_TOO_LARGE, -1
+        result = found.append(view, header, ACKS_ALL, now_ms, AppendOrigin.COORDINATOR)
+        if isinstance(result, ErrorCode):
+            return result, -1
+        return result.error, result.last_offset
+
+    def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
+        """NONE once the high watermark is past `offset`, or what prevents it."""
+        found = self._replicas.get(self._topic, partition)
+        if found is None:
+            return Promise.resolved(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        now = found.committed(offset + 1)
+        if now is not None:
+            return Promise.resolved(now)
+        outcome: Promise[ErrorCode] = Promise()
+
+        def settle(_: Partition, error: ErrorCode) -> None:
+            outcome.complete(error)
+
+        self._replicas.produces.wait(DelayedProduce({found: offset + 1}, settle, answer=True), (found,), self._commit_timeout_ms)
+        return outcome
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        """Whole batches from the one that holds `offset`, at least one, up to the log end; empty at the end."""
+        found = self._replicas.get(self._topic, partition)
+        if found is None or offset >= found.log.log_end_offset:
+            return b""
+        data = found.log.read(offset, max_bytes, found.log.log_end_offset, min_one_batch=True)
+        return b"" if data is None else data.read()
+
+    def start_offset(self, partition: int) -> int:
+        """The log start offset; 0 where there is no replica."""
+        found = self._replicas.get(self._topic, partition)
+        return 0 if found is None else found.log.log_start_offset
+
+    def end_offset(self, partition: int) -> int:
+        """The log end offset; 0 where there is no replica."""
+        found = self._replicas.get(self._topic, partition)
+        return 0 if found is None else found.log.log_end_offset
