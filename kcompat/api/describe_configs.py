@@ -1,7 +1,7 @@
-"""DescribeConfigs (key 32), versions 0-4: the values of topics, brokers and loggers, and where they come from.
+"""DescribeConfigs (key 32), versions 0-4: values of topics, brokers and loggers, and where they come from.
 
 - Topics: every topic key. A broker by its own id: every broker key and whatever else was given. The empty
-  broker name: the dynamic values for all brokers. Broker loggers: levels. Client metrics: nothing, as none are kept.
+  broker name: the dynamic values for all brokers. Broker loggers: levels. Client metrics: nothing is kept.
 - A null or empty list of keys means all of them. A resource that stands twice is answered twice.
 - Secrets and keys we know nothing about have no value.
 

@@ -1,0 +1,30 @@
+"""`kcompat config`: the keys that are understood, and their reference page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.config.documentation import reference_page
+from kcompat.config.keys import ConfigKey, Effect
+from kcompat.config.table import BROKER_KEYS, TOPIC_KEYS
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print one line per key, or the reference page."""
+    if options.markdown:
+        print(reference_page(), end="")
+        return 0
+    keys = TOPIC_KEYS if options.topic else BROKER_KEYS
+    for key in keys.values():
+        if not options.words or any(word in key.name for word in options.words):
+            print(_line(key))
+    return 0
+
+
+def _line(key: ConfigKey) -> str:
+    default = "unset" if key.default is None else key.default or '""'
+    effect = "" if key.effect is Effect.YES else f" [{key.effect.value}: {key.reason}]"
+    return f"{key.name} ({key.type.name.lower()}, default {default}): {key.doc}{effect}"

@@ -1,0 +1,46 @@
+"""Logging as Kafka's own start scripts set it up: one line a record, levels from the same variables."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from kcompat.config.errors import ConfigError
+from kcompat.config.loggers import LEVELS, PACKAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PATTERN = "[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
+"""Kafka's `[%d] %p %m (%c)`."""
+
+ROOT_LEVEL_VARIABLE = "KAFKA_LOG4J_ROOT_LOGLEVEL"
+LOGGERS_VARIABLE = "KAFKA_LOG4J_LOGGERS"
+
+
+def set_up_logging(environment: Mapping[str, str], level: str | None = None) -> None:
+    """Log to standard error; `level` is one of Kafka's names and counts before the variables.
+
+    Raises:
+        ConfigError: a variable names a level that is none.
+    """
+    for name, number in LEVELS.items():
+        logging.addLevelName(number, name)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter(PATTERN))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    root_level = level or environment.get(ROOT_LEVEL_VARIABLE) or "WARN"
+    logging.getLogger(PACKAGE).setLevel(_number(ROOT_LEVEL_VARIABLE, root_level))
+    for pair in filter(None, environment.get(LOGGERS_VARIABLE, "").split(",")):
+        name, separator, text = (part.strip() for part in pair.partition("="))
+        if not separator:
+            raise ConfigError(f"{LOGGERS_VARIABLE} has {pair!r}, which is not of the form LOGGER=LEVEL")
+        logging.getLogger(name).setLevel(_number(LOGGERS_VARIABLE, text))
+
+
+def _number(variable: str, text: str) -> int:
+    number = LEVELS.get(text.upper())
+    if number is None:
+        raise ConfigError(f"{variable} has the level {text!r}; it must be one of {', '.join(LEVELS)}")
+    return number

@@ -1,0 +1,98 @@
+"""The `kcompat` command: parses the command line and runs one sub-command.
+
+Exit codes: 0 success, 1 the broker or its configuration refuses, 2 the command line is not understood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DESCRIPTION = "A broker that speaks the Apache Kafka protocol."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code."""
+    options = build_parser().parse_args(arguments)
+    try:
+        return _run(options)
+    except BrokenPipeError:
+        # Whoever read our output, such as `head`, has seen enough.
+        sys.stderr.close()
+        return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The grammar of the command."""
+    parser = argparse.ArgumentParser(prog="kcompat", description=DESCRIPTION)
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    _add_start(commands)
+    commands.add_parser("apis", help="list the APIs and versions that are served")
+    config = commands.add_parser("config", help="list the configuration keys")
+    config.add_argument("words", nargs="*", metavar="WORD", help="only keys whose name contains one of these")
+    config.add_argument("--topic", action="store_true", help="topic keys instead of broker keys")
+    config.add_argument("--markdown", action="store_true", help="the whole reference page")
+    return parser
+
+
+def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    start = commands.add_parser(
+        "start",
+        help="run a broker",
+        description="Run a broker until SIGTERM or SIGINT. Without arguments it listens on port 9092 and stores "
+        "in ./kcompat-data. The command line counts before KAFKA_... variables, those before the file.",
+    )
+    start.add_argument(
+        "properties", nargs="?", type=Path, metavar="server.properties", help="a Kafka properties file"
+    )
+    start.add_argument(
+        "--override", action="append", default=[], metavar="KEY=VALUE", help="set one key; may be repeated"
+    )
+    start.add_argument("--port", type=port_number, help="port of the only listener; 0 for any free one")
+    where = start.add_mutually_exclusive_group()
+    where.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="where to store (default: ./kcompat-data)"
+    )
+    where.add_argument("--memory", action="store_true", help="store in memory; everything is gone at the end")
+    start.add_argument(
+        "--log-level",
+        choices=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),
+        help="how much to log on standard error (default: KAFKA_LOG4J_ROOT_LOGLEVEL, else WARN)",
+    )
+
+
+def port_number(text: str) -> int:
+    """A TCP port from the command line."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port, which is a number from 0 to 65535")
+    return int(text)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.version:
+        from importlib.metadata import version
+
+        print(f"kcompat {version('kcompat')}")
+        return 0
+    match options.command:
+        case "start":
+            from kcompat.cli import start
+
+            return start.run(options)
+        case "apis":
+            from kcompat.cli import apis
+
+            return apis.run()
+        case "config":
+            from kcompat.cli import config
+
+            return config.run(options)
+        case _:
+            build_parser().print_help()
+            return 2

@@ -1,0 +1,124 @@
+"""`kcompat start`: one broker in this process until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kcompat.cli.logs import set_up_logging
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.errors import ConfigError
+from kcompat.config.properties import load_static
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from kcompat.broker import BrokerNode
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_DIRECTORY = Path("kcompat-data")
+"""Where a broker stores that was not told: in the current directory, where it is seen and easily removed."""
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, where there is one
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the broker; the exit code. Faults of the user's making are one sentence on standard error."""
+    from kcompat.broker import BrokerNode
+    from kcompat.cluster.store import StoreError
+    from kcompat.log.errors import LogDirectoryError
+    from kcompat.net.listener import ListenerError
+
+    try:
+        set_up_logging(os.environ, options.log_level)
+        with _directory(options) as directory:
+            config = read_config(options, os.environ, directory)
+            _log_oddities(config)
+            asyncio.run(_serve(BrokerNode(config), config))
+    except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
+        print(f"kcompat: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def read_config(
+    options: argparse.Namespace, environment: Mapping[str, str], directory: Path | None = None
+) -> BrokerConfig:
+    """The configuration that the command line, the environment and the properties file ask for together.
+
+    `directory` counts before what they say about data directories.
+
+    Raises:
+        ConfigError: something of it is not allowed.
+    """
+    values = load_static(options.properties, environment, options.override)
+    if directory is not None:
+        values.pop("log.dir", None)
+        values["log.dirs"] = str(directory)
+    elif not values.get("log.dirs") and not values.get("log.dir"):
+        values["log.dirs"] = str(DEFAULT_DIRECTORY.absolute())
+    config = BrokerConfig(values)
+    return config if options.port is None else _on_port(config, options.port)
+
+
+def _on_port(config: BrokerConfig, port: int) -> BrokerConfig:
+    """The configuration with its only listener on another port."""
+    if len(config.listeners) != 1:
+        raise ConfigError(
+            f"--port {port} is for a single listener, but there are {len(config.listeners)}: "
+            f"change listeners={config.string('listeners')} instead"
+        )
+    listener = config.listeners[0]
+    host = f"[{listener.host}]" if ":" in listener.host else listener.host
+    return config.with_static({"listeners": f"{listener.name}://{host}:{port}"})
+
+
+@contextmanager
+def _directory(options: argparse.Namespace) -> Iterator[Path | None]:
+    """The data directory of `--data-dir` or `--memory`; that of `--memory` is removed at the end."""
+    if not options.memory:
+        yield None if options.data_dir is None else options.data_dir.absolute()
+        return
+    parent = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
+    directory = tempfile.mkdtemp(prefix="kcompat-", dir=parent)
+    try:
+        yield Path(directory)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _log_oddities(config: BrokerConfig) -> None:
+    if config.unknown_keys:
+        logger.warning(
+            "These configurations are not known and are ignored: %s", ", ".join(config.unknown_keys)
+        )
+    for key in config.ineffective_keys:
+        logger.info("%s is accepted but has no effect: %s", key.name, key.reason)
+
+
+async def _serve(node: BrokerNode, config: BrokerConfig) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    await node.start()
+    try:
+        print(
+            f"kcompat is listening on {node.bootstrap_servers} and stores in {', '.join(config.log_dirs)}",
+            flush=True,
+        )
+        await stopping.wait()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)  # a second signal ends what does not end by itself
+    finally:
+        await node.stop()

@@ -1,0 +1,87 @@
+"""The reference page of the configuration, written from the table.
+
+`docs/reference/configuration.md` is this text; a test compares them, `kcompat config --markdown` prints it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.config.keys import ConfigKey, Effect
+from kcompat.config.table import DYNAMIC_ONLY_KEYS, SECTIONS, TOPIC_KEYS, TOPIC_TWINS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_INTRODUCTION = """\
+# Configuration
+
+<!-- Written by `kcompat config --markdown`. Change the rows in kcompat/config/rows, not this page. -->
+
+Every key of Apache Kafka 3.9 is understood, with Kafka's names, types, defaults and bounds. A value that
+is not allowed stops the start with a sentence that names key and value; a key that Kafka does not have
+is ignored with a warning.
+
+Values come, strongest first, from the command line (`--override key=value`, `--port`, `--data-dir`),
+from environment variables, from the properties file, and from the defaults below. A variable is the key
+in capitals behind `KAFKA_`, with `_` for a dot, `__` for an underscore and `___` for a dash:
+`KAFKA_LOG_RETENTION_HOURS` sets `log.retention.hours`.
+
+**Change** says where a key can be changed while the broker runs, with `kafka-configs` or an admin
+client: *cluster-wide* for all brokers or one, *per-broker* for one, *per-listener* for one with the
+prefix `listener.name.NAME.`.
+
+**Effect** is *yes*, or says why a key does nothing here, or why another value than its default is
+refused.
+
+## What differs from Kafka
+
+- `group.initial.rebalance.delay.ms` is 0, not 3000: the first consumer of a group need not wait.
+- `offsets.topic.replication.factor` and `transaction.state.log.replication.factor` are upper bounds: a
+  single broker makes its internal topics with one replica. Kafka refuses to make them with fewer brokers
+  than that.
+- `advertised.listeners` unset tells each client the address at which it reached the broker, not the name
+  of the host.
+- `kcompat start` stores in `./kcompat-data` where neither `log.dirs` nor `log.dir` is given.
+- `listeners` cannot be changed while the broker runs.
+- DescribeConfigs version 0 says truly which values are defaults; Kafka 3.9 always answers no.
+- The loggers that can be described and changed are this broker's, below `kcompat`; `root` stands for all
+  of them.
+"""
+
+
+def reference_page() -> str:
+    """The page, in Markdown."""
+    parts = [_INTRODUCTION]
+    for title, keys in SECTIONS:
+        parts.append(f"\n## {title}\n\n{_broker_table(sorted(keys, key=lambda key: key.name))}")
+    parts.append(f"\n## Dynamic only\n\n{_broker_table(DYNAMIC_ONLY_KEYS.values())}")
+    parts.append(
+        "\n## Topics\n\nWhat a topic does not set follows the broker key, if there is one; "
+        "of several, the first that is set.\n\n"
+    )
+    parts.append("| key | type | default | allowed | broker key | effect | what it is |\n")
+    parts.append("| --- | --- | --- | --- | --- | --- | --- |\n")
+    parts += [_topic_row(key) for key in TOPIC_KEYS.values()]
+    return "".join(parts)
+
+
+def _broker_table(keys: Iterable[ConfigKey]) -> str:
+    header = "| key | type | default | allowed | change | effect | what it is |\n"
+    header += "| --- | --- | --- | --- | --- | --- | --- |\n"
+    return header + "".join(_row(key, "" if not key.is_dynamic else key.scope.value) for key in keys)
+
+
+def _topic_row(key: ConfigKey) -> str:
+    return _row(key, ", ".join(f"`{twin.name}`" for twin in TOPIC_TWINS.get(key.name, ())))
+
+
+def _row(key: ConfigKey, fifth: str) -> str:
+    default = "" if key.default is None else f"`{key.default}`" if key.default else "empty"
+    allowed = "" if key.validator is None else key.validator.allowed
+    effect = "yes" if key.effect is Effect.YES else f"{_EFFECT_WORDS[key.effect]}: {key.reason}"
+    cells = (f"`{key.name}`", key.type.name.lower(), default, allowed, fifth, effect, key.doc)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+
+
+_EFFECT_WORDS = {Effect.NONE: "none", Effect.REFUSED: "refused"}
