@@ -1,4 +1,4 @@
-"""What Metadata, DescribeTopicPartitions, DescribeCluster and FindCoordinator show of brokers and partitions."""
+"""What Metadata and its relatives show of brokers and partitions."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ def handle(
 ) -> CreateTopicsResponse | Promise[CreateTopicsResponse]:
     """Create the topics and answer once they can be used."""
     names = Counter(topic.name for topic in request.topics)
-    refused = {name: answer for name in names if (answer := _refusal(name, names[name], request)) is not None}
+    refusals = {name: _refusal(name, times, request) for name, times in names.items()}
+    refused = {name: refusal for name, refusal in refusals.items() if refusal is not None}
     specs = [
         TopicSpec(
             topic.name,

@@ -77,7 +77,7 @@ def _all(asked: Sequence[Question], error: ErrorCode) -> DeleteTopicsResponse:
 
 
 def _resolve(asked: Sequence[Question], image: ClusterImage) -> tuple[list[Answer], dict[str, bytes]]:
-    """One row for each topic asked for, with its error if it has one already, and the ids of those to delete."""
+    """One row a topic, with its error if it has one already, and the ids of those to delete by name."""
     names = Counter(row.name for row in asked)
     ids = Counter(row.topic_id for row in asked)
     rows: dict[tuple[str | None, bytes], Answer] = {}

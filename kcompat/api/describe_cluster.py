@@ -32,8 +32,8 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
     if request.endpoint_type == CONTROLLERS:
         return DescribeClusterResponse(
             error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,
-            error_message="The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type "
-            "CONTROLLER",
+            error_message="The request was sent to an endpoint of type BROKER, "
+            "but we wanted an endpoint of type CONTROLLER",
         )
     if request.endpoint_type != BROKERS:
         return DescribeClusterResponse(

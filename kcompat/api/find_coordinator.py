@@ -56,7 +56,7 @@ def _response(context: RequestContext, request: FindCoordinatorRequest) -> FindC
     found = _find(context, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
-        error_message=ErrorCode(found.error_code).message if found.error_code else "NONE",
+        error_message=found.error_message if found.error_code else "NONE",
         node_id=found.node_id,
         host=found.host,
         port=found.port,
@@ -79,4 +79,4 @@ def _find(context: RequestContext, key_type: int, key: str) -> Coordinator:
 
 
 def _nobody(key: str, error: ErrorCode) -> Coordinator:
-    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message="")
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=error.message)

@@ -76,7 +76,7 @@ class Controller:
         self._config = config
         self._clock = clock
         self._random = random or SystemRandom()
-        self._events: asyncio.Queue[tuple[Event[Any], Promise[Any]]] = asyncio.Queue(MAX_QUEUED_EVENTS)
+        self._events: asyncio.Queue[tuple[Event[Any], Promise[Any]] | None] = asyncio.Queue(MAX_QUEUED_EVENTS)
         self._state: ControllerState | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -100,13 +100,11 @@ class Controller:
 
     async def stop(self) -> None:
         """Stop after the event in hand; the ones behind it are refused with NOT_CONTROLLER."""
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.wait([self._running])
-            self._running = None
-        while not self._events.empty():
-            event, promise = self._events.get_nowait()
-            promise.complete(event.refused(ErrorCode.NOT_CONTROLLER))
+        running, self._running = self._running, None
+        self._refuse_queued()
+        if running is not None:
+            self._events.put_nowait(None)
+            await running
 
     # -- what handlers ask
     # -----------------------------------------------------------------------------------------
@@ -169,7 +167,7 @@ class Controller:
 
     def _submit(self, event: Event[T]) -> Promise[T]:
         promise: Promise[T] = Promise()
-        if self._running is None or self._running.done():
+        if self._running is None:
             promise.complete(event.refused(ErrorCode.NOT_CONTROLLER))
             return promise
         try:
@@ -179,19 +177,30 @@ class Controller:
         return promise
 
     async def _run(self) -> None:
-        while True:
-            event, promise = await self._events.get()
+        while (queued := await self._events.get()) is not None:
+            event, promise = queued
             try:
                 answer = await self._perform(event)
             except (BadVersionError, SessionExpiredError):
                 _log.exception("the controller has moved: this broker resigns")
+                self._running = None
                 promise.complete(event.refused(ErrorCode.NOT_CONTROLLER))
-                self._state = None
+                self._refuse_queued()
                 return
             except StoreUnavailableError:
                 _log.exception("the metadata store refused a write; nothing changed")
                 answer = event.refused(ErrorCode.KAFKA_STORAGE_ERROR)
+            except Exception:
+                _log.exception("a fault in %s; the controller goes on", type(event).__name__)
+                answer = event.refused(ErrorCode.UNKNOWN_SERVER_ERROR)
             promise.complete(answer)
+
+    def _refuse_queued(self) -> None:
+        while not self._events.empty():
+            queued = self._events.get_nowait()
+            if queued is not None:
+                event, promise = queued
+                promise.complete(event.refused(ErrorCode.NOT_CONTROLLER))
 
     async def _perform(self, event: Event[T]) -> T:
         """Decide, make durable, tell the brokers; then the same for what follows from it."""
