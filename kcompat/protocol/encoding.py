@@ -61,6 +61,11 @@ _NAMES: Final = {
 }
 
 
+def _has_records(plan: StructPlan) -> bool:
+    here = (field for field in plan.fields if field.present)
+    return any(field.kind == "records" or (field.element and _has_records(field.element)) for field in here)
+
+
 class _EncoderSource:
     """Writes the source of one encoder. `_run` holds fixed-width values that await their `struct` call."""
 
@@ -69,23 +74,24 @@ class _EncoderSource:
         self._title = title
         self._source = Source(_NAMES)
         self._run: list[tuple[str, str]] = []
-        self._has_records = False
 
     def compile(self) -> Any:
         out = self._source
+        has_records = _has_records(self._plan)
         with out.block("def encode(m):"):
-            out.line("items = []")
             out.line("parts = []")
             out.line("add = parts.append")
+            if has_records:
+                out.line("items = []")
             with out.block("try:"):
                 self._struct(self._plan, "m")
                 self._flush()
-                if not self._has_records:
-                    out.line("return [b''.join(parts)]")
-                else:
+                if has_records:
                     with out.block("if parts:"):
                         out.line("items.append(b''.join(parts))")
                     out.line("return items")
+                else:
+                    out.line("return [b''.join(parts)]")
             with out.block("except (AttributeError, TypeError, ValueError, StructError) as fault:"):
                 out.line(f"raise ValueError(f'cannot write {self._title}: {{fault}}') from fault")
         return out.function("encode")
@@ -206,7 +212,6 @@ class _EncoderSource:
 
     def _records(self, field: FieldPlan, name: str) -> None:
         out = self._source
-        self._has_records = True
         length = out.fresh("length")
         out.line(f"{length} = len({name}){' + 1' if field.compact else ''}")
         self._length(length, field.compact, "i")
