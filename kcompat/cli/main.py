@@ -45,8 +45,8 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     start = commands.add_parser(
         "start",
         help="run a broker",
-        description="Run a broker until SIGTERM or SIGINT. Without arguments it listens on port 9092 and stores "
-        "in ./kcompat-data. The command line counts before KAFKA_... variables, those before the file.",
+        description="Run a broker until SIGTERM or SIGINT. Without arguments it listens on port 9092 and "
+        "stores in ./kcompat-data. The command line counts before KAFKA_... variables, the file comes last.",
     )
     start.add_argument(
         "properties", nargs="?", type=Path, metavar="server.properties", help="a Kafka properties file"

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from kcompat.broker import BrokerNode
-
 logger = logging.getLogger(__name__)
 
 DEFAULT_DIRECTORY = Path("kcompat-data")
@@ -34,7 +32,6 @@ SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, where 
 
 def run(options: argparse.Namespace) -> int:
     """Run the broker; the exit code. Faults of the user's making are one sentence on standard error."""
-    from kcompat.broker import BrokerNode
     from kcompat.cluster.store import StoreError
     from kcompat.log.errors import LogDirectoryError
     from kcompat.net.listener import ListenerError
@@ -44,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         with _directory(options) as directory:
             config = read_config(options, os.environ, directory)
             _log_oddities(config)
-            asyncio.run(_serve(BrokerNode(config), config))
+            asyncio.run(_serve(config))
     except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
         print(f"kcompat: {error}", file=sys.stderr)
         return 1
@@ -106,7 +103,10 @@ def _log_oddities(config: BrokerConfig) -> None:
         logger.info("%s is accepted but has no effect: %s", key.name, key.reason)
 
 
-async def _serve(node: BrokerNode, config: BrokerConfig) -> None:
+async def _serve(config: BrokerConfig) -> None:
+    from kcompat.broker import BrokerNode
+
+    node = BrokerNode(config)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
