@@ -1,0 +1,71 @@
+"""A coordinator's partitions in memory, whose commits a test can hold back."""
+
+from __future__ import annotations
+
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import assign, iter_headers, read_header
+
+
+class MemoryCoordinatorLog:
+    """A `CoordinatorLog` of batches in lists. `hold` keeps the high watermark where it is until `release`.
+
+    `error` is what the next appends fail with, until it is NONE again.
+    """
+
+    def __init__(self) -> None:
+        self.batches: dict[int, list[bytes]] = {}
+        self.error = ErrorCode.NONE
+        self.appends = 0
+        self._held = False
+        self._waiting: list[tuple[int, int, Promise[ErrorCode]]] = []
+
+    def append(self, partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
+        """Append at the log end, unless `error` says otherwise."""
+        self.appends += 1
+        if self.error != ErrorCode.NONE:
+            return self.error, -1
+        assign(batch, 0, self.end_offset(partition), 0)
+        self.batches.setdefault(partition, []).append(bytes(batch))
+        return ErrorCode.NONE, self.end_offset(partition) - 1
+
+    def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
+        """Done at once, unless commits are held back."""
+        if not self._held:
+            return Promise.resolved(ErrorCode.NONE)
+        promise: Promise[ErrorCode] = Promise()
+        self._waiting.append((partition, offset, promise))
+        return promise
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        """Whole batches from the one that holds `offset`."""
+        data = bytearray()
+        for batch in self.batches.get(partition, []):
+            if read_header(batch).next_offset > offset and (not data or len(data) + len(batch) <= max_bytes):
+                data += batch
+        return bytes(data)
+
+    def start_offset(self, partition: int) -> int:
+        """The first offset there is."""
+        batches = self.batches.get(partition)
+        return read_header(batches[0]).base_offset if batches else 0
+
+    def end_offset(self, partition: int) -> int:
+        """The offset after the last."""
+        batches = self.batches.get(partition)
+        return read_header(batches[-1]).next_offset if batches else 0
+
+    def hold(self) -> None:
+        """Commit nothing from now on."""
+        self._held = True
+
+    def release(self, outcome: ErrorCode = ErrorCode.NONE) -> None:
+        """Commit all that waits, or let it fail with `outcome`; nothing is held back any more."""
+        self._held = False
+        waiting, self._waiting = self._waiting, []
+        for _, _, promise in waiting:
+            promise.complete(outcome)
+
+    def batch_count(self, partition: int) -> int:
+        """How many batches the partition holds."""
+        return sum(1 for batch in self.batches.get(partition, []) for _ in iter_headers(memoryview(batch)))

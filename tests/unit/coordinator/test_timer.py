@@ -1,0 +1,69 @@
+"""Keyed timers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcompat.coordinator.timer import KeyedTimers
+from kcompat.testing.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from kcompat.coordinator.operation import Operation, Result
+
+
+def operation(name: str) -> Operation[Any, None]:
+    def run(_shard: Any, _now_ms: int) -> Result[None]:
+        raise AssertionError(name)
+
+    run.__name__ = name
+    return run
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def ran() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def timers(clock: VirtualClock, ran: list[str]) -> KeyedTimers:
+    return KeyedTimers(clock, lambda operation: ran.append(operation.__name__))
+
+
+def test_runs_its_operation_when_due(timers: KeyedTimers, clock: VirtualClock, ran: list[str]) -> None:
+    timers.schedule("key", 100, operation("due"))
+    clock.advance(99)
+    assert ran == []
+    clock.advance(1)
+    assert ran == ["due"]
+    assert len(timers) == 0
+
+
+def test_setting_a_key_again_replaces_its_timer(
+    timers: KeyedTimers, clock: VirtualClock, ran: list[str]
+) -> None:
+    timers.schedule("key", 100, operation("first"))
+    clock.advance(60)
+    timers.schedule("key", 100, operation("second"))
+    clock.advance(60)
+    assert ran == []
+    clock.advance(40)
+    assert ran == ["second"]
+
+
+def test_cancelled_timers_do_not_run(timers: KeyedTimers, clock: VirtualClock, ran: list[str]) -> None:
+    timers.schedule("a", 100, operation("a"))
+    timers.schedule("b", 100, operation("b"))
+    timers.cancel("a")
+    timers.cancel("never set")
+    assert "a" not in timers
+    timers.cancel_all()
+    clock.advance(1000)
+    assert ran == []
+    assert clock.pending == 0
