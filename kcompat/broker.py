@@ -56,19 +56,13 @@ DEFAULT_BROKER_ID = 1
 
 
 class BrokerNode:
-    """One broker on the running event loop.
+    """One broker on the event loop that runs `start`."""
 
-    `memory` keeps the metadata of the cluster in memory only, for data directories that go with the process.
-    """
-
-    def __init__(self, config: BrokerConfig, *, memory: bool = False) -> None:
+    def __init__(self, config: BrokerConfig) -> None:
         if config.broker_id < 0:
             config = config.with_static({"broker.id": str(DEFAULT_BROKER_ID)})
         check_supported(config.listeners)
         self.config = config
-        self._memory = memory
-        self._loop = asyncio.get_running_loop()
-        self._clock = LoopClock(self._loop)
         self._stops: list[Callable[[], object]] = []
         self._timers: dict[str, Timer] = {}
 
@@ -96,6 +90,7 @@ class BrokerNode:
 
     async def _start(self) -> None:
         config, broker_id = self.config, self.config.broker_id
+        self._clock = LoopClock(asyncio.get_running_loop())
         store = await self._open_store()
         session = await store.session()
         await loading.prepare(session)
@@ -135,15 +130,12 @@ class BrokerNode:
         self._stops.append(self.server.stop)
 
     async def _open_store(self) -> EmbeddedStore:
-        if self._memory:
-            store = EmbeddedStore.in_memory(self._clock.now_ms)
-        else:
-            directory = Path(self.config.log_dirs[0])
-            try:
-                directory.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise ConfigError(f"The data directory {directory} cannot be made: {error.strerror}.") from error
-            store = EmbeddedStore(SqliteJournal(directory / METADATA_FILE), self._clock.now_ms)
+        directory = Path(self.config.log_dirs[0])
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"The data directory {directory} cannot be made: {error.strerror}.") from error
+        store = EmbeddedStore(SqliteJournal(directory / METADATA_FILE), self._clock.now_ms)
         self._stops.append(store.close)
         return store
 

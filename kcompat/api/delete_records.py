@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
 
 TopicAnswer = DeleteRecordsResponse.DeleteRecordsTopicResult
-PartitionAnswer = TopicAnswer.DeleteRecordsPartitionResult
+PartitionAnswer = DeleteRecordsResponse.DeleteRecordsPartitionResult
 
 
 def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:

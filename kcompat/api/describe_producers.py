@@ -42,7 +42,7 @@ def _describe(context: RequestContext, topic: str, index: int) -> PartitionAnswe
                 last_sequence=producer.last_sequence,
                 last_timestamp=producer.last_timestamp,
                 coordinator_epoch=producer.coordinator_epoch,
-                current_txn_start_offset=-1 if producer.transaction_start is None else producer.transaction_start,
+                current_txn_start_offset=producer.current_txn_start_offset,
             )
             for producer in partition.log.producers
         ]

@@ -135,10 +135,12 @@ def _respond(context: RequestContext, session: FetchContext, results: Results) -
             log_start_offset=fetched.log_start_offset,
             records=fetched.records,
         )
-        answer.aborted_transactions = fetched.aborted and [
-            FetchResponse.AbortedTransaction(producer_id, first_offset)
-            for producer_id, first_offset in fetched.aborted
-        ]
+        if fetched.aborted is None:
+            answer.aborted_transactions = None
+        else:
+            answer.aborted_transactions = [
+                FetchResponse.AbortedTransaction(*transaction) for transaction in fetched.aborted
+            ]
         if fetched.diverging is not None:
             answer.diverging_epoch = PartitionAnswer.EpochEndOffset(*fetched.diverging)
         topic_answer.partitions.append(answer)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
 
 TopicAnswer = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
-PartitionAnswer = TopicAnswer.EpochEndOffset
+PartitionAnswer = OffsetForLeaderEpochResponse.EpochEndOffset
 
 
 def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:

@@ -1,26 +1,23 @@
 """One partition's log (Kafka's `UnifiedLog` over `LocalLog`): append, read, roll, cut, flush.
 
-State changes only after the write that makes it true. Offsets are exclusive at the top: `log_end_offset` is
-the next one to be written. The event loop is the only caller, so nothing is locked.
+State changes only after the write that makes it true. Offsets are exclusive at the top: `log_end_offset` is the next
+one to be written. The event loop is the only caller, so nothing is locked.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from kcompat.log import retention, timestamps
-from kcompat.log.checkpoints import format_epochs
 from kcompat.log.errors import StorageError
-from kcompat.log.names import LEADER_EPOCH_CHECKPOINT, SNAPSHOT, offset_of, segment_name
-from kcompat.log.producer_snapshot import encode_snapshot
+from kcompat.log.flushes import Flushes
+from kcompat.log.producer_files import load_producers, remove_snapshots, save_snapshot, snapshot_path
 from kcompat.log.producers import AppendOrigin, BatchMetadata, ProducerEntry, ProducerState
 from kcompat.log.segment import Segment
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import (
-    HEADER_SIZE,
     LOG_OVERHEAD,
     MAGIC,
     BatchHeader,
@@ -37,8 +34,9 @@ if TYPE_CHECKING:
 
     from kcompat.log.config import LogConfig
     from kcompat.log.context import LogContext
-    from kcompat.log.epochs import LeaderEpochCache
+    from kcompat.log.epoch_file import EpochFile
     from kcompat.log.files import FileRange
+    from kcompat.log.segments import Segments
     from kcompat.log.timestamps import TimestampOffset
 
 NO_APPEND_TIME: Final = -1
@@ -56,30 +54,14 @@ class AppendResult(msgspec.Struct, frozen=True, gc=False):
     duplicate: bool = False
 
 
-class _PendingFlush:
-    """A sync of older segments under way in the background; everything below `offset` is on the device when
-    done.
-    """
-
-    __slots__ = ("done", "error", "offset")
-
-    def __init__(self, offset: int) -> None:
-        self.offset = offset
-        self.done = False
-        self.error: OSError | None = None
-
-
 class Log:
     """The log of one partition. Made by `Log.create` or `Log.open`; `size` is in bytes."""
 
     __slots__ = (
-        "_active",
-        "_bases",
+        "_closed",
         "_epochs",
-        "_epochs_unsaved",
-        "_failed",
+        "_flush_at",
         "_flushes",
-        "_recovery_point",
         "_segments",
         "_stamps",
         "config",
@@ -103,10 +85,10 @@ class Log:
         topic_id: bytes,
         config: LogConfig,
         context: LogContext,
-        segments: list[Segment],
-        epochs: LeaderEpochCache,
-        producers: ProducerState,
         *,
+        segments: Segments,
+        epochs: EpochFile,
+        producers: ProducerState,
         log_start_offset: int,
         log_end_offset: int,
         recovery_point: int,
@@ -116,24 +98,19 @@ class Log:
         self.topic = topic
         self.partition = partition
         self.topic_id = topic_id
-        self.config = config
         self.context = context
         self.producer_state = producers
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
         self.last_flush_ms = now_ms
-        self.size = sum(segment.size for segment in segments)
+        self.size = segments.size
         self._segments = segments
-        self._bases = [segment.base_offset for segment in segments]
-        self._active = segments[-1]
         self._epochs = epochs
-        self._epochs_unsaved = False
-        self._recovery_point = recovery_point
-        self._flushes: list[_PendingFlush] = []
-        self._failed: StorageError | None = None
-        self._stamps = config.stamps_append_time
+        self._flushes = Flushes(context, recovery_point)
+        self._closed = False
+        self.update_config(config)
 
-    # -- opening and closing ---------------------------------------------------------------------------------
+    # -- opening and closing -------------------------------------------------------------------------------------
 
     @staticmethod
     def create(
@@ -146,14 +123,10 @@ class Log:
         now_ms: int,
         context: LogContext | None = None,
     ) -> Log:
-        """A new, empty log in a directory that does not exist yet. Segment files follow with the first
-        append.
-        """
+        """A new, empty log in a directory that does not exist yet. Segment files follow with the first append."""
         from kcompat.log.loader import create_log  # the loader builds logs, so it imports this module
 
-        return create_log(
-            str(directory), topic, partition, config, topic_id=topic_id, now_ms=now_ms, context=context
-        )
+        return create_log(str(directory), topic, partition, topic_id, config, context, now_ms)
 
     @staticmethod
     def open(
@@ -168,22 +141,11 @@ class Log:
         clean: bool = False,
         context: LogContext | None = None,
     ) -> Log:
-        """Load a log; what lies above `recovery_point` is checked batch by batch unless the last stop was
-        clean.
-        """
-        from kcompat.log.loader import open_log
+        """Load a log. Unless the last stop was clean, what lies above `recovery_point` is checked batch by batch."""
+        from kcompat.log.loader import LogLoader
 
-        return open_log(
-            str(directory),
-            topic,
-            partition,
-            config,
-            now_ms=now_ms,
-            recovery_point=recovery_point,
-            log_start_offset=log_start_offset,
-            clean=clean,
-            context=context,
-        )
+        loader = LogLoader(str(directory), config, context, now_ms)
+        return loader.load(topic, partition, None if clean else recovery_point, log_start_offset)
 
     def update_config(self, config: LogConfig) -> None:
         """Obey changed topic configs from the next append on."""
@@ -667,6 +629,13 @@ class Log:
     def segment_base_offsets(self) -> list[int]:
         """Base offsets of the segments, the active one last."""
         return list(self._bases)
+
+    def segment_starts(self) -> list[tuple[int, int]]:
+        """Base offset of each segment, and when its newest record was written (ms)."""
+        return [
+            (segment.base_offset, segment.largest_timestamp() if segment.size else segment.created_ms)
+            for segment in self._segments
+        ]
 
     def headers(self, offset: int) -> Iterator[BatchHeader]:
         """The batch headers from the one that holds `offset` on."""
