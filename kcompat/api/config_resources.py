@@ -139,7 +139,7 @@ def _judge_topic(services: Services, config: BrokerConfig, resource: Resource, *
 
 def _judge_broker(services: Services, config: BrokerConfig, resource: Resource, *, replace: bool) -> Change:
     refusal = check_form(resource.alterations) or (
-        _not_this_broker(services, resource) if resource.name else None
+        _not_this_broker(services, resource, "broker id, expected") if resource.name else None
     )
     if refusal is not None:
         return refusal
@@ -150,18 +150,18 @@ def _judge_broker(services: Services, config: BrokerConfig, resource: Resource, 
 
 
 def _judge_loggers(services: Services, resource: Resource, *, validate_only: bool) -> Change:
-    refusal = check_form(resource.alterations) or _not_this_broker(services, resource)
+    refusal = check_form(resource.alterations) or _not_this_broker(services, resource, "node id. Expected")
     return refusal or change_loggers(resource.alterations, validate_only=validate_only)
 
 
-def _not_this_broker(services: Services, resource: Resource) -> Change | None:
-    """Clients ask each broker about itself."""
+def _not_this_broker(services: Services, resource: Resource, words: str) -> Change | None:
+    """Clients ask each broker about itself. `words` are Kafka's, and differ by the type of resource."""
     broker_id = id_of(resource.name)
     if broker_id is None:
         return Change(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {resource.name}")
     if broker_id != services.broker_id:
         return Change(
             ErrorCode.INVALID_REQUEST,
-            f"Unexpected broker id, expected {services.broker_id}, but received {broker_id}",
+            f"Unexpected {words} {services.broker_id}, but received {broker_id}",
         )
     return None

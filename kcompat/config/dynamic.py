@@ -222,6 +222,7 @@ _SMALL_SET = 4
 
 _THREAD_COUNTS = (
     "background.threads",
+    "log.cleaner.threads",
     "num.io.threads",
     "num.network.threads",
     "num.recovery.threads.per.data.dir",
