@@ -46,9 +46,10 @@ class Result(Struct, Generic[T]):
     """What an operation decided.
 
     `records` are appended as one batch, replayed, and `response` is given once they are committed; without
-    records it is given at once. A response that is itself a promise is followed. `settled` runs with NONE
-    when the records are committed, or with the error that kept them from it. `answers` go out when the
-    operation is over, before anything is committed: they must not tell of the records.
+    records it is given at once. A response that is itself a promise is passed on when it comes. `settled`
+    runs with NONE when the records are committed (or there are none), or with the error that kept them from
+    it. `answers` go out when the operation is over, before anything is committed: they must not tell of the
+    records.
     """
 
     response: T | Promise[T]

@@ -118,9 +118,11 @@ class ShardRunner(Generic[S]):
         self, result: Result[T], failed: Callable[[ErrorCode], T], promise: Promise[T], now_ms: int
     ) -> None:
         self._answers.extend(result.answers)
+        if isinstance(result.response, Promise):
+            result.response.then(promise.complete)
         pending = _Pending(result, failed, promise)
         if not result.records:
-            self._respond(pending, ErrorCode.NONE)
+            self._settle(pending, ErrorCode.NONE)
             return
         error, last_offset = self._append(result.records, now_ms)
         if error != ErrorCode.NONE:
@@ -171,8 +173,8 @@ class ShardRunner(Generic[S]):
     def _respond(self, pending: _Pending[Any], error: ErrorCode) -> None:
         response = pending.result.response
         if isinstance(response, Promise):
-            response.then(pending.promise.complete)
-        elif error == ErrorCode.NONE:
+            return  # whoever parked it answers it
+        if error == ErrorCode.NONE:
             self._answers.append(Answer(pending.promise, response))
         else:
             self._answers.append(Answer(pending.promise, pending.failed(error)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.group.classic import rebalance
 from kcompat.group.classic.state import GroupState
 from kcompat.group.commits import bury
 from kcompat.protocol.errors import ErrorCode
@@ -31,7 +32,8 @@ def delete_group(turn: Turn, group_id: str) -> ErrorCode:
     offsets = turn.shard.offsets.get(group_id)
     for partition in [partition for partition, _ in offsets.items()] if offsets is not None else ():
         bury(turn, group_id, partition)
-    group.pending_members.clear()
+    for member_id in list(group.pending_members):
+        rebalance.remove_pending(turn, group, member_id)
     _bury_group(turn, group)
     return ErrorCode.NONE
 

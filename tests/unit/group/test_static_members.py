@@ -1,0 +1,149 @@
+"""Static members (KIP-345) and assignments that are skipped (KIP-814)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcompat.group.requests import JoinAnswer, MemberIdentity, SyncAnswer
+from kcompat.protocol.errors import ErrorCode
+from kcompat.testing.group_world import GROUP, GroupWorld
+
+
+def static_group(world: GroupWorld) -> None:
+    """Stable at generation 2 with the static members one (s1-1, the leader) and two (s2-2)."""
+    world.join(instance_id="s1")
+    second = world.join(instance_id="s2")
+    world.join("s1-1", instance_id="s1")
+    assert second.value.generation == 2
+    world.sync("s2-2", 2)
+    world.sync("s1-1", 2, {"s1-1": b"one", "s2-2": b"two"})
+    assert world.describe_state() == "Stable"
+
+
+def test_ids_of_static_members_come_from_their_instance(world: GroupWorld) -> None:
+    assert world.join(instance_id="s1", needs_member_id=False).value.member_id == "s1-1"
+
+
+def test_a_follower_returns_without_a_rebalance(world: GroupWorld) -> None:
+    static_group(world)
+    answer = world.join(instance_id="s2").value
+    assert answer == JoinAnswer(
+        member_id="s2-3",
+        generation=2,
+        protocol_type="consumer",
+        protocol_name="range",
+        leader="s1-1",
+    )
+    assert world.sync("s2-3", 2, instance_id="s2").value.assignment == b"two"
+    assert world.heartbeat("s2-2", 2, instance_id="s2") == ErrorCode.FENCED_INSTANCE_ID
+
+
+def test_a_leader_returns_and_is_told_to_skip_the_assignment(world: GroupWorld) -> None:
+    static_group(world)
+    answer = world.join(instance_id="s1").value
+    assert (answer.leader, answer.skip_assignment) == ("s1-3", True)
+    assert {member.member_id for member in answer.members} == {"s1-3", "s2-2"}
+    assert world.describe_state() == "Stable"
+
+
+def test_an_older_leader_does_not_recognise_itself(world: GroupWorld) -> None:
+    static_group(world)
+    answer = world.join(instance_id="s1", can_skip_assignment=False).value
+    assert (answer.member_id, answer.leader, answer.skip_assignment) == ("s1-3", "s1-1", False)
+    assert answer.members == ()
+
+
+def test_the_new_id_survives_a_restart(world: GroupWorld) -> None:
+    static_group(world)
+    world.join(instance_id="s2")
+    world.restart()
+    assert world.heartbeat("s2-3", 2, instance_id="s2") == ErrorCode.NONE
+    assert world.sync("s2-3", 2, instance_id="s2").value.assignment == b"two"
+
+
+def test_the_old_id_stays_when_the_new_one_cannot_be_written(world: GroupWorld) -> None:
+    static_group(world)
+    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    answer = world.join(instance_id="s1", protocols=(("range", b"new"),)).value
+    assert answer == JoinAnswer(
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        generation=2,
+        protocol_type="consumer",
+        protocol_name="range",
+        leader="s1-1",
+    )
+    assert world.heartbeat("s1-1", 2, instance_id="s1") == ErrorCode.NONE
+    group = world.group()
+    assert group is not None
+    assert group.members["s1-1"].protocols == (("range", b"meta"),)
+
+
+def test_a_change_of_protocol_starts_a_rebalance(world: GroupWorld) -> None:
+    world.join(instance_id="s1", protocols=(("range", b""), ("sticky", b"")))
+    world.sync("s1-1", 1, {})
+    answer = world.join(instance_id="s1", protocols=(("sticky", b""),)).value
+    assert (answer.member_id, answer.generation, answer.protocol_name) == ("s1-2", 2, "sticky")
+
+
+def test_a_return_while_assignments_are_made_starts_a_rebalance(world: GroupWorld) -> None:
+    world.join(instance_id="s1")
+    world.join(instance_id="s2")
+    world.join("s1-1", instance_id="s1")
+    waiting = world.sync("s2-2", 2)
+    returned = world.join(instance_id="s2")
+    assert waiting.value == SyncAnswer(ErrorCode.FENCED_INSTANCE_ID)
+    assert not returned.done
+    world.join("s1-1", instance_id="s1")
+    assert returned.value.generation == 3
+
+
+def test_a_waiting_join_of_the_old_id_is_fenced(world: GroupWorld) -> None:
+    static_group(world)
+    old = world.join("s1-1", instance_id="s1")
+    new = world.join(instance_id="s1")
+    assert old.value == JoinAnswer(ErrorCode.FENCED_INSTANCE_ID, member_id="s1-1")
+    world.join("s2-2", instance_id="s2")
+    assert new.value.generation == 3
+
+
+def test_a_static_member_may_be_away_for_its_session(world: GroupWorld) -> None:
+    static_group(world)
+    world.join("s1-1", instance_id="s1")
+    world.clock.advance(10_000)
+    assert world.heartbeat("s2-2", 3, instance_id="s2") == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_generation_is_not_made_of_absent_static_members_alone(world: GroupWorld) -> None:
+    world.join(instance_id="s1", session_timeout_ms=100_000, rebalance_timeout_ms=20_000)
+    world.sync("s1-1", 1, {})
+    world.join(instance_id="s2", rebalance_timeout_ms=20_000, session_timeout_ms=100_000)
+    world.leave(MemberIdentity("", "s2"))
+    assert world.describe_state() == "PreparingRebalance"
+    world.clock.advance(20_000)
+    assert world.describe_state() == "PreparingRebalance"
+    assert world.join("s1-1", instance_id="s1").value.generation == 2
+
+
+@pytest.mark.parametrize(
+    ("member_id", "instance_id", "error"),
+    [
+        ("s1-1", "s1", ErrorCode.NONE),
+        ("s1-1", None, ErrorCode.NONE),
+        ("s1-9", "s1", ErrorCode.FENCED_INSTANCE_ID),
+        ("s1-1", "s9", ErrorCode.UNKNOWN_MEMBER_ID),
+        ("s1-9", None, ErrorCode.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_who_is_who(world: GroupWorld, member_id: str, instance_id: str | None, error: ErrorCode) -> None:
+    static_group(world)
+    assert world.heartbeat(member_id, 2, instance_id=instance_id) == error
+    assert world.sync(member_id, 2, instance_id=instance_id).value.error == error
+
+
+def test_an_administrator_removes_by_instance_id(world: GroupWorld) -> None:
+    static_group(world)
+    answer = world.leave(MemberIdentity("", "s2"), MemberIdentity("", "s9")).value
+    assert [error for _, error in answer.members] == [ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID]
+    group = world.group(GROUP)
+    assert group is not None
+    assert set(group.members) == {"s1-1"}
