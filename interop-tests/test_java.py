@@ -1,0 +1,215 @@
+"""The Java client of Kafka 3.9 and 4.3, through the tools that come with it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from broker_process import CACHE, BrokerProcess
+from commands import Running, run
+from contract import BATCH_OVERHEAD, eventually
+from real_kafka import class_path
+
+QUICK_JVM = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """Where one release keeps its tools, and what it calls their options."""
+
+    version: str
+    console_producer: str
+    reader_property: str
+    formatter_property: str
+
+
+RELEASES = (
+    Release("3.9.2", "kafka.tools.ConsoleProducer", "--property", "--property"),
+    Release("4.3.0", "org.apache.kafka.tools.ConsoleProducer", "--reader-property", "--formatter-property"),
+)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The tools of one release against one broker."""
+
+    release: Release
+    bootstrap: str
+
+    def command(self, main_class: str, *arguments: str) -> list[str]:
+        path = class_path(self.release.version)
+        return [*QUICK_JVM, "-cp", path, main_class, "--bootstrap-server", self.bootstrap, *arguments]
+
+    def topics(self, *arguments: str) -> str:
+        return run(self.command("org.apache.kafka.tools.TopicCommand", *arguments))
+
+    def configs(self, *arguments: str) -> str:
+        return run(self.command("kafka.admin.ConfigCommand", *arguments))
+
+    def groups(self, *arguments: str) -> str:
+        return run(self.command("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", *arguments))
+
+    def produce(self, topic: str, lines: Sequence[str], *arguments: str) -> None:
+        command = self.command(self.release.console_producer, "--topic", topic, *arguments)
+        run(command, "".join(f"{line}\n" for line in lines).encode())
+
+    def consume(self, topic: str, count: int, *arguments: str) -> list[str]:
+        limits = ["--max-messages", str(count), "--timeout-ms", "20000"]
+        shown = [
+            item
+            for what in ("partition", "offset", "key", "headers")
+            for item in (self.release.formatter_property, f"print.{what}=true")
+        ]
+        main_class = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+        return run(self.command(main_class, "--topic", topic, *limits, *shown, *arguments)).splitlines()
+
+    def verifiable_produce(self, topic: str, count: int) -> None:
+        main_class = "org.apache.kafka.tools.VerifiableProducer"
+        out = run(self.command(main_class, "--topic", topic, "--max-messages", str(count), "--acks", "-1"))
+        summary = json.loads(out.splitlines()[-1])
+        assert (summary["sent"], summary["acked"]) == (count, count)
+
+    def verifiable_consumer(self, topic: str, group: str) -> list[str]:
+        main_class = "org.apache.kafka.tools.VerifiableConsumer"
+        arguments = ["--topic", topic, "--group-id", group, "--reset-policy", "earliest", "--session-timeout", "6000"]
+        return self.command(main_class, *arguments)
+
+
+@pytest.fixture(params=RELEASES, ids=lambda release: release.version)
+def tools(request: pytest.FixtureRequest, broker: BrokerProcess) -> Tools:
+    release: Release = request.param
+    if shutil.which("java") is None or not (CACHE / f"kafka-{release.version}" / "libs").is_dir():
+        pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
+    return Tools(release, broker.bootstrap)
+
+
+def events(member: Running, name: str) -> list[dict]:
+    """What a VerifiableConsumer has said about itself: the events with this name."""
+    said = [json.loads(line) for line in member.lines() if line.startswith("{")]
+    return [event for event in said if event["name"] == name]
+
+
+def owned(member: Running) -> set[int]:
+    """The partitions of the member's last assignment."""
+    assignments = events(member, "partitions_assigned")
+    revocations = events(member, "partitions_revoked")
+    if not assignments or len(revocations) >= len(assignments):
+        return set()
+    return {entry["partition"] for entry in assignments[-1]["partitions"]}
+
+
+def consumed(member: Running) -> int:
+    return sum(event["count"] for event in events(member, "records_consumed"))
+
+
+def test_the_console_tools_with_every_codec(tools, name):
+    tools.topics("--create", "--topic", name, "--partitions", "1")
+    sent = []
+    for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+        lines = [f"{codec} {n} {'x' * 40}" for n in range(20)]
+        tools.produce(name, lines, "--compression-codec", codec)
+        sent += lines
+    got = tools.consume(name, len(sent), "--partition", "0", "--offset", "earliest")
+    assert got == [f"Partition:0\tOffset:{n}\tNO_HEADERS\tnull\t{line}" for n, line in enumerate(sent)]
+    assert tools.consume(name, 2, "--partition", "0", "--offset", "98") == got[98:]
+
+
+def test_null_keys_and_values_and_headers(tools, name):
+    prop = tools.release.reader_property
+    parse = [item for what in ("parse.key=true", "parse.headers=true", "null.marker=NIL") for item in (prop, what)]
+    tools.produce(name, ["a:1,b:2\tkey\tvalue", "NIL\tNIL\tonly value", "NIL\tonly key\tNIL"], *parse)
+    assert tools.consume(name, 3, "--from-beginning") == [
+        "Partition:0\tOffset:0\ta:1,b:2\tkey\tvalue",
+        "Partition:0\tOffset:1\tNO_HEADERS\tnull\tonly value",
+        "Partition:0\tOffset:2\tNO_HEADERS\tonly key\tnull",
+    ]
+
+
+def test_kafka_topics(tools, name):
+    assert f"Created topic {name}." in tools.topics(
+        "--create", "--topic", name, "--partitions", "2", "--config", "retention.ms=7777777"
+    )
+    again = subprocess.run(
+        tools.command("org.apache.kafka.tools.TopicCommand", "--create", "--topic", name),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert again.returncode != 0
+    assert b"already exists" in again.stdout + again.stderr
+    assert name in tools.topics("--list").split()
+    described = tools.topics("--describe", "--topic", name)
+    assert "PartitionCount: 2" in described
+    assert "Configs: retention.ms=7777777" in described
+    tools.topics("--alter", "--topic", name, "--partitions", "4")
+    assert "PartitionCount: 4" in tools.topics("--describe", "--topic", name)
+    tools.topics("--delete", "--topic", name)
+    assert name not in tools.topics("--list").split()
+
+
+def test_kafka_configs(tools, name):
+    tools.topics("--create", "--topic", name)
+    topic = ("--entity-type", "topics", "--entity-name", name)
+    tools.configs("--alter", *topic, "--add-config", "segment.bytes=1048576,cleanup.policy=[compact,delete]")
+    described = tools.configs("--describe", *topic)
+    assert "segment.bytes=1048576" in described
+    assert "cleanup.policy=compact,delete" in described
+    tools.configs("--alter", *topic, "--delete-config", "segment.bytes")
+    assert "segment.bytes=1048576" not in tools.configs("--describe", *topic)
+    assert "max.message.bytes=1048588" in tools.configs("--describe", *topic, "--all")
+
+
+def test_groups_share_commit_and_resume(tools, name):
+    tools.topics("--create", "--topic", name, "--partitions", "4")
+    command = tools.verifiable_consumer(name, name)
+    with Running(command) as first:
+        eventually(lambda: owned(first) == {0, 1, 2, 3}, "the first member owns all partitions")
+        with Running(command) as second:
+            eventually(
+                lambda: len(owned(first)) == len(owned(second)) == 2 and len(owned(first) | owned(second)) == 4,
+                "the members share the partitions",
+            )
+            tools.verifiable_produce(name, 200)
+            eventually(lambda: consumed(first) + consumed(second) == 200, "every record has arrived")
+            assert "Stable" in tools.groups("--describe", "--group", name, "--state")
+            assert len(tools.groups("--describe", "--group", name, "--members").strip().splitlines()) == 3
+        eventually(lambda: owned(first) == {0, 1, 2, 3}, "the first member owns all partitions again")
+    tools.verifiable_produce(name, 10)
+    with Running(command) as third:
+        eventually(lambda: consumed(third) >= 10, "the third member has the rest")
+        eventually(lambda: lag(tools, name) == 0, "the group has no lag")
+        assert consumed(third) == 10
+
+
+def lag(tools: Tools, group: str) -> int:
+    """What kafka-consumer-groups shows between the committed offsets (none counts as 0) and the end offsets."""
+    rows = [line.split() for line in tools.groups("--describe", "--group", group).splitlines()]
+    offsets = [(row[3], row[4]) for row in rows if row[:1] == [group]]
+    return sum(int(end) - (0 if committed == "-" else int(committed)) for committed, end in offsets)
+
+
+def test_kafka_consumer_groups(tools, name):
+    tools.produce(name, [str(n) for n in range(10)])
+    tools.consume(name, 10, "--from-beginning", "--group", name)
+    assert name in tools.groups("--list").split()
+    assert lag(tools, name) == 0
+    reset = ("--reset-offsets", "--group", name, "--topic", name, "--to-offset", "4", "--execute")
+    tools.groups(*reset)
+    assert lag(tools, name) == 6
+    assert len(tools.consume(name, 6, "--group", name)) == 6
+    tools.groups("--delete", "--group", name)
+    assert name not in tools.groups("--list").split()
+
+
+def test_a_batch_at_the_limit_is_taken_and_one_over_it_is_not(tools, name):
+    tools.topics("--create", "--topic", name, "--config", "max.message.bytes=2000")
+    at_limit = "x" * (2000 - BATCH_OVERHEAD)
+    tools.produce(name, [at_limit])
+    command = tools.command(tools.release.console_producer, "--topic", name, "--sync")
+    refused = subprocess.run(command, input=f"{at_limit}x\n".encode(), capture_output=True, timeout=60, check=False)
+    assert b"RecordTooLargeException" in refused.stdout + refused.stderr
+    assert tools.consume(name, 1, "--from-beginning") == [f"Partition:0\tOffset:0\tNO_HEADERS\tnull\t{at_limit}"]
