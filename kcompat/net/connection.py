@@ -242,10 +242,10 @@ class Connection:
     def _hold(self, received: memoryview) -> None:
         """Keep bytes that cannot be handed on now."""
         hub, size = self._hub, len(received)
-        needed = whole_size(received, 0, size, hub.limits.max_frame)
-        data = hub.buffers.take(needed) if needed > STEP else None
+        wanted = max(size, whole_size(received, 0, size, hub.limits.max_frame))
+        data = hub.buffers.take(wanted) if wanted > STEP else None
         if data is None:
-            data = bytearray(max(size, min(needed, max(STEP, 2 * size))))
+            data = bytearray(min(wanted, max(STEP, 2 * size)))
         hub.memory.count(self.peer_host, len(data))
         self._held = FrameBuffer(data, received, hub.limits.max_frame)
         self._frame_begun(self._held)
