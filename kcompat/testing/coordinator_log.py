@@ -20,7 +20,7 @@ class MemoryCoordinatorLog:
         self._held = False
         self._waiting: list[tuple[int, int, Promise[ErrorCode]]] = []
 
-    def append(self, partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
+    def append(self, partition: int, batch: bytearray, _now_ms: int) -> tuple[ErrorCode, int]:
         """Append at the log end, unless `error` says otherwise."""
         self.appends += 1
         if self.error != ErrorCode.NONE:

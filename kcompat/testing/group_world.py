@@ -146,7 +146,7 @@ class GroupWorld:
         return self.coordinator.fetch(group_id, [partition], require_stable).offsets[partition]
 
     def stable(self, *client_ids: str, group_id: str = GROUP, session_timeout_ms: int = 10_000) -> list[str]:
-        """Bring a group of new members to Stable, each assigned `for <member id>`; the leader is the first."""
+        """Bring new members to Stable, each assigned `for <member id>`; the first one leads."""
         joins = [
             self.join(client_id=client_id, group_id=group_id, session_timeout_ms=session_timeout_ms)
             for client_id in client_ids

@@ -161,7 +161,7 @@ def end(world: GroupWorld, producer_id: int, *, committed: bool, at: int) -> Non
     shard.committed(at)
 
 
-def shard_of(world: GroupWorld):  # type: ignore[no-untyped-def]  # noqa: ANN201
+def shard_of(world: GroupWorld):  # type: ignore[no-untyped-def]
     return dict(world.coordinator.runtime.active())[world.coordinator.partition_of(GROUP)]
 
 

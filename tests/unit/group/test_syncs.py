@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kcompat.group.requests import JoinAnswer, LeaveAnswer, MemberIdentity, SyncAnswer
 from kcompat.protocol.errors import ErrorCode
-from kcompat.testing.group_world import GroupWorld
+
+if TYPE_CHECKING:
+    from kcompat.testing.group_world import GroupWorld
 
 
 def completing(world: GroupWorld) -> tuple[str, str]:
