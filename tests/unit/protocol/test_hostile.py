@@ -6,6 +6,8 @@ import tracemalloc
 
 import pytest
 
+from kcompat.protocol.decoding import read_uvarint
+from kcompat.protocol.encoding import uvarint
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
@@ -33,53 +35,92 @@ def test_truncation_at_every_byte(cls):
                 cls.decode(memoryview(wire)[:end], version)
 
 
+FETCH_V12 = "ffffffff" + "00" * 8 + "7fffffff 00 00000000 ffffffff 01 01 01"
+"""A fetch request that wants nothing, up to its tags."""
+
+
 @pytest.mark.parametrize(
-    ("cls", "version", "wire"),
+    ("cls", "version", "wire", "fault"),
     [
         # Array counts far beyond the bytes that follow.
-        (MetadataRequest, 0, "7fffffff 0000"),
-        (MetadataRequest, 9, "ffffffff0f 00"),
-        (ProduceRequest, 3, "ffff 0000 00000000 7fffffff 0000 00000000"),
-        (FetchRequest, 0, "ffffffff 00000000 00000000 00000001 0001 74 40000000"),
-        (StopReplicaRequest, 2, "00000000 00000000 0000000000000000 00 ffffffff07 00"),
+        (MetadataRequest, 0, "7fffffff 0000", "array of 2147483647"),
+        (MetadataRequest, 9, "ffffffff0f 00", "array of 4294967294"),
+        (ProduceRequest, 3, "ffff 0000 00000000 7fffffff 0000 00000000", "array of 2147483647"),
+        (FetchRequest, 0, "ffffffff 00000000 00000000 00000001 0001 74 40000000", "array of 1073741824"),
+        (StopReplicaRequest, 2, "00000000 00000000 0000000000000000 00 ffffffff07 00", "array of 2147483646"),
         # Ten elements of 16 bytes cannot be in 100 bytes.
-        (FetchRequest, 0, "ffffffff 00000000 00000000 00000001 0001 74 0000000a" + "00" * 100),
+        (
+            FetchRequest,
+            0,
+            "ffffffff 00000000 00000000 00000001 0001 74 0000000a" + "00" * 100,
+            "array of 10 ",
+        ),
         # Lengths beyond the end, below null, or null where there is no null.
-        (HeartbeatRequest, 0, "7fff 61"),
-        (HeartbeatRequest, 0, "ffff 00000000 0000"),
-        (HeartbeatRequest, 0, "8000 00000000 0000"),
-        (HeartbeatRequest, 4, "00 00000000 01 00 00"),
-        (HeartbeatRequest, 4, "ffffffff0f 00000000"),
-        (SaslAuthenticateRequest, 0, "7fffffff 00"),
-        (SaslAuthenticateRequest, 0, "ffffffff"),
-        (SaslAuthenticateRequest, 0, "80000000 00"),
-        (SaslAuthenticateRequest, 2, "00 00"),
-        (MetadataRequest, 0, "ffffffff"),
-        (MetadataRequest, 0, "fffffffe"),
-        (MetadataRequest, 9, "01 00 00"),
+        (HeartbeatRequest, 0, "7fff 61", "length 32767"),
+        (HeartbeatRequest, 0, "0005 61", "cut short"),
+        (HeartbeatRequest, 0, "ffff 00000000 0000", "length -1"),
+        (HeartbeatRequest, 0, "8000 00000000 0000", "length -32768"),
+        (HeartbeatRequest, 4, "00 00000000 01 00 00", "length -1"),
+        (HeartbeatRequest, 4, "ffffffff0f 00000000", "length 4294967294"),
+        (SaslAuthenticateRequest, 0, "7fffffff 00", "length 2147483647"),
+        (SaslAuthenticateRequest, 0, "ffffffff", "length -1"),
+        (SaslAuthenticateRequest, 0, "80000000 00", "length -2147483648"),
+        (SaslAuthenticateRequest, 2, "00 00", "length 0 is null"),
+        (MetadataRequest, 0, "ffffffff", "array of -1"),
+        (MetadataRequest, 0, "fffffffe", "array of -2"),
+        (FetchRequest, 12, "ffffffff" + "00" * 8 + "7fffffff 00 00000000 ffffffff 00", "array of -1"),
         # Varints of more than five bytes, or of more than 32 bits.
-        (MetadataRequest, 9, "8080808080 01 00"),
-        (MetadataRequest, 9, "ffffffff7f"),
-        (HeartbeatRequest, 4, "808080808001 61"),
+        (MetadataRequest, 9, "8080808080 01 00", "varint"),
+        (MetadataRequest, 9, "ffffffff7f", "varint"),
+        (HeartbeatRequest, 4, "808080808001 61", "varint"),
         # Tags: more than fit, a size past the end, a known one of another size.
-        (HeartbeatRequest, 4, "02 67 00000000 02 6d 00 7f"),
-        (HeartbeatRequest, 4, "02 67 00000000 02 6d 00 ffffffff0f 00 00"),
-        (HeartbeatRequest, 4, "02 67 00000000 02 6d 00 01 00 05 00"),
-        (FetchRequest, 12, "ffffffff" + "00" * 8 + "7fffffff 00 00000000 ffffffff 01 01 01 01 00 03 02 63"),
-        (FetchRequest, 12, "ffffffff" + "00" * 8 + "7fffffff 00 00000000 ffffffff 01 01 01 01 00 01 02 63"),
-        (FetchRequest, 12, "ffffffff" + "00" * 8 + "7fffffff 00 00000000 ffffffff 01 01 01 ffffffff0f 00 00"),
+        (HeartbeatRequest, 4, "02 67 00000000 02 6d 00 7f", "127 tagged fields"),
+        (HeartbeatRequest, 4, "02 67 00000000 02 6d 00 02 0a 00 0a", "2 tagged fields"),
+        (HeartbeatRequest, 4, "02 67 00000000 02 6d 00 ffffffff0f 00 00", "4294967295 tagged fields"),
+        (HeartbeatRequest, 4, "02 67 00000000 02 6d 00 01 00 05 00", "length 5"),
+        (FetchRequest, 12, FETCH_V12 + "01 00 03 02 63", "length 3"),
+        (FetchRequest, 12, FETCH_V12 + "01 00 03 02 63 00 00", "tagged field 0"),
+        (FetchRequest, 12, FETCH_V12 + "01 00 01 02 63", "tagged field 0"),
+        (FetchRequest, 12, FETCH_V12 + "02 00 02 00", "2 tagged fields"),
+        (FetchRequest, 12, FETCH_V12 + "ffffffff0f 00 00", "4294967295 tagged fields"),
     ],
 )
-def test_damage_is_a_violation_and_costs_nothing(cls, version, wire):
-    with pytest.raises(ProtocolViolation):
+def test_damage_is_a_violation_and_costs_nothing(cls, version, wire, fault):
+    with pytest.raises(ProtocolViolation, match=f"^{cls.__name__} v{version}.*{fault}"):
         decode(cls, version, wire)
     tracemalloc.start()
     try:
-        with pytest.raises(ProtocolViolation, match=cls.__name__):
+        with pytest.raises(ProtocolViolation):
             decode(cls, version, wire)
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("wire", "value"),
+    [
+        ("00", 0),
+        ("7f", 127),
+        ("8001", 128),
+        ("ff7f", 16383),
+        ("808001", 16384),
+        ("ffff7f", 2097151),
+        ("80808001", 2097152),
+        ("ffffffff0f", 0xFFFFFFFF),
+        ("8000", 0),
+    ],
+)
+def test_varint(wire, value):
+    assert read_uvarint(memoryview(bytes.fromhex(wire + "ff")), 0) == (value, len(wire) // 2)
+    if wire != "8000":
+        assert uvarint(value).hex() == wire
+
+
+@pytest.mark.parametrize("wire", ["ffffffff10", "ffffffff7f", "ffffffffff01", "8080808080"])
+def test_varint_beyond_32_bits(wire):
+    with pytest.raises(ProtocolViolation, match="varint"):
+        read_uvarint(memoryview(bytes.fromhex(wire)), 0)
 
 
 def test_a_negative_count_is_null_where_null_is_allowed():
@@ -123,7 +164,7 @@ def unknown_tags(count):
         (
             FetchRequest,
             12,
-            bytes.fromhex("ffffffff" + "00" * 8 + "7fffffff 00 00000000 ffffffff 01 01 01"),
+            bytes.fromhex(FETCH_V12),
         ),
     ],
 )
@@ -135,6 +176,6 @@ def test_unknown_tags_are_skipped_up_to_a_limit(cls, version, body):
 
 
 def test_known_tags_among_unknown_ones():
-    body = bytes.fromhex("ffffffff" + "00" * 8 + "7fffffff 00 00000000 ffffffff 01 01 01")
+    body = bytes.fromhex(FETCH_V12)
     tags = bytes.fromhex("03 00 02 02 63 05 00 8101 01 ff")
     assert FetchRequest.decode(memoryview(body + tags), 12).cluster_id == "c"
