@@ -7,11 +7,11 @@ what to rebuild. Files are replaced as a whole (write `.tmp`, rename).
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from kcompat.protocol.uuids import uuid_from_text, uuid_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -54,7 +54,7 @@ def parse_epochs(data: bytes) -> list[tuple[int, int]]:
 
 def format_partition_metadata(topic_id: bytes) -> bytes:
     """`partition.metadata`: the id of the topic that the directory belongs to (KIP-516)."""
-    return f"version: 0\ntopic_id: {encode_uuid(topic_id)}".encode()
+    return f"version: 0\ntopic_id: {uuid_to_text(topic_id)}".encode()
 
 
 def parse_partition_metadata(data: bytes) -> bytes:
@@ -62,7 +62,10 @@ def parse_partition_metadata(data: bytes) -> bytes:
     fields = dict(line.split(": ", 1) for line in _text(data).splitlines() if ": " in line)
     if fields.get("version") != VERSION or "topic_id" not in fields:
         raise CheckpointDamaged("no version 0 or no topic_id")
-    return decode_uuid(fields["topic_id"].strip())
+    try:
+        return uuid_from_text(fields["topic_id"].strip())
+    except ValueError as error:
+        raise CheckpointDamaged(str(error)) from error
 
 
 def format_clean_shutdown(broker_epoch: int) -> bytes:
@@ -92,22 +95,6 @@ def parse_properties(data: bytes) -> dict[str, str]:
         return dict(javaproperties.loads(_text(data)))
     except ValueError as error:
         raise CheckpointDamaged(str(error)) from error
-
-
-def encode_uuid(value: bytes) -> str:
-    """Kafka's text form of a UUID: base64url without padding."""
-    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
-
-
-def decode_uuid(text: str) -> bytes:
-    """The 16 bytes of Kafka's text form; raises CheckpointDamaged."""
-    try:
-        value = base64.urlsafe_b64decode(text + "==")
-    except (binascii.Error, ValueError) as error:
-        raise CheckpointDamaged(f"{text!r} is no uuid") from error
-    if len(value) != 16:
-        raise CheckpointDamaged(f"{text!r} is no uuid")
-    return value
 
 
 def read_optional(files: Files, path: str) -> bytes | None:

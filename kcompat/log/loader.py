@@ -8,29 +8,23 @@ from typing import TYPE_CHECKING
 
 from kcompat.log.checkpoints import (
     CheckpointDamaged,
-    format_epochs,
     format_partition_metadata,
     parse_epochs,
     parse_partition_metadata,
     read_optional,
 )
 from kcompat.log.context import LogContext
+from kcompat.log.epoch_file import EpochFile
 from kcompat.log.epochs import LeaderEpochCache
 from kcompat.log.log import Log
-from kcompat.log.names import (
-    LEADER_EPOCH_CHECKPOINT,
-    LOG,
-    PARTITION_METADATA,
-    SNAPSHOT,
-    offset_of,
-    segment_name,
-)
-from kcompat.log.producer_snapshot import decode_snapshot, encode_snapshot
+from kcompat.log.names import LEADER_EPOCH_CHECKPOINT, LOG, PARTITION_METADATA, SNAPSHOT, offset_of
+from kcompat.log.producer_files import load_producers, save_snapshot, snapshot_path
 from kcompat.log.producers import ProducerState
 from kcompat.log.recovery import SegmentRecovery
 from kcompat.log.segment import Segment
+from kcompat.log.segments import Segments
 from kcompat.log.startup import finish_interrupted_work, remove_orphans
-from kcompat.records.control import read_marker
+from kcompat.protocol.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from kcompat.log.config import LogConfig
@@ -38,252 +32,193 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NO_TOPIC_ID = bytes(16)
-
 
 def create_log(
     directory: str,
     topic: str,
     partition: int,
-    config: LogConfig,
-    *,
     topic_id: bytes,
+    config: LogConfig,
+    context: LogContext | None,
     now_ms: int,
-    context: LogContext | None = None,
 ) -> Log:
     """A new, empty log: one directory and its `partition.metadata`. Raises FileExistsError, OSError."""
     context = context or LogContext(directory)
-    context.files.make_directory(directory)
-    context.files.write_file(f"{directory}/{PARTITION_METADATA}", format_partition_metadata(topic_id))
-    segments = [Segment(context.files, directory, 0, config, now_ms)]
+    files = context.files
+    files.make_directory(directory)
+    files.write_file(f"{directory}/{PARTITION_METADATA}", format_partition_metadata(topic_id))
     return Log(
-        directory, topic, partition, topic_id, config, context, segments, LeaderEpochCache(), ProducerState(),
-        log_start_offset=0, log_end_offset=0, recovery_point=0, now_ms=now_ms,
-    )  # fmt: skip
-
-
-def open_log(
-    directory: str,
-    topic: str,
-    partition: int,
-    config: LogConfig,
-    *,
-    now_ms: int,
-    recovery_point: int = 0,
-    log_start_offset: int = 0,
-    clean: bool = False,
-    context: LogContext | None = None,
-) -> Log:
-    """Load a log; see `Log.open`. Raises OSError where files cannot be read or put right."""
-    context = context or LogContext(directory)
-    loader = _Loader(directory, config, context.files, now_ms)
-    names = finish_interrupted_work(context.files, directory)
-    remove_orphans(context.files, directory, names)
-    loader.load_segments(names, None if clean else recovery_point)
-    loader.load_epochs(names)
-    loader.recover()
-    log_end_offset = loader.log_end_offset()
-    first_base = loader.segments[0].base_offset
-    log_start_offset = max(log_start_offset, first_base)
-    if log_end_offset < log_start_offset:
-        logger.warning(
-            "%s ends at %d, before its start %d: starting empty", directory, log_end_offset, log_start_offset
-        )
-        loader.start_empty_at(log_start_offset)
-        log_end_offset = log_start_offset
-    loader.fit_epochs(log_start_offset, log_end_offset)
-    loader.segments[-1].reopen(log_end_offset)
-    loader.remove_stray_snapshots(log_end_offset)
-    return Log(
-        directory, topic, partition, _read_topic_id(context.files, directory), config, context,
-        loader.segments, loader.epochs,
-        loader.producers or load_producers(context.files, directory, loader.segments, log_end_offset),
-        log_start_offset=log_start_offset,
-        log_end_offset=log_end_offset,
-        recovery_point=log_end_offset if clean else min(recovery_point, log_end_offset),
+        directory,
+        topic,
+        partition,
+        topic_id,
+        config,
+        context,
+        segments=Segments([Segment(files, directory, 0, config, now_ms)]),
+        epochs=EpochFile(files, directory, LeaderEpochCache()),
+        producers=ProducerState(),
+        log_start_offset=0,
+        log_end_offset=0,
+        recovery_point=0,
         now_ms=now_ms,
-    )  # fmt: skip
-
-
-def load_producers(files: Files, directory: str, segments: list[Segment], end_offset: int) -> ProducerState:
-    """The producers below `end_offset`: the newest snapshot that can be read, and the batches after it."""
-    state, start = ProducerState(), segments[0].base_offset
-    offsets = sorted(
-        (
-            offset
-            for name in files.list(directory)
-            if name.endswith(SNAPSHOT) and (offset := offset_of(name)) is not None
-        ),
-        reverse=True,
     )
-    for offset in offsets:
-        if start <= offset <= end_offset:
-            path = f"{directory}/{segment_name(offset, SNAPSHOT)}"
-            entries = decode_snapshot(files.read_file(path))
-            if entries is not None:
-                state, start = ProducerState(entries, offset), offset
-                break
-            logger.warning("%s is damaged: deleting it and using an older one", path)
-            files.remove([path])
-    if start < end_offset:
-        replay_producers(state, segments, start)
-    state.end_offset = end_offset
-    return state
 
 
-def replay_producers(state: ProducerState, segments: list[Segment], start: int) -> None:
-    """Bring `state` up to the log end by the batches from `start` on."""
-    bases = [segment.base_offset for segment in segments]
-    for segment in segments[max(bisect_right(bases, start) - 1, 0) :]:
-        for position, header in segment.headers(start):
-            if header.producer_id < 0:
-                continue
-            state.end_offset = header.next_offset
-            if not header.is_control:
-                state.update(header, header.base_offset, header.max_timestamp)
-                continue
-            marker = read_marker(memoryview(segment.read_at(position, header.size)))
-            if marker is not None:
-                state.complete(header, header.base_offset, marker)
+class LogLoader:
+    """The steps of loading one directory, and what they found so far. OSError passes through."""
 
+    def __init__(self, directory: str, config: LogConfig, context: LogContext | None, now_ms: int) -> None:
+        self._directory = directory
+        self._config = config
+        self._context = context or LogContext(directory)
+        self._files: Files = self._context.files
+        self._now_ms = now_ms
+        self._names: list[str] = []
+        self._segments: list[Segment] = []
+        self._suspects: set[int] = set()
+        self._epochs = EpochFile(self._files, directory, LeaderEpochCache())
+        self._known_epochs: set[int] | None = None
+        self._producers: ProducerState | None = None
 
-class _Loader:
-    """The steps of loading one directory, and what they found so far."""
+    def load(self, topic: str, partition: int, recovery_point: int | None, log_start_offset: int) -> Log:
+        """Load the log; None for `recovery_point` after a clean stop."""
+        self._names = finish_interrupted_work(self._files, self._directory)
+        remove_orphans(self._files, self._directory, self._names)
+        self._load_segments(recovery_point)
+        self._load_epochs()
+        self._recover()
+        log_end_offset = self._segments[-1].read_next_offset()
+        log_start_offset = max(log_start_offset, self._segments[0].base_offset)
+        if log_end_offset < log_start_offset:
+            self._start_empty_at(log_start_offset, log_end_offset)
+            log_end_offset = log_start_offset
+        self._epochs.truncate(start=log_start_offset, end=log_end_offset or None)
+        self._epochs.save()
+        self._segments[-1].reopen(log_end_offset)
+        self._remove_stray_snapshots(log_end_offset)
+        return Log(
+            self._directory,
+            topic,
+            partition,
+            self._read_topic_id(),
+            self._config,
+            self._context,
+            segments=Segments(self._segments),
+            epochs=self._epochs,
+            producers=self._producers_at(log_end_offset),
+            log_start_offset=log_start_offset,
+            log_end_offset=log_end_offset,
+            recovery_point=log_end_offset if recovery_point is None else min(recovery_point, log_end_offset),
+            now_ms=self._now_ms,
+        )
 
-    def __init__(self, directory: str, config: LogConfig, files: Files, now_ms: int) -> None:
-        self.directory = directory
-        self.config = config
-        self.files = files
-        self.now_ms = now_ms
-        self.segments: list[Segment] = []
-        self.suspects: set[int] = set()
-        self.epochs = LeaderEpochCache()
-        self.known_epochs: set[int] | None = None
-        self.epochs_changed = False
-        self.producers: ProducerState | None = None
-
-    def load_segments(self, names: list[str], recovery_point: int | None) -> None:
+    def _load_segments(self, recovery_point: int | None) -> None:
         """Take over the segment files. Suspect are those with unsound indexes, and all from the recovery
         point on.
         """
-        for name in names:
+        for name in self._names:
             offset = offset_of(name) if name.endswith(LOG) else None
             if offset is not None:
-                segment = Segment(self.files, self.directory, offset, self.config, self.now_ms)
+                segment = Segment(self._files, self._directory, offset, self._config, self._now_ms)
                 if not segment.load():
-                    self.suspects.add(len(self.segments))
-                self.segments.append(segment)
-        if not self.segments:
-            self.segments.append(Segment(self.files, self.directory, 0, self.config, self.now_ms))
+                    self._suspects.add(len(self._segments))
+                self._segments.append(segment)
+        if not self._segments:
+            self._segments.append(Segment(self._files, self._directory, 0, self._config, self._now_ms))
         if recovery_point is not None:
-            bases = [segment.base_offset for segment in self.segments]
-            self.suspects.update(range(max(bisect_right(bases, recovery_point) - 1, 0), len(bases)))
+            bases = [segment.base_offset for segment in self._segments]
+            self._suspects.update(range(max(bisect_right(bases, recovery_point) - 1, 0), len(bases)))
 
-    def load_epochs(self, names: list[str]) -> None:
+    def _load_epochs(self) -> None:
         """Read the leader epochs; if the file is missing or damaged, find them in the batches that are not
         suspect.
         """
-        path = f"{self.directory}/{LEADER_EPOCH_CHECKPOINT}"
-        if LEADER_EPOCH_CHECKPOINT in names:
+        path = f"{self._directory}/{LEADER_EPOCH_CHECKPOINT}"
+        if LEADER_EPOCH_CHECKPOINT in self._names:
             try:
-                entries = parse_epochs(self.files.read_file(path))
+                entries = parse_epochs(self._files.read_file(path))
             except CheckpointDamaged as damage:
                 logger.warning("%s is damaged (%s): rebuilding it", path, damage)
             else:
                 if entries:
-                    self.epochs = LeaderEpochCache(entries)
-                    self.known_epochs = {epoch for epoch, _ in entries}
+                    self._epochs = EpochFile(self._files, self._directory, LeaderEpochCache(entries))
+                    self._known_epochs = {epoch for epoch, _ in entries}
                     return
-        first = min(self.suspects, default=len(self.segments))
-        self.suspects.update(range(first, len(self.segments)))
-        for segment in self.segments[:first]:
+        first = min(self._suspects, default=len(self._segments))
+        self._suspects.update(range(first, len(self._segments)))
+        for segment in self._segments[:first]:
             for _, header in segment.headers(segment.base_offset):
-                if header.leader_epoch > self.epochs.latest:
-                    self.epochs.assign(header.leader_epoch, header.base_offset)
-        self.epochs_changed = bool(self.epochs.entries)
+                if header.leader_epoch > self._epochs.cache.latest:
+                    self._epochs.assign(header.leader_epoch, header.base_offset)
 
-    def recover(self) -> None:
+    def _recover(self) -> None:
         """Check the suspect segments; where one had to be cut, those after it go."""
-        before = self.epochs.entries
-        for number in sorted(self.suspects):
-            if self.segments[number].size and not self._recover_segment(number):
+        for number in sorted(self._suspects):
+            if self._segments[number].size and not self._recover_segment(number):
                 self._drop_after(number)
                 break
-        self.epochs_changed |= self.epochs.entries != before
-        if self.producers is not None and self.producers.end_offset != self.log_end_offset():
-            self.producers = None
 
     def _recover_segment(self, number: int) -> bool:
-        segment = self.segments[number]
-        limit = self.segments[number + 1].base_offset if number + 1 < len(self.segments) else None
-        if self.producers is None or self.producers.end_offset != segment.base_offset:
-            below = self.segments[:number] or [segment]
-            self.producers = load_producers(self.files, self.directory, below, segment.base_offset)
+        segment = self._segments[number]
+        limit = self._segments[number + 1].base_offset if number + 1 < len(self._segments) else None
+        if self._producers is None or self._producers.end_offset != segment.base_offset:
+            below = self._segments[:number] or [segment]
+            self._producers = load_producers(self._files, self._directory, below, segment.base_offset)
         recovery = SegmentRecovery(
-            segment, self.epochs, self.producers, limit=limit, known_epochs=self.known_epochs
+            segment, self._epochs, self._producers, limit=limit, known_epochs=self._known_epochs
         )
         whole = recovery.run()
         if not whole:
             logger.warning("%s%s was cut to %d bytes", segment.path, LOG, segment.size)
-        self.producers.end_offset = limit if whole and limit is not None else segment.read_next_offset()
         if whole and limit is not None:
-            self._save_snapshot(limit)
+            save_snapshot(self._files, self._directory, limit, self._producers)
+            self._producers.end_offset = limit
+        else:
+            self._producers.end_offset = segment.read_next_offset()
         return whole
 
-    def _save_snapshot(self, offset: int) -> None:
-        assert self.producers is not None
-        path = f"{self.directory}/{segment_name(offset, SNAPSHOT)}"
-        self.files.replace_file(path, encode_snapshot(self.producers.entries.values()), sync=False)
-
     def _drop_after(self, number: int) -> None:
-        later = self.segments[number + 1 :]
-        del self.segments[number + 1 :]
+        later = self._segments[number + 1 :]
+        del self._segments[number + 1 :]
         for segment in later:
             logger.warning("deleting %s%s: it lies after the point where the log was cut", segment.path, LOG)
-            self.files.remove(segment.names)
+            self._files.remove(segment.names)
 
-    def log_end_offset(self) -> int:
-        """The offset after the last batch."""
-        return self.segments[-1].read_next_offset()
-
-    def start_empty_at(self, offset: int) -> None:
-        """Drop all segments and begin one at `offset`."""
-        for segment in self.segments:
-            self.files.remove(segment.names)
-        self.segments = [Segment(self.files, self.directory, offset, self.config, self.now_ms)]
-        self.segments[0].create()
-
-    def fit_epochs(self, log_start_offset: int, log_end_offset: int) -> None:
-        """Cut the epochs to what the log holds, and store them if that changed anything."""
-        changed = self.epochs.truncate_from_end(log_end_offset) if log_end_offset else False
-        changed |= self.epochs.truncate_from_start(log_start_offset)
-        if changed or self.epochs_changed:
-            path = f"{self.directory}/{LEADER_EPOCH_CHECKPOINT}"
-            self.files.replace_file(path, format_epochs(self.epochs.entries), sync=False)
-
-    def remove_stray_snapshots(self, log_end_offset: int) -> None:
-        """Keep the snapshots at segment bases, and the newest if it lies above the active segment's base."""
-        found = {
-            offset: f"{self.directory}/{name}"
-            for name in self.files.list(self.directory)
-            if name.endswith(SNAPSHOT) and (offset := offset_of(name)) is not None
-        }
-        if not found:
-            return
-        keep = {segment.base_offset for segment in self.segments}
-        usable = [offset for offset in found if self.segments[-1].base_offset < offset <= log_end_offset]
-        keep.update([max(usable)] if usable else [])
-        self.files.remove(
-            path for offset, path in found.items() if offset not in keep or offset > log_end_offset
+    def _start_empty_at(self, offset: int, log_end_offset: int) -> None:
+        """The log ends before its checkpointed start: nothing in it counts."""
+        logger.warning(
+            "%s ends at %d, before its start %d: it is empty", self._directory, log_end_offset, offset
         )
+        for segment in self._segments:
+            self._files.remove(segment.names)
+        self._segments = [Segment(self._files, self._directory, offset, self._config, self._now_ms)]
+        self._segments[0].create()
+        self._producers = None
 
+    def _remove_stray_snapshots(self, log_end_offset: int) -> None:
+        """Keep the snapshots at segment bases, and the newest if it lies above the active segment's base."""
+        names = [name for name in self._names if name.endswith(SNAPSHOT)]
+        offsets = [offset for offset in map(offset_of, names) if offset is not None]
+        above = [offset for offset in offsets if self._segments[-1].base_offset < offset <= log_end_offset]
+        keep = {segment.base_offset for segment in self._segments}
+        keep.update(above[-1:])
+        self._files.remove(snapshot_path(self._directory, offset) for offset in offsets if offset not in keep)
 
-def _read_topic_id(files: Files, directory: str) -> bytes:
-    data = read_optional(files, f"{directory}/{PARTITION_METADATA}")
-    if data is None:
-        return NO_TOPIC_ID
-    try:
-        return parse_partition_metadata(data)
-    except CheckpointDamaged as damage:
-        logger.warning("%s/%s is damaged: %s", directory, PARTITION_METADATA, damage)
-        return NO_TOPIC_ID
+    def _producers_at(self, log_end_offset: int) -> ProducerState:
+        """What recovery knows of the producers if it went to the log end, else what snapshots and batches
+        say.
+        """
+        if self._producers is not None and self._producers.end_offset == log_end_offset:
+            return self._producers
+        return load_producers(self._files, self._directory, self._segments, log_end_offset)
+
+    def _read_topic_id(self) -> bytes:
+        path = f"{self._directory}/{PARTITION_METADATA}"
+        data = read_optional(self._files, path)
+        if data is None:
+            return ZERO_UUID
+        try:
+            return parse_partition_metadata(data)
+        except CheckpointDamaged as damage:
+            logger.warning("%s is damaged (%s)", path, damage)
+            return ZERO_UUID

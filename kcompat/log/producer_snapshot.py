@@ -28,12 +28,11 @@ def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
     """The content of a snapshot file."""
     rows = []
     for entry in entries:
-        start = -1 if entry.transaction_start is None else entry.transaction_start
         delta = entry.batches[-1].offset_delta if entry.batches else 0
         rows.append(
             _ENTRY.pack(
                 entry.producer_id, entry.epoch, entry.last_sequence, entry.last_offset, delta,
-                entry.last_timestamp, entry.coordinator_epoch, start,
+                entry.last_timestamp, entry.coordinator_epoch, entry.current_txn_start_offset,
             )
         )  # fmt: skip
     body = struct.pack(">i", len(rows)) + b"".join(rows)
@@ -53,6 +52,5 @@ def decode_snapshot(data: bytes) -> list[ProducerEntry] | None:
     for fields in _ENTRY.iter_unpack(memoryview(data)[_HEAD.size :]):
         producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, start = fields
         batches = [BatchMetadata(sequence, offset, delta, timestamp)] if offset >= 0 else []
-        transaction = None if start < 0 else start
-        entries.append(ProducerEntry(producer_id, epoch, timestamp, coordinator_epoch, transaction, batches))
+        entries.append(ProducerEntry(producer_id, epoch, timestamp, coordinator_epoch, start, batches))
     return entries

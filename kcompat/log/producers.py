@@ -53,15 +53,13 @@ class BatchMetadata(msgspec.Struct, frozen=True, gc=False):
 
 
 class ProducerEntry(msgspec.Struct):
-    """One producer in one partition (ProducerStateEntry). `transaction_start` is None without an open
-    transaction.
-    """
+    """One producer in one partition (ProducerStateEntry); -1 stands for "none"."""
 
     producer_id: int
     epoch: int
     last_timestamp: int = -1
     coordinator_epoch: int = -1
-    transaction_start: int | None = None
+    current_txn_start_offset: int = -1
     batches: list[BatchMetadata] = []
 
     @property
@@ -91,9 +89,9 @@ class ProducerState:
         self.entries = {entry.producer_id: entry for entry in entries or ()}
         self.end_offset = end_offset
         self._open = {
-            entry.producer_id: entry.transaction_start
+            entry.producer_id: entry.current_txn_start_offset
             for entry in entries or ()
-            if entry.transaction_start is not None
+            if entry.current_txn_start_offset >= 0
         }
         self._unreplicated: list[tuple[int, int]] = []
 
@@ -114,7 +112,7 @@ class ProducerState:
         if origin is AppendOrigin.CLIENT:
             if not is_next_sequence(entry, epoch, sequence):
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-            if entry.transaction_start is not None and not header.is_transactional:
+            if entry.current_txn_start_offset >= 0 and not header.is_transactional:
                 return ErrorCode.INVALID_TXN_STATE
         return ErrorCode.NONE
 
@@ -137,8 +135,8 @@ class ProducerState:
         entry.last_timestamp = timestamp
         if header.base_sequence >= 0:
             entry.note(BatchMetadata(header.last_sequence, base_offset + delta, delta, timestamp))
-        if header.is_transactional and entry.transaction_start is None:
-            entry.transaction_start = self._open[producer_id] = base_offset
+        if header.is_transactional and entry.current_txn_start_offset < 0:
+            entry.current_txn_start_offset = self._open[producer_id] = base_offset
 
     def complete(
         self, header: BatchHeader, offset: int, marker: EndTransactionMarker
@@ -147,10 +145,10 @@ class ProducerState:
         entry = self._entry(header.producer_id, header.producer_epoch)
         entry.last_timestamp = header.max_timestamp
         entry.coordinator_epoch = max(entry.coordinator_epoch, marker.coordinator_epoch)
-        first = entry.transaction_start
-        if first is None:
+        first = entry.current_txn_start_offset
+        if first < 0:
             return None
-        entry.transaction_start = None
+        entry.current_txn_start_offset = -1
         del self._open[header.producer_id]
         self._unreplicated.append((first, offset))
         if marker.type:
@@ -173,7 +171,7 @@ class ProducerState:
         gone = [
             entry.producer_id
             for entry in self.entries.values()
-            if entry.transaction_start is None and now_ms - entry.last_timestamp >= expiration_ms
+            if entry.current_txn_start_offset < 0 and now_ms - entry.last_timestamp >= expiration_ms
         ]
         for producer_id in gone:
             del self.entries[producer_id]
@@ -200,7 +198,7 @@ class ProducerState:
         """Assert that open transactions and remembered batches agree with themselves (I12)."""
         for entry in self.entries.values():
             assert len(entry.batches) <= BATCHES_KEPT
-            assert self._open.get(entry.producer_id) == entry.transaction_start
+            assert self._open.get(entry.producer_id, -1) == entry.current_txn_start_offset
             for before, after in pairwise(entry.batches):
                 assert before.last_offset < after.first_offset
             assert entry.last_offset < self.end_offset

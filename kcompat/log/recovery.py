@@ -23,7 +23,7 @@ from kcompat.records.errors import RecordsDamaged
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-    from kcompat.log.epochs import LeaderEpochCache
+    from kcompat.log.epoch_file import EpochFile
     from kcompat.log.producers import ProducerState
     from kcompat.log.segment import Segment
 
@@ -51,7 +51,7 @@ class SegmentRecovery:
     def __init__(
         self,
         segment: Segment,
-        epochs: LeaderEpochCache,
+        epochs: EpochFile,
         producers: ProducerState,
         *,
         limit: int | None,
@@ -102,7 +102,7 @@ class SegmentRecovery:
         size = len(found.batch)
         self._segment.recovered(found.position, size, found.last_offset, found.timestamp)
         self._end = found.position + size
-        if found.epoch > self._epochs.latest:
+        if found.epoch > self._epochs.cache.latest:
             self._epochs.assign(found.epoch, found.base_offset)
         header = found.header
         if header is None or header.producer_id < 0:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from kcompat.log.segment import Segment
 
 
-def count_deletable(segments: list[Segment], log: Log, now_ms: int, high_watermark: int) -> int:
+def count_deletable(log: Log, segments: list[Segment], now_ms: int, high_watermark: int) -> int:
     """How many of the oldest segments go: below the log start, over `retention.bytes`, or older than
     `retention.ms`.
 

@@ -13,6 +13,7 @@ from kcompat.records.batch import read_records
 
 if TYPE_CHECKING:
     from kcompat.log.segment import Segment
+    from kcompat.log.segments import Segments
     from kcompat.records.batch import BatchHeader
 
 
@@ -24,7 +25,7 @@ class TimestampOffset(msgspec.Struct, frozen=True):
     leader_epoch: int
 
 
-def find(segments: list[Segment], timestamp: int, log_start_offset: int) -> TimestampOffset | None:
+def find(segments: Segments, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
     """The first record at or above the log start whose timestamp is >= `timestamp`."""
     for segment in segments:
         if segment.max_timestamp < timestamp:
@@ -35,7 +36,7 @@ def find(segments: list[Segment], timestamp: int, log_start_offset: int) -> Time
     return None
 
 
-def find_max(segments: list[Segment]) -> TimestampOffset | None:
+def find_max(segments: Segments) -> TimestampOffset | None:
     """The first record that carries the largest timestamp; None in a log without timestamps."""
     newest = max(segments, key=lambda segment: segment.max_timestamp)
     if newest.max_timestamp == NO_TIMESTAMP:

@@ -1,0 +1,54 @@
+"""The leader epochs of a log, kept in its `leader-epoch-checkpoint`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.log.checkpoints import format_epochs
+from kcompat.log.names import LEADER_EPOCH_CHECKPOINT
+
+if TYPE_CHECKING:
+    from kcompat.log.epochs import LeaderEpochCache
+    from kcompat.log.files import Files
+
+_UNSAVED: Final = -2
+
+
+class EpochFile:
+    """A `LeaderEpochCache` and its file, which is written before the first batch of an epoch is.
+
+    `current` is the epoch whose batches may be appended without touching the file. A write is a rename of a
+    whole file; it is synced with the log, and a file that a power cut damaged is rebuilt from the batches
+    (KAFKA-16541).
+    """
+
+    __slots__ = ("_files", "_path", "cache", "current")
+
+    def __init__(self, files: Files, directory: str, cache: LeaderEpochCache) -> None:
+        self._files = files
+        self._path = f"{directory}/{LEADER_EPOCH_CHECKPOINT}"
+        self.cache = cache
+        self.current = cache.latest
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Note that an epoch begins; `save` stores it."""
+        if self.cache.assign(epoch, start_offset):
+            self.current = _UNSAVED
+
+    def truncate(self, *, start: int | None = None, end: int | None = None) -> None:
+        """Cut the epochs to offsets in [start, end); `save` stores it."""
+        changed = end is not None and self.cache.truncate_from_end(end)
+        changed |= start is not None and self.cache.truncate_from_start(start)
+        if changed:
+            self.current = _UNSAVED
+
+    def clear(self) -> None:
+        """Forget all epochs; `save` stores it."""
+        self.cache.clear()
+        self.current = _UNSAVED
+
+    def save(self, *, sync: bool = False) -> None:
+        """Write the file if anything changed since, or in any case with `sync`. Raises OSError."""
+        if self.current == _UNSAVED or sync:
+            self._files.replace_file(self._path, format_epochs(self.cache.entries), sync=sync)
+            self.current = self.cache.latest

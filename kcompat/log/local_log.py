@@ -1,0 +1,238 @@
+"""The files of one partition's log (Kafka's `LocalLog`): segments that are read, rolled, flushed and cut.
+
+`kcompat.log.log.Log` puts leader epochs, producers and the log start on top of it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kcompat.log import timestamps
+from kcompat.log.errors import StorageError
+from kcompat.log.flushes import Flushes
+from kcompat.log.producer_files import snapshot_path
+from kcompat.log.segment import Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.log.config import LogConfig
+    from kcompat.log.context import LogContext
+    from kcompat.log.files import FileRange
+    from kcompat.log.segments import Segments
+    from kcompat.log.timestamps import TimestampOffset
+    from kcompat.records.batch import BatchHeader
+
+
+class LocalLog:
+    """Segments and what is known of them. `size` is in bytes; the offsets are the next to be written and the
+    first.
+    """
+
+    __slots__ = (
+        "_closed",
+        "_flush_at",
+        "_flushes",
+        "_segments",
+        "config",
+        "context",
+        "directory",
+        "last_flush_ms",
+        "log_end_offset",
+        "log_start_offset",
+        "size",
+    )
+
+    def __init__(
+        self,
+        directory: str,
+        config: LogConfig,
+        context: LogContext,
+        segments: Segments,
+        *,
+        log_start_offset: int,
+        log_end_offset: int,
+        recovery_point: int,
+        now_ms: int,
+    ) -> None:
+        self.directory = directory
+        self.config = config
+        self.context = context
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        self.last_flush_ms = now_ms
+        self.size = segments.size
+        self._segments = segments
+        self._flushes = Flushes(context, recovery_point)
+        self._flush_at = recovery_point + config.flush_messages
+        self._closed = False
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the log takes no more appends: after a fault of the disk (KAFKA-10778), or because it was
+        closed.
+        """
+        return self._closed or self.context.offline is not None
+
+    def discard(self) -> None:
+        """Take no more appends and let go of the active file: the log is closed, or its partition was
+        deleted.
+        """
+        self._closed = True
+        self._segments.active.release()
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Map OSError to StorageError, and take the directory offline unless the disk is merely full."""
+        try:
+            yield
+        except OSError as error:
+            raise self.context.fault(error) from error
+
+    def _out_of_service(self) -> StorageError:
+        return self.context.offline or StorageError(self.context.path, f"{self.directory} is closed")
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def read(
+        self, offset: int, max_bytes: int, upper_offset: int, min_one_batch: bool = True
+    ) -> FileRange | None:
+        """Bytes of one segment from the batch that holds `offset`, none at or above `upper_offset`; None for
+        nothing.
+
+        Cut at `max_bytes`, maybe inside a batch; `min_one_batch` gives the first batch whole whatever its
+        size. `offset` lies between log start and log end. Raises StorageError.
+        """
+        upper = None if upper_offset >= self.log_end_offset else upper_offset
+        segments = self._segments
+        try:
+            active = segments.active
+            if offset >= active.base_offset:
+                return active.read(offset, max_bytes, upper, min_one_batch)
+            for segment in segments.from_offset(offset):
+                next_base = segments.next_base_offset(segment)
+                bound = None if upper is None or (next_base is not None and upper >= next_base) else upper
+                found = segment.read(offset, max_bytes, bound, min_one_batch)
+                if found is not None or bound is not None:
+                    return found
+                # offsets were compacted away at the end of the segment: go on with the next
+        except OSError as error:
+            raise self.context.fault(error) from error
+        return None
+
+    def aborted_transactions(
+        self, offset: int, upper_offset: int, data: FileRange | None = None
+    ) -> list[tuple[int, int]]:
+        """(producer id, first offset) of aborted transactions in [offset, upper_offset).
+
+        With `data`, read from `offset`, only those that may concern it. Raises StorageError.
+        """
+        segments = self._segments.from_offset(offset)
+        found: list[tuple[int, int]] = []
+        with self._faults():
+            if data is not None:
+                beyond = segments[0].first_offset_beyond(data.position + data.length)
+                bound = beyond or self._segments.next_base_offset(segments[0]) or upper_offset
+                upper_offset = min(upper_offset, max(bound, offset + 1))
+            for segment in segments:
+                entries, complete = segment.txn_index.overlapping(offset, upper_offset)
+                found += [(entry.producer_id, entry.first_offset) for entry in entries]
+                if complete:
+                    break
+        return found
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record at or after `timestamp` (ms), at or above the log start. Raises StorageError."""
+        with self._faults():
+            return timestamps.find(self._segments, timestamp, self.log_start_offset)
+
+    def max_timestamp_offset(self) -> TimestampOffset | None:
+        """The first record with the largest timestamp of the log (KIP-734). Raises StorageError."""
+        with self._faults():
+            return timestamps.find_max(self._segments)
+
+    # -- rolling and flushing --------------------------------------------------------------------------------
+
+    def roll(self, now_ms: int) -> None:
+        """Begin a new segment at the log end, unless the active one is still empty. Raises StorageError."""
+        if self._segments.active.size:
+            with self._faults():
+                self._roll(self.log_end_offset, now_ms)
+
+    def _roll(self, base_offset: int, now_ms: int) -> Segment:
+        """Begin a segment at `base_offset` (>= log end); the older one is written out and synced in the
+        background.
+        """
+        full = self._segments.active
+        segment = Segment(self.context.files, self.directory, base_offset, self.config, now_ms)
+        segment.create()
+        if full.size == 0:
+            self._segments.replace([full], segment)
+            self._drop([full], delay_ms=0)
+        else:
+            full.retire()
+            self._segments.push(segment)
+            self._flushes.start(self._segments, base_offset)
+        return segment
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything below this offset is on the device."""
+        return self._flushes.recovery_point
+
+    def flush_if_due(self, now_ms: int) -> None:
+        """Flush when `flush.ms` have passed since the last time. Raises StorageError."""
+        if now_ms - self.last_flush_ms >= self.config.flush_ms:
+            self.flush(now_ms)
+
+    def flush(self, now_ms: int | None = None) -> None:
+        """Force everything to the device; the recovery point becomes the log end. Raises StorageError."""
+        if now_ms is not None:
+            self.last_flush_ms = now_ms
+        point = self.recovery_point
+        if self.log_end_offset > point:
+            with self._faults():
+                for segment in self._segments.from_offset(point):
+                    segment.sync()
+            self._flushes.finish(self.log_end_offset)
+        self._flush_at = self.log_end_offset + self.config.flush_messages
+
+    # -- cutting ---------------------------------------------------------------------------------------------
+
+    def _set_end(self, offset: int) -> None:
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self._flushes.cut(offset)
+        self.size = self._segments.size
+
+    def _drop(self, segments: list[Segment], *, delay_ms: int) -> None:
+        """Put files out of use by renaming them, and unlink them later; with no delay, now."""
+        for segment in segments:
+            segment.release()
+            marked = segment.mark_deleted()
+            marked.append(snapshot_path(self.directory, segment.base_offset))
+            if delay_ms:
+                self.context.delete_later(marked, delay_ms)
+            else:
+                self.context.files.remove(marked)
+
+    # -- looking in ------------------------------------------------------------------------------------------
+
+    @property
+    def segment_base_offsets(self) -> list[int]:
+        """Base offsets of the segments, the active one last."""
+        return self._segments.base_offsets
+
+    def segment_starts(self) -> list[tuple[int, int]]:
+        """Base offset of each segment, and when its newest record was written (ms)."""
+        return [
+            (segment.base_offset, segment.largest_timestamp() if segment.size else segment.created_ms)
+            for segment in self._segments
+        ]
+
+    def headers(self, offset: int) -> Iterator[BatchHeader]:
+        """The batch headers from the one that holds `offset` on."""
+        for segment in self._segments.from_offset(offset):
+            for _, header in segment.headers(offset):
+                yield header
