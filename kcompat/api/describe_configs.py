@@ -146,7 +146,7 @@ class _Description:
                 if self._with_synonyms
                 else [],
                 config_type=entry.type,
-                documentation=entry.doc if self._with_documentation else None,
+                documentation=entry.doc if self._with_documentation or not entry.doc else None,
             )
             for entry in entries
         ]

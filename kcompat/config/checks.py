@@ -37,10 +37,9 @@ def _check_log_times(config: BrokerConfig) -> None:
             raise RequirementError(f"{name} must be unlimited (-1) or, greater than or equal to 1")
     _require(config, "log.roll.ms", 1)
     _require(config, "log.roll.jitter.ms", 0)
-    if (
-        config.integer("log.cleaner.dedupe.buffer.size") // max(1, config.integer("log.cleaner.threads"))
-        <= 1 << 20
-    ):
+    _require(config, "log.cleaner.threads", 1)
+    per_thread = config.integer("log.cleaner.dedupe.buffer.size") // config.integer("log.cleaner.threads")
+    if per_thread <= 1 << 20:
         raise RequirementError("log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.")
 
 

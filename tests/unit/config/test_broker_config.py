@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import pytest
+
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.errors import ConfigError
+from kcompat.config.listeners import Endpoint, check_supported
+
+
+def test_defaults_static_and_dynamic_values_count_in_kafkas_order() -> None:
+    config = BrokerConfig(
+        {"message.max.bytes": "3", "num.partitions": "4"},
+        dynamic={"message.max.bytes": "1"},
+        dynamic_default={"message.max.bytes": "2", "log.cleaner.threads": "5"},
+    )
+    assert (config.message_max_bytes, config.num_partitions) == (1, 4)
+    assert config.integer("log.cleaner.threads") == 5
+    assert config.integer("num.io.threads") == 8
+    later = config.with_dynamic({}, {"message.max.bytes": "2"})
+    assert later.message_max_bytes == 2
+    assert config.message_max_bytes == 1
+
+
+def test_a_dynamic_value_hides_its_static_synonyms() -> None:
+    config = BrokerConfig({"log.retention.hours": "100"}, dynamic={"log.retention.ms": "600000"})
+    assert config.integer("log.retention.ms") == 600000
+    assert config.integer("log.retention.hours") == 168
+
+
+def test_node_id_and_broker_id_are_one_number() -> None:
+    assert BrokerConfig({"node.id": "7"}).broker_id == 7
+    assert BrokerConfig({"broker.id": "7"}).integer("node.id") == 7
+    assert BrokerConfig().broker_id == -1
+    with pytest.raises(ConfigError, match=r"broker.id=1 and node.id=2 must be the same number"):
+        BrokerConfig({"broker.id": "1", "node.id": "2"})
+    assert BrokerConfig({"node.id": "7"}).with_static({"broker.id": "8"}).integer("node.id") == 8
+
+
+def test_directories() -> None:
+    assert BrokerConfig().log_dirs == ["/tmp/kafka-logs"]
+    assert BrokerConfig({"log.dir": "/a"}).log_dirs == ["/a"]
+    assert BrokerConfig({"log.dir": "/a", "log.dirs": "/b, /c"}).log_dirs == ["/b", "/c"]
+
+
+def test_listeners() -> None:
+    config = BrokerConfig(
+        {
+            "listeners": "IN://:9092,out://[::1]:0, CONTROLLER://:9093",
+            "listener.security.protocol.map": "IN:PLAINTEXT,OUT:SSL,CONTROLLER:PLAINTEXT",
+            "controller.listener.names": "CONTROLLER",
+            "advertised.listeners": "OUT://broker.example:19092",
+        }
+    )
+    assert config.listeners == (Endpoint("IN", "", 9092, "PLAINTEXT"), Endpoint("OUT", "::1", 0, "SSL"))
+    assert dict(config.advertised) == {"OUT": Endpoint("OUT", "broker.example", 19092, "SSL")}
+    assert [str(endpoint) for endpoint in config.listeners] == ["IN://:9092", "OUT://[::1]:0"]
+    assert config.inter_broker_listener == "PLAINTEXT"
+
+
+@pytest.mark.parametrize(
+    ("static", "message"),
+    [
+        ({"num.partitions": "x"},
+         "Invalid value x for configuration num.partitions: "
+         "Not a number of type INT"),
+        ({"num.partitions": "0"},
+         "Invalid value 0 for configuration num.partitions: "
+         "Value must be at least 1"),
+        ({"compression.type": "brotli"},
+         "Invalid value brotli for configuration compression.type: "
+         "String must be one of: uncompressed, zstd, lz4, snappy, gzip, producer"),
+        ({"log.cleanup.policy": "delete,keep"},
+         "Invalid value keep for configuration log.cleanup.policy: String must be one of: compact, delete"),
+        ({"log.message.format.version": "7.0"},
+         "Invalid value 7.0 for configuration log.message.format.version: "
+         "Version 7.0 is not a valid version"),
+        ({"listeners": "x"},
+         "Error creating broker listeners from 'x': "
+         "Unable to parse x to a broker endpoint"),
+        ({"listeners": "PLAINTEXT://:70000"},
+         "Error creating broker listeners from 'PLAINTEXT://:70000': "
+         "Unable to parse PLAINTEXT://:70000 to a broker endpoint"),
+        ({"listeners": "FOO://:1"},
+         "Error creating broker listeners from 'FOO://:1': No security protocol defined for listener FOO"),
+        ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"},
+         "Each listener must have a different name, listeners: PLAINTEXT://:1,PLAINTEXT://:2"),
+        ({"listeners": "PLAINTEXT://:1,SSL://:1"},
+         "Each listener must have a different port, listeners: PLAINTEXT://:1,SSL://:1"),
+        ({"advertised.listeners": "SSL://a:1"},
+         "advertised.listeners names SSL, which is not among the listeners (PLAINTEXT)"),
+        ({"advertised.listeners": "PLAINTEXT://0.0.0.0:1"},
+         "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable IP address."),
+        ({"listener.security.protocol.map": "PLAINTEXT"},
+         "listener.security.protocol.map has 'PLAINTEXT', which is not of the form NAME:PROTOCOL"),
+        ({"listener.security.protocol.map": "PLAINTEXT:TLS"},
+         "listener.security.protocol.map gives PLAINTEXT the protocol 'TLS'; "
+         "it must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        ({"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,plaintext:SSL"},
+         "listener.security.protocol.map names plaintext twice"),
+        ({"log.retention.ms": "0"},
+         "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"),
+        ({"log.roll.ms": "0"}, "log.roll.ms must be greater than or equal to 1"),
+        ({"log.roll.jitter.ms": "-1"}, "log.roll.jitter.ms must be greater than or equal to 0"),
+        ({"log.cleaner.threads": "0"}, "log.cleaner.threads must be greater than or equal to 1"),
+        ({"log.cleaner.dedupe.buffer.size": "1"},
+         "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."),
+        ({"max.connections.per.ip": "0"},
+         "max.connections.per.ip can be set to zero only if "
+         "max.connections.per.ip.overrides property is set."),
+        ({"max.connections.per.ip.overrides": "127.0.0.1"},
+         "max.connections.per.ip.overrides has '127.0.0.1', which is not of the form HOST:COUNT"),
+        ({"group.min.session.timeout.ms": "2000000"},
+         "group.min.session.timeout.ms=2000000 must not exceed group.max.session.timeout.ms=1800000"),
+        ({"offsets.commit.required.acks": "4"},
+         "offsets.commit.required.acks must be greater or equal -1 and less or equal to "
+         "offsets.topic.replication.factor"),
+        ({"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"},
+         "authorizer.class.name=kafka.security.authorizer.AclAuthorizer is not supported: "
+         "no authorizer is supported yet, and without one everything would be allowed"),
+        ({"remote.log.storage.system.enable": "true"},
+         "remote.log.storage.system.enable=true is not supported: tiered storage is not supported"),
+    ],
+)  # fmt: skip
+def test_a_configuration_that_cannot_be_says_so_in_a_sentence(static: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        BrokerConfig(static)
+    assert str(caught.value) == message
+
+
+def test_refused_keys_may_have_their_default() -> None:
+    BrokerConfig({"authorizer.class.name": "", "remote.log.storage.system.enable": "false"})
+
+
+def test_no_connections_per_address_is_allowed_with_exceptions() -> None:
+    BrokerConfig({"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "10.0.0.1:5"})
+
+
+def test_unsupported_protocols_are_refused() -> None:
+    check_supported(BrokerConfig().listeners)
+    with pytest.raises(
+        ConfigError, match="Listener SSL asks for SSL, which is not supported yet; use PLAINTEXT"
+    ):
+        check_supported(BrokerConfig({"listeners": "SSL://:1"}).listeners)
+
+
+def test_what_deserves_a_word_in_the_log() -> None:
+    config = BrokerConfig(
+        {"foo.bar": "1", "num.io.threads": "4", "num.network.threads": "3", "num.partitions": "2"}
+    )
+    assert config.unknown_keys == ["foo.bar"]
+    assert [key.name for key in config.ineffective_keys] == ["num.io.threads"]
+
+
+@pytest.mark.parametrize(("alive", "replicas"), [(1, 1), (2, 2), (3, 3), (5, 3), (0, 1)])
+def test_internal_topics_have_no_more_replicas_than_there_are_brokers(alive: int, replicas: int) -> None:
+    assert BrokerConfig().offsets_replication_factor(alive) == replicas
+    assert BrokerConfig().transaction_replication_factor(alive) == replicas
+
+
+def test_asking_for_a_key_that_is_none_is_a_bug() -> None:
+    with pytest.raises(KeyError):
+        BrokerConfig().get("no.such.key")

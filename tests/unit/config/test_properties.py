@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+
+import pytest
+
+from kcompat.config.errors import ConfigError
+from kcompat.config.properties import (
+    from_environment,
+    key_of_variable,
+    load_static,
+    parse_overrides,
+    parse_properties,
+    read_properties,
+    variable_of_key,
+)
+from kcompat.config.table import BROKER_KEYS
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_grammar_of_properties_files() -> None:
+    text = "# comment\n! too\na=b\n c : d e \\\n   f\ng\\ h = \\u00e9\nempty\na=last\n"
+    assert parse_properties(text) == {"a": "last", "c": "d e f", "g h": "é", "empty": ""}
+
+
+def test_a_damaged_escape_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"\\u00g is not a Unicode escape"):
+        parse_properties("a=\\u00g")
+
+
+@pytest.mark.parametrize("content", ["a=é".encode(), "a=é".encode("latin-1")])
+def test_files_are_utf8_or_else_what_java_expects(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "server.properties"
+    path.write_bytes(content)
+    assert read_properties(path) == {"a": "é"}
+
+
+def test_files_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"absent.properties cannot be read: No such file or directory"):
+        read_properties(tmp_path / "absent.properties")
+    huge = tmp_path / "huge"
+    huge.write_bytes(b"a=" + b"x" * (1 << 20))
+    with pytest.raises(ConfigError, match="huge is larger than 1048576 bytes, which no configuration is"):
+        read_properties(huge)
+    broken = tmp_path / "broken"
+    broken.write_text("a=\\uzzzz")
+    with pytest.raises(ConfigError, match=r"broken: .*is not a Unicode escape"):
+        read_properties(broken)
+
+
+@pytest.mark.parametrize(
+    ("variable", "key"),
+    [
+        ("KAFKA_LOG_RETENTION_HOURS", "log.retention.hours"),
+        ("KAFKA_A__B", "a_b"),
+        ("KAFKA_A___B_C", "a-b.c"),
+    ],
+)
+def test_variables(variable: str, key: str) -> None:
+    assert key_of_variable(variable) == key
+    assert variable_of_key(key) == variable
+
+
+def test_every_lower_case_key_can_be_a_variable() -> None:
+    for key in BROKER_KEYS:
+        if key.islower():
+            assert key_of_variable(variable_of_key(key)) == key
+
+
+def test_variables_that_are_no_keys() -> None:
+    environment = {
+        "KAFKA_NUM_PARTITIONS": "3",
+        "KAFKA_HEAP_OPTS": "-Xmx1G",
+        "KAFKA_LOG4J_ROOT_LOGLEVEL": "INFO",
+        "KAFKA_": "x",
+        "PATH": "/bin",
+    }
+    assert from_environment(environment) == {"num.partitions": "3"}
+
+
+def test_overrides() -> None:
+    assert parse_overrides(["a=1", "b = x=y ", "a=2", "c="]) == {"a": "2", "b": "x=y", "c": ""}
+    for wrong in ("a", "=1"):
+        with pytest.raises(ConfigError, match=f"^--override {wrong} is not of the form key=value$"):
+            parse_overrides([wrong])
+
+
+def test_the_command_line_counts_before_the_environment_before_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("a=file\nb=file\nc=file\n")
+    static = load_static(path, {"KAFKA_B": "variable", "KAFKA_C": "variable"}, ["c=argument"])
+    assert static == {"a": "file", "b": "variable", "c": "argument"}
