@@ -81,8 +81,9 @@ class RawPeer:
         self.writer = writer
 
     def send(self, data: bytes) -> None:
-        """Send bytes as they are."""
-        self.writer.write(data)
+        """Send bytes as they are; they are lost if the server has closed."""
+        if not self.writer.transport.is_closing():
+            self.writer.write(data)
 
     def ask(self, *bodies: bytes) -> None:
         """Send frames, all at once."""
