@@ -1,0 +1,281 @@
+"""Groups as a rule-based machine.
+
+Members come, sync, beat, commit, leave, die; the coordinator is slow, fails, restarts.
+
+After every step the invariants hold, and replaying the log gives exactly what the live coordinator has kept
+(I17).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from kcompat.group.classic.state import GroupState
+from kcompat.group.config import GroupConfig
+from kcompat.group.coordinator import GroupCoordinator
+from kcompat.protocol.errors import ErrorCode
+from kcompat.testing.group_world import GROUP, PARTITIONS, GroupWorld
+from kcompat.testing.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.group.requests import JoinAnswer, SyncAnswer
+    from kcompat.promise import Promise
+
+TOPIC_PARTITIONS = [("topic", index) for index in range(6)]
+INSTANCES = ("s1", "s2")
+SESSION_MS, REBALANCE_MS, RETENTION_MS = 10_000, 15_000, 1_000_000_000
+CONFIG = GroupConfig(max_size=4, offsets_retention_ms=RETENTION_MS, retention_check_interval_ms=RETENTION_MS)
+
+
+class Client:
+    """A consumer as far as its coordinator can see it."""
+
+    def __init__(self, instance_id: str | None) -> None:
+        self.instance_id = instance_id
+        self.member_id = ""
+        self.generation = -1
+        self.joining: Promise[JoinAnswer] | None = None
+        self.joined: JoinAnswer | None = None
+        self.syncing: Promise[SyncAnswer] | None = None
+        self.owned: frozenset[tuple[str, int]] | None = None
+        """What it consumes in its generation; None while it has no assignment."""
+
+    def reset(self) -> None:
+        """Forget the membership, as a client does on UNKNOWN_MEMBER_ID."""
+        self.member_id, self.generation, self.joined, self.owned = "", -1, None, None
+
+
+def encode(partitions: frozenset[tuple[str, int]]) -> bytes:
+    return ",".join(str(index) for _, index in sorted(partitions)).encode()
+
+
+def decode(assignment: bytes) -> frozenset[tuple[str, int]]:
+    return frozenset(("topic", int(index)) for index in assignment.decode().split(",") if index)
+
+
+class Groups(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = GroupWorld(CONFIG)
+        self.world.coordinator.start()
+        self.clients = [Client(None) for _ in range(4)] + [Client(name) for name in INSTANCES]
+        self.generation = 0
+        self.held = False
+        self.acknowledged: dict[tuple[str, int], int] = {}
+        """Offsets whose commits were answered with no error."""
+
+    # --- what clients do
+
+    def each(self, index: int) -> Client:
+        return self.clients[index % len(self.clients)]
+
+    @rule(index=st.integers(0, 5), asks_for_id=st.booleans(), both=st.booleans(), skips=st.booleans())
+    def join(self, index: int, asks_for_id: bool, both: bool, skips: bool) -> None:
+        client = self.each(index)
+        client.owned = None
+        client.joining = self.world.join(
+            client.member_id,
+            instance_id=client.instance_id,
+            protocols=(("range", b""), ("sticky", b"")) if both else (("range", b""),),
+            session_timeout_ms=SESSION_MS,
+            rebalance_timeout_ms=REBALANCE_MS,
+            needs_member_id=asks_for_id and client.instance_id is None,
+            can_skip_assignment=skips,
+        )
+        self.hear()
+
+    @rule(index=st.integers(0, 5), forgetful=st.booleans())
+    def sync(self, index: int, forgetful: bool) -> None:
+        client = self.each(index)
+        if client.joined is None:
+            return
+        assignments: dict[str, bytes] = {}
+        members = [member.member_id for member in client.joined.members][forgetful:]
+        for position, member_id in enumerate(members):
+            assignments[member_id] = encode(frozenset(TOPIC_PARTITIONS[position :: len(members)]))
+        client.syncing = self.world.sync(
+            client.member_id, client.generation, assignments, instance_id=client.instance_id
+        )
+        self.hear()
+
+    @rule(index=st.integers(0, 5))
+    def heartbeat(self, index: int) -> None:
+        client = self.each(index)
+        error = self.world.heartbeat(client.member_id, client.generation, instance_id=client.instance_id)
+        if error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
+            client.reset()
+
+    @rule(index=st.integers(0, 5), partition=st.sampled_from(TOPIC_PARTITIONS), offset=st.integers(0, 99))
+    def commit(self, index: int, partition: tuple[str, int], offset: int) -> None:
+        client = self.each(index)
+        answer = self.world.commit({partition: offset}, client.member_id, client.generation)
+
+        def heard(errors: dict[tuple[str, int], ErrorCode]) -> None:
+            if errors[partition] == ErrorCode.NONE:
+                self.acknowledged[partition] = offset
+                assert self.world.fetch_one(partition).offset == offset
+
+        answer.then(heard)
+
+    @rule(index=st.integers(0, 5))
+    def leave(self, index: int) -> None:
+        client = self.each(index)
+        self.world.leave(client.member_id)
+        client.reset()
+
+    @rule(index=st.integers(0, 5))
+    def restart_client(self, index: int) -> None:
+        """The process dies and comes back knowing nothing."""
+        client = self.each(index)
+        client.reset()
+        client.joining = client.syncing = None
+
+    @rule(count=st.integers(1, 6), asks_for_id=st.booleans(), forgetful=st.booleans())
+    def come_together(self, count: int, asks_for_id: bool, forgetful: bool) -> None:
+        """The first clients do what well-behaved clients do, and mostly reach a stable group."""
+        for _ in range(2 + asks_for_id):
+            for index in range(count):
+                self.join(index, asks_for_id, both=False, skips=True)
+        for index in range(count):
+            self.sync(index, forgetful)
+
+    @rule()
+    def delete_group(self) -> None:
+        self.acknowledged.clear()
+        self.world.coordinator.delete(GROUP).then(lambda _: self.acknowledged.clear())
+
+    @rule(partition=st.sampled_from(TOPIC_PARTITIONS))
+    def delete_offset(self, partition: tuple[str, int]) -> None:
+        self.acknowledged.pop(partition, None)
+        deleted = self.world.coordinator.delete_offsets(GROUP, [partition])
+        deleted.then(lambda _: self.acknowledged.pop(partition, None))
+
+    # --- what happens to the coordinator
+
+    @rule(ms=st.sampled_from([1, 1_000, 5_000, SESSION_MS, REBALANCE_MS, 300_000]))
+    def time_passes(self, ms: int) -> None:
+        self.world.clock.advance(ms)
+        self.hear()
+
+    @rule()
+    def offsets_expire(self) -> None:
+        self.world.clock.advance(2 * RETENTION_MS)
+        self.acknowledged.clear()
+        self.hear()
+
+    @precondition(lambda self: not self.held)
+    @rule()
+    def commits_stop(self) -> None:
+        self.world.log.hold()
+        self.held = True
+
+    @precondition(lambda self: self.held)
+    @rule()
+    def commits_go_on(self) -> None:
+        self.held = False
+        self.world.log.release()
+        self.hear()
+
+    @rule(error=st.sampled_from([ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.MESSAGE_TOO_LARGE]))
+    def appends_fail(self, error: ErrorCode) -> None:
+        self.world.log.error = error
+
+    @rule()
+    def appends_work(self) -> None:
+        self.world.log.error = ErrorCode.NONE
+
+    @precondition(lambda self: not self.held)
+    @rule()
+    def coordinator_restarts(self) -> None:
+        before = durable(self.world.coordinator)
+        self.world.restart().start()
+        assert durable(self.world.coordinator) == before
+        group = self.world.group()
+        self.generation = 0 if group is None else group.generation
+        self.hear()
+
+    # --- what clients hear
+
+    def hear(self) -> None:
+        """Let each client take the answers that have come."""
+        for client in self.clients:
+            if client.joining is not None and client.joining.done:
+                answer, client.joining = client.joining.value, None
+                self.hear_join(client, answer)
+            if client.syncing is not None and client.syncing.done:
+                sync, client.syncing = client.syncing.value, None
+                if sync.error == ErrorCode.NONE and client.joined is not None:
+                    client.owned = decode(sync.assignment)
+
+    def hear_join(self, client: Client, answer: JoinAnswer) -> None:
+        if answer.error == ErrorCode.NONE:
+            assert answer.generation >= 1
+            assert bool(answer.members) <= (answer.leader == answer.member_id)
+            client.member_id, client.generation, client.joined = answer.member_id, answer.generation, answer
+        elif answer.error == ErrorCode.MEMBER_ID_REQUIRED:
+            client.member_id = answer.member_id
+        elif answer.error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
+            client.reset()
+
+    # --- what always holds
+
+    @invariant()
+    def the_machine_is_sound(self) -> None:
+        self.world.check_invariants()
+
+    @invariant()
+    def generations_go_forward(self) -> None:
+        group = self.world.group()
+        if group is None:
+            self.generation = 0
+        else:
+            assert group.generation >= self.generation
+            self.generation = group.generation
+
+    @invariant()
+    def a_partition_has_one_owner(self) -> None:
+        group = self.world.group()
+        if group is None or not group.is_in(GroupState.STABLE):
+            return
+        owned = [decode(member.assignment) for member in group.members.values()]
+        assert len(frozenset().union(*owned)) == sum(map(len, owned))
+
+    @invariant()
+    def what_was_acknowledged_is_there(self) -> None:
+        if not self.held:
+            assert self.world.fetch().items() >= self.acknowledged.items()
+
+    @invariant()
+    def replay_gives_the_live_state(self) -> None:
+        copy = GroupCoordinator(self.world.log, VirtualClock(), self.world.config, lambda: PARTITIONS)
+        for partition in range(PARTITIONS):
+            copy.load(partition, 1)
+        assert durable(copy) == durable(self.world.coordinator)
+
+    @invariant()
+    def nobody_waits_for_a_group_at_rest(self) -> None:
+        group = self.world.group()
+        if group is None or group.is_in(GroupState.EMPTY):
+            assert not any(client.joining for client in self.clients)
+
+
+def durable(coordinator: GroupCoordinator) -> dict[str, Any]:
+    """What a coordinator has kept of each group: its stored record and its offsets."""
+    kept: dict[str, Any] = {}
+    read: Callable[[Any], Any] = lambda offsets: dict(offsets.items()) if offsets is not None else {}  # noqa: E731
+    for _, shard in coordinator.runtime.active():
+        for group_id, group in shard.groups.items():
+            offsets = read(shard.offsets.get(group_id))
+            if group.stored is not None or offsets:
+                kept[group_id] = (group.stored, offsets)
+    return kept
+
+
+TestGroups = Groups.TestCase
+TestGroups.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
