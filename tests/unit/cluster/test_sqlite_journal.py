@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+import signal
 import sqlite3
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -62,9 +63,12 @@ asyncio.run(main())
 
 async def test_a_kill_takes_nothing_that_was_answered_but_the_sessions(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
-    killed = subprocess.run([sys.executable, "-c", CRASH, str(path)], capture_output=True, check=False)
-    last_zxid = int(killed.stdout)
-    assert killed.returncode < 0
+    killed = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", CRASH, str(path), stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await killed.communicate()
+    last_zxid = int(output)
+    assert killed.returncode == -signal.SIGKILL
     store = open_store(path)
     session = await store.session()
     assert len(await session.children("/a")) == 20

@@ -1,0 +1,40 @@
+"""A controller's state to decide on, without a store."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from kcompat.cluster.image import BrokerInfo, ClusterImage
+from kcompat.config.broker import BrokerConfig
+from kcompat.replication.controller.state import ControllerState
+
+
+def broker(broker_id: int, rack: str | None = None, epoch: int = 5) -> BrokerInfo:
+    return BrokerInfo(broker_id, rack, {"PLAINTEXT": (f"host{broker_id}", 9092)}, epoch)
+
+
+def state_of(*broker_ids: int) -> ControllerState:
+    brokers = {broker_id: broker(broker_id) for broker_id in broker_ids}
+    return ControllerState(ClusterImage("c", 1, 7, brokers), epoch_version=3)
+
+
+@pytest.fixture
+def one() -> ControllerState:
+    return state_of(1)
+
+
+@pytest.fixture
+def three() -> ControllerState:
+    return state_of(1, 2, 3)
+
+
+@pytest.fixture
+def random() -> Random:
+    return Random(1)
+
+
+@pytest.fixture
+def config() -> BrokerConfig:
+    return BrokerConfig({"num.partitions": "4", "default.replication.factor": "1"})

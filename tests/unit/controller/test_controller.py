@@ -1,0 +1,269 @@
+"""The controller with a store and a broker that does as it is told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import pytest
+
+from kcompat.cluster import znodes
+from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.sqlite_journal import SqliteJournal
+from kcompat.cluster.store import StoreUnavailableError
+from kcompat.cluster.znodes import BrokerRegistration, ProducerIdBlock
+from kcompat.config.broker import BrokerConfig
+from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.controller import loading
+from kcompat.replication.controller.controller import Controller
+from kcompat.replication.controller.loading import BrokerIdInUseError, ControllerElsewhereError
+from kcompat.replication.controller.values import Outcome, PartitionsSpec, TopicSpec
+from kcompat.testing.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.promise import Promise
+    from kcompat.replication.controller.state import AssignedPartition, PartitionErrors
+
+T = TypeVar("T")
+
+REGISTRATION = BrokerRegistration({"PLAINTEXT": ("h", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
+
+
+async def answer(promise: Promise[T]) -> T:
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    promise.then(future.set_result)
+    return await asyncio.wait_for(future, 10)
+
+
+class FakeBroker:
+    """Takes every role, but for partitions in `broken`."""
+
+    def __init__(self) -> None:
+        self.image: ClusterImage
+        self.roles: dict[tuple[str, int], AssignedPartition] = {}
+        self.deleted: list[tuple[str, int]] = []
+        self.broken: set[tuple[str, int]] = set()
+
+    def leader_and_isr(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
+        for part in partitions:
+            self.roles[part.topic, part.index] = part
+        return self._errors([(part.topic, part.index) for part in partitions if part.state.leader >= 0])
+
+    def stop_replica(self, partitions: Sequence[tuple[str, int]], *, delete: bool) -> PartitionErrors:
+        assert delete
+        self.deleted += [partition for partition in partitions if partition not in self.broken]
+        return self._errors(partitions)
+
+    def update_metadata(self, image: ClusterImage) -> None:
+        self.image = image
+
+    def _errors(self, partitions: Sequence[tuple[str, int]]) -> PartitionErrors:
+        return {each: ErrorCode.KAFKA_STORAGE_ERROR for each in partitions if each in self.broken}
+
+
+class World:
+    """One broker's controller over a store that can be closed and opened again."""
+
+    def __init__(self, path: Path, config: dict[str, str] | None = None) -> None:
+        self.path = path
+        self.config = BrokerConfig(config or {})
+        self.clock = VirtualClock()
+        self.broker = FakeBroker()
+
+    async def __aenter__(self) -> Self:
+        self.store = EmbeddedStore(SqliteJournal(self.path), self.clock.now_ms)
+        self.session = await self.store.session()
+        await loading.prepare(self.session)
+        assert await loading.cluster_id(self.session, "the-cluster") == "the-cluster"
+        self.controller = Controller(1, self.session, self.broker, lambda: self.config, self.clock)
+        await self.controller.start(REGISTRATION)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.broker.image.check_invariants()
+        self.store.tree.check_invariants()
+        await self.controller.stop()
+        await self.store.close()
+
+    def paths(self, under: str) -> list[str]:
+        return sorted(path for path in self.store.tree.nodes if path.startswith(under))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "metadata.db"
+
+
+async def test_a_new_cluster_has_one_broker_which_is_its_controller(path: Path) -> None:
+    async with World(path) as world:
+        image = world.broker.image
+        assert (image.cluster_id, image.controller_id, image.controller_epoch) == ("the-cluster", 1, 1)
+        assert image.brokers[1].endpoints == {"PLAINTEXT": ("h", 9092)}
+        data, stat = await world.session.get("/controller")
+        assert znodes.decode_controller(data) == 1
+        assert stat.ephemeral_owner == world.session.session_id
+        _, stat = await world.session.get("/brokers/ids/1")
+        assert image.brokers[1].epoch == stat.czxid
+
+
+async def test_topics_configs_and_epochs_survive_a_restart(path: Path) -> None:
+    async with World(path) as world:
+        specs = [TopicSpec("t", 2, 1, configs=[("retention.ms", "5")]), TopicSpec("u", 1, 1)]
+        created = await answer(world.controller.create_topics(specs))
+        await answer(world.controller.create_partitions([PartitionsSpec("t", 3)]))
+        await answer(world.controller.set_configs("brokers", "<default>", {"num.io.threads": "3"}))
+        before = world.broker.image
+    async with World(path) as world:
+        image = world.broker.image
+        assert {name: topic.topic_id for name, topic in image.topics.items()} == {
+            result.name: result.topic_id for result in created
+        }
+        assert image.controller_epoch == before.controller_epoch + 1
+        assert image.brokers[1].epoch > before.brokers[1].epoch
+        assert [part.leader_epoch for part in image.topics["t"].partitions] == [1, 1, 1]
+        assert image.configs("topics", "t") == {"retention.ms": "5"}
+        assert image.configs("brokers", "<default>") == {"num.io.threads": "3"}
+        assert sorted(world.broker.roles) == [("t", 0), ("t", 1), ("t", 2), ("u", 0)]
+        assert world.broker.roles["t", 0].state.leader == 1
+
+
+async def test_a_deleted_topic_leaves_no_node_behind(path: Path) -> None:
+    async with World(path) as world:
+        empty = world.paths("/")
+        await answer(world.controller.create_topics([TopicSpec("t", 2, 1)]))
+        outcomes = await answer(world.controller.delete_topics(["t", "none"]))
+        assert outcomes == {"t": Outcome(), "none": Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}
+        assert world.broker.deleted == [("t", 0), ("t", 1)]
+        assert world.paths("/") == empty
+        (again,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        assert again.error is ErrorCode.NONE
+
+
+async def test_an_unfinished_deletion_is_finished_by_the_next_start(path: Path) -> None:
+    async with World(path) as world:
+        await answer(world.controller.create_topics([TopicSpec("t", 1, 1), TopicSpec("u", 1, 1)]))
+        world.broker.broken = {("t", 0)}
+        outcomes = await answer(world.controller.delete_topics(["t"]))
+        assert outcomes == {"t": Outcome(ErrorCode.REQUEST_TIMED_OUT)}
+        (refused,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        assert refused.message == "Topic 't' is marked for deletion."
+        assert await answer(world.controller.ensure_topics(["t"])) == {"t": ErrorCode.NONE}
+        assert "t" not in world.broker.image.topics
+    async with World(path) as world:
+        assert list(world.broker.image.topics) == ["u"]
+        assert world.broker.deleted == [("t", 0)]
+        assert world.paths("/brokers/topics/t") == []
+        assert world.paths("/admin/delete_topics/") == []
+        (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        assert created.error is ErrorCode.NONE
+
+
+async def test_a_partition_whose_log_cannot_be_made_has_no_leader(path: Path) -> None:
+    async with World(path) as world:
+        world.broker.broken = {("t", 1)}
+        (created,) = await answer(world.controller.create_topics([TopicSpec("t", 2, 1)]))
+        assert created.error is ErrorCode.NONE
+        assert [part.leader for part in world.broker.image.topics["t"].partitions] == [1, -1]
+        await answer(world.controller.replicas_failed([("t", 0)]))
+        assert [part.leader for part in world.broker.image.topics["t"].partitions] == [-1, -1]
+    async with World(path) as world:
+        assert [part.leader for part in world.broker.image.topics["t"].partitions] == [1, 1]
+        assert [part.leader_epoch for part in world.broker.image.topics["t"].partitions] == [2, 2]
+
+
+async def test_automatic_topics(path: Path) -> None:
+    settings = {
+        "num.partitions": "3",
+        "offsets.topic.num.partitions": "5",
+        "auto.create.topics.enable": "true",
+    }
+    async with World(path, settings) as world:
+        errors = await answer(world.controller.ensure_topics(["t", "__consumer_offsets", "a b"]))
+        assert errors == {
+            "t": ErrorCode.NONE,
+            "__consumer_offsets": ErrorCode.NONE,
+            "a b": ErrorCode.INVALID_TOPIC_EXCEPTION,
+        }
+        image = world.broker.image
+        assert len(image.topics["t"].partitions) == 3
+        offsets = image.topics["__consumer_offsets"]
+        assert (len(offsets.partitions), offsets.replication_factor, offsets.is_internal) == (5, 1, True)
+        assert image.configs("topics", "__consumer_offsets") == {
+            "cleanup.policy": "compact",
+            "segment.bytes": "104857600",
+            "compression.type": "producer",
+        }
+        assert await answer(world.controller.ensure_topics(["t"])) == {"t": ErrorCode.NONE}
+        assert image is world.broker.image
+
+
+async def test_configs_of_a_topic_that_is_not_there(path: Path) -> None:
+    async with World(path) as world:
+        error = await answer(world.controller.set_configs("topics", "t", {"retention.ms": "5"}))
+        assert error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_producer_ids_are_never_given_twice(path: Path) -> None:
+    async with World(path) as world:
+        assert await answer(world.controller.allocate_producer_ids()) == ProducerIdBlock(1, 0, 999)
+        assert await answer(world.controller.allocate_producer_ids()) == ProducerIdBlock(1, 1000, 1999)
+        assert await answer(world.controller.producer_ids.next()) == 2000
+    async with World(path) as world:
+        assert await answer(world.controller.producer_ids.next()) == 3000
+        assert await answer(world.controller.producer_ids.next()) == 3001
+
+
+async def test_a_second_broker_of_the_same_id_and_a_second_controller_are_refused(path: Path) -> None:
+    async with World(path) as world:
+        other = await world.store.session()
+        same_id = Controller(1, other, FakeBroker(), lambda: world.config, world.clock)
+        with pytest.raises(BrokerIdInUseError, match="broker id 1 is in use"):
+            await same_id.start(REGISTRATION)
+        with pytest.raises(ControllerElsewhereError):
+            await Controller(2, other, FakeBroker(), lambda: world.config, world.clock).start(REGISTRATION)
+
+
+async def test_a_controller_that_was_replaced_writes_nothing_and_resigns(path: Path) -> None:
+    async with World(path) as world:
+        other = await world.store.session()
+        await other.set("/controller_epoch", b"9")
+        before = world.paths("/")
+        (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        assert created.error is ErrorCode.NOT_CONTROLLER
+        assert world.paths("/") == before
+        (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        assert created.error is ErrorCode.NOT_CONTROLLER
+
+
+async def test_a_store_that_cannot_write_refuses_and_recovers(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with World(path) as world:
+
+        async def fail(*_: object) -> None:
+            raise StoreUnavailableError("the disk is full")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(world.store._journal, "write", fail)
+            (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+            assert created.error is ErrorCode.KAFKA_STORAGE_ERROR
+            assert await answer(world.controller.producer_ids.next()) is None
+        assert "t" not in world.broker.image.topics
+        (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        assert created.error is ErrorCode.NONE
+        assert await answer(world.controller.producer_ids.next()) == 0
+
+
+async def test_a_stopped_controller_refuses(path: Path) -> None:
+    async with World(path) as world:
+        first = world.controller.create_topics([TopicSpec("t", 1, 1)])
+        await asyncio.sleep(0)  # the event is in hand now
+        second = world.controller.create_topics([TopicSpec("u", 1, 1)])
+        await world.controller.stop()
+        assert first.value[0].error is ErrorCode.NONE
+        assert second.value[0].error is ErrorCode.NOT_CONTROLLER
+        assert world.controller.delete_topics(["t"]).value["t"].error is ErrorCode.NOT_CONTROLLER

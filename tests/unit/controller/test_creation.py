@@ -1,0 +1,291 @@
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from kcompat.cluster.store import Create, SetData
+from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.controller.creation import CreatePartitions, CreateTopics
+from kcompat.replication.controller.state import LeaderAndIsr, UpdateMetadata
+from kcompat.replication.controller.values import Outcome, PartitionsSpec, TopicSpec
+
+if TYPE_CHECKING:
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.replication.controller.state import ControllerState, Decision
+    from kcompat.replication.controller.values import TopicResult
+
+RANDOM = Random(1)
+
+
+def create(
+    state: ControllerState, config: BrokerConfig, *specs: TopicSpec, validate_only: bool = False
+) -> Decision[list[TopicResult]]:
+    decision = CreateTopics(specs, validate_only, config, RANDOM).decide(state)
+    decision.state.check_invariants()
+    return decision
+
+
+def with_topic(state: ControllerState, config: BrokerConfig, spec: TopicSpec) -> ControllerState:
+    decision = create(state, config, spec)
+    assert decision.answer[0].error is ErrorCode.NONE
+    return decision.state
+
+
+def test_a_topic_is_written_as_kafka_writes_it(one: ControllerState, config: BrokerConfig) -> None:
+    decision = create(one, config, TopicSpec("t", 2, 1, configs=[("retention.ms", "1000")]))
+    written = {write.path: write.data for write in decision.writes if isinstance(write, Create)}
+    assert list(written) == [
+        "/config/topics/t",
+        "/brokers/topics/t",
+        "/brokers/topics/t/partitions",
+        "/brokers/topics/t/partitions/0",
+        "/brokers/topics/t/partitions/0/state",
+        "/brokers/topics/t/partitions/1",
+        "/brokers/topics/t/partitions/1/state",
+    ]
+    assert json.loads(written["/config/topics/t"])["config"] == {"retention.ms": "1000"}
+    assert json.loads(written["/brokers/topics/t"])["partitions"] == {"0": [1], "1": [1]}
+    assert json.loads(written["/brokers/topics/t/partitions/1/state"]) == {
+        "version": 1,
+        "leader": 1,
+        "leader_epoch": 0,
+        "controller_epoch": 7,
+        "isr": [1],
+    }
+
+
+def test_the_broker_hears_of_its_roles_before_clients_hear_of_the_topic(
+    one: ControllerState, config: BrokerConfig
+) -> None:
+    decision = create(
+        one, config, TopicSpec("t", 2, 1, configs=[("retention.ms", "1000")]), TopicSpec("u", 1, 1)
+    )
+    roles, picture = decision.requests
+    assert isinstance(roles, LeaderAndIsr)
+    assert [(part.topic, part.index, part.state.leader, part.is_new) for part in roles.partitions] == [
+        ("t", 0, 1, True),
+        ("t", 1, 1, True),
+        ("u", 0, 1, True),
+    ]
+    assert [dict(part.configs) for part in roles.partitions] == [{"retention.ms": "1000"}] * 2 + [{}]
+    assert isinstance(picture, UpdateMetadata)
+    assert picture.image is decision.state.image
+    assert list(picture.image.topics) == ["t", "u"]
+
+
+def test_the_result_tells_what_was_made(one: ControllerState, config: BrokerConfig) -> None:
+    (result,) = create(one, config, TopicSpec("t", configs=[("retention.ms", "7")])).answer
+    assert (result.error, result.num_partitions, result.replication_factor) == (ErrorCode.NONE, 4, 1)
+    assert result.configs == {"retention.ms": "7"}
+    assert len(result.topic_id) == 16
+    assert result.topic_id[6] >> 4 == 4
+
+
+def test_validation_alone_changes_nothing(one: ControllerState, config: BrokerConfig) -> None:
+    decision = create(one, config, TopicSpec("t", 3, 1), validate_only=True)
+    assert decision.answer[0].num_partitions == 3
+    assert decision.state is one
+    assert not decision.writes
+    assert not decision.requests
+
+
+def test_one_bad_topic_does_not_stop_the_others(one: ControllerState, config: BrokerConfig) -> None:
+    decision = create(one, config, TopicSpec("bad", 0, 1), TopicSpec("good", 1, 1))
+    assert [result.error for result in decision.answer] == [ErrorCode.INVALID_PARTITIONS, ErrorCode.NONE]
+    assert list(decision.state.image.topics) == ["good"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "message"),
+    [
+        (TopicSpec("", 1, 1), 17, "Topic name is invalid: the empty string is not allowed"),
+        (
+            TopicSpec("a b", 1, 1),
+            17,
+            "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, "
+            "'.', '_' and '-'",
+        ),
+        (TopicSpec("t", 0, 1), 37, "Number of partitions was set to an invalid non-positive value."),
+        (TopicSpec("t", -2, 1), 37, "Number of partitions was set to an invalid non-positive value."),
+        (
+            TopicSpec("t", 1, 0),
+            38,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        ),
+        (
+            TopicSpec("t", 1, 2),
+            38,
+            "Unable to replicate the partition 2 time(s): The target replication factor of 2 cannot be "
+            "reached because only 1 broker(s) are registered.",
+        ),
+        (
+            TopicSpec("t", -1, 1, [(0, [1])]),
+            42,
+            "A manual partition assignment was specified, but replication factor was not set to -1.",
+        ),
+        (
+            TopicSpec("t", 1, -1, [(0, [1])]),
+            42,
+            "A manual partition assignment was specified, but numPartitions was not set to -1.",
+        ),
+        (
+            TopicSpec("t", -1, -1, [(1, [1])]),
+            39,
+            "partitions should be a consecutive 0-based integer sequence",
+        ),
+        (
+            TopicSpec("t", -1, -1, [(-1, [1])]),
+            39,
+            "partitions should be a consecutive 0-based integer sequence",
+        ),
+        (
+            TopicSpec("t", -1, -1, [(0, [1]), (0, [1])]),
+            39,
+            "Found multiple manual partition assignments for partition 0",
+        ),
+        (
+            TopicSpec("t", -1, -1, [(0, [1, 1])]),
+            39,
+            "The manual partition assignment includes the broker 1 more than once.",
+        ),
+        (
+            TopicSpec("t", -1, -1, [(0, [9])]),
+            39,
+            "The manual partition assignment includes broker 9, but no such broker is registered.",
+        ),
+        (
+            TopicSpec("t", -1, -1, [(0, [])]),
+            39,
+            "The manual partition assignment includes an empty replica list.",
+        ),
+        (TopicSpec("t", 1, 1, configs=[("nosuch", "1")]), 40, "Unknown topic config name: nosuch"),
+        (
+            TopicSpec("t", 1, 1, configs=[("retention.ms", None)]),
+            40,
+            "Null value not supported for topic configs: retention.ms",
+        ),
+        (TopicSpec("t", 10_001, 1), 44, "Excessively large number of partitions per request."),
+    ],
+)
+def test_what_kafka_refuses_in_its_words(
+    one: ControllerState, config: BrokerConfig, spec: TopicSpec, error: int, message: str
+) -> None:
+    (result,) = create(one, config, spec).answer
+    assert (int(result.error), result.message) == (error, message)
+
+
+def test_unequal_replica_counts_in_an_assignment(three: ControllerState, config: BrokerConfig) -> None:
+    (result,) = create(three, config, TopicSpec("t", -1, -1, [(0, [1, 2]), (1, [3])])).answer
+    assert result.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert result.message is not None
+    assert "a partition with 1 replica(s)" in result.message
+
+
+def test_names_that_exist_collide_or_are_being_deleted(one: ControllerState, config: BrokerConfig) -> None:
+    state = with_topic(one, config, TopicSpec("a.b", 1, 1))
+    state = replace(state, deleting=frozenset({"gone"}))
+    results = create(
+        state, config, *[TopicSpec(name, 1, 1) for name in ("a.b", "a_b", "gone", "x.y", "x_y")]
+    ).answer
+    assert [(int(result.error), result.message) for result in results] == [
+        (36, "Topic 'a.b' already exists."),
+        (17, "Topic 'a_b' collides with existing topic: a.b"),
+        (36, "Topic 'gone' is marked for deletion."),
+        (0, None),
+        (17, "Topic 'x_y' collides with existing topic: x.y"),
+    ]
+
+
+def test_a_manual_assignment_is_taken_as_it_is(three: ControllerState, config: BrokerConfig) -> None:
+    decision = create(three, config, TopicSpec("t", -1, -1, [(1, [3, 1]), (0, [2, 3])]))
+    partitions = decision.state.image.topics["t"].partitions
+    assert [(part.leader, part.isr, part.replicas) for part in partitions] == [
+        (2, (2, 3), (2, 3)),
+        (3, (3, 1), (3, 1)),
+    ]
+
+
+def test_three_brokers_share_the_leaders(three: ControllerState, config: BrokerConfig) -> None:
+    decision = create(three, config, TopicSpec("t", 6, 3))
+    partitions = decision.state.image.topics["t"].partitions
+    assert sorted(part.leader for part in partitions) == [1, 1, 2, 2, 3, 3]
+    assert all(set(part.replicas) == {1, 2, 3} for part in partitions)
+
+
+# -- more partitions
+
+
+def grow(
+    state: ControllerState, *specs: PartitionsSpec, validate_only: bool = False
+) -> Decision[dict[str, Outcome]]:
+    decision = CreatePartitions(specs, validate_only).decide(state)
+    decision.state.check_invariants()
+    return decision
+
+
+def test_growing_writes_the_assignment_and_only_the_new_states(
+    one: ControllerState, config: BrokerConfig
+) -> None:
+    state = with_topic(one, config, TopicSpec("t", 2, 1))
+    decision = grow(state, PartitionsSpec("t", 3))
+    assert decision.answer == {"t": Outcome()}
+    assignment, *states = decision.writes
+    assert isinstance(assignment, SetData)
+    assert json.loads(assignment.data)["partitions"] == {"0": [1], "1": [1], "2": [1]}
+    assert [write.path for write in states if isinstance(write, Create)] == [
+        "/brokers/topics/t/partitions/2",
+        "/brokers/topics/t/partitions/2/state",
+    ]
+    roles = decision.requests[0]
+    assert isinstance(roles, LeaderAndIsr)
+    assert [part.index for part in roles.partitions] == [2]
+    before, after = state.image.topics["t"], decision.state.image.topics["t"]
+    assert after.partitions[:2] == before.partitions
+    assert after.topic_id == before.topic_id
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "message"),
+    [
+        (PartitionsSpec("none", 3), 3, None),
+        (PartitionsSpec("t", 2), 37, "Topic already has 2 partition(s)."),
+        (PartitionsSpec("t", 1), 37, "The topic t currently has 2 partition(s); 1 would not be an increase."),
+        (
+            PartitionsSpec("t", -1),
+            37,
+            "The topic t currently has 2 partition(s); -1 would not be an increase.",
+        ),
+        (
+            PartitionsSpec("t", 4, [[1]]),
+            39,
+            "Attempted to add 2 additional partition(s), but only 1 assignment(s) were specified.",
+        ),
+        (
+            PartitionsSpec("t", 3, [[9]]),
+            39,
+            "The manual partition assignment includes broker 9, but no such broker is registered.",
+        ),
+        (PartitionsSpec("t", 3, [[]]), 39, "The manual partition assignment includes an empty replica list."),
+        (PartitionsSpec("t", 20_000), 44, "Excessively large number of partitions per request."),
+    ],
+)
+def test_growing_that_kafka_refuses(
+    one: ControllerState, config: BrokerConfig, spec: PartitionsSpec, error: int, message: str | None
+) -> None:
+    state = with_topic(one, config, TopicSpec("t", 2, 1))
+    decision = grow(state, spec)
+    (outcome,) = decision.answer.values()
+    assert (int(outcome.error), outcome.message) == (error, message)
+    assert decision.state is state
+
+
+def test_growing_to_validate_changes_nothing(one: ControllerState, config: BrokerConfig) -> None:
+    state = with_topic(one, config, TopicSpec("t", 2, 1))
+    decision = grow(state, PartitionsSpec("t", 3), validate_only=True)
+    assert decision.answer == {"t": Outcome()}
+    assert decision.state is state
+    assert not decision.writes
