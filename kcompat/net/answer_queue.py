@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 class _Slot:
     """The place of one answer."""
 
-    __slots__ = ("answer", "settled")
+    __slots__ = ("answer", "memory", "settled")
 
     def __init__(self) -> None:
         self.answer: Settled = None
+        self.memory = 0
         self.settled = False
 
 
@@ -73,18 +74,19 @@ class AnswerQueue:
     def _fill(self, slot: _Slot, answer: Settled) -> None:
         slot.answer = answer
         slot.settled = True
-        self.memory += _memory_of(answer)
+        slot.memory = _memory_of(answer)
+        self.memory += slot.memory
 
     def pop_settled(self, pieces: list[Piece]) -> bool:
         """Move the answers whose turn it is to `pieces`; True when the connection closes behind them."""
         slots = self._slots
         while slots and slots[0].settled:
-            answer = slots.popleft().answer
-            if answer is CLOSE:
+            slot = slots.popleft()
+            self.memory -= slot.memory
+            if slot.answer is CLOSE:
                 return True
-            if answer is not None:
-                self.memory -= _memory_of(answer)
-                pieces += answer
+            if slot.answer is not None:
+                pieces += slot.answer
         return False
 
     def interrupt(self) -> None:
@@ -95,6 +97,9 @@ class AnswerQueue:
 
 
 def _memory_of(answer: Settled) -> int:
-    if answer is None or answer is CLOSE:
-        return 0
-    return sum(len(piece) for piece in answer if isinstance(piece, (bytes, bytearray, memoryview)))
+    memory = 0
+    if answer is not None and answer is not CLOSE:
+        for piece in answer:
+            if isinstance(piece, (bytes, bytearray, memoryview)):
+                memory += len(piece)
+    return memory
