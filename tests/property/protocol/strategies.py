@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-import kcompat.protocol.messages
 from kcompat.protocol.plan import plan_message
-from kcompat.protocol.schema import Message
 
 if TYPE_CHECKING:
     from kcompat.protocol.plan import FieldPlan, StructPlan
+    from kcompat.protocol.schema import Message
 
 INTEGERS = {
     "int8": (-(2**7), 2**7 - 1),
@@ -28,20 +25,6 @@ TEXT = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
 )
 BYTES = st.one_of(st.sampled_from([b"", b"\0", b"y" * 126, b"y" * 127, b"y" * 16383]), st.binary(max_size=8))
-
-
-def message_classes() -> list[type[Message]]:
-    """Every declared message."""
-    package = kcompat.protocol.messages
-    found = []
-    for info in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"{package.__name__}.{info.name}")
-        found += [
-            value
-            for value in vars(module).values()
-            if isinstance(value, type) and issubclass(value, Message) and value is not Message
-        ]
-    return sorted(found, key=lambda cls: cls.__name__)
 
 
 def messages(cls: type[Message], version: int, *, plain: bool = False) -> st.SearchStrategy[Any]:

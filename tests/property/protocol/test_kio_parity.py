@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from .strategies import message_classes, messages
+from kcompat.testing.messages import message_classes
+
+from .strategies import messages
 
 CLASSES = message_classes()
 DRIVER = Path(__file__).with_name("kio_driver.py")

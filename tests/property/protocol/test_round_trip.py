@@ -7,9 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcompat.protocol.schema import ProtocolViolation, decoder, encoder
+from kcompat.testing.messages import message_classes
 
 from . import reference
-from .strategies import message_classes, messages
+from .strategies import messages
 
 CLASSES = message_classes()
 

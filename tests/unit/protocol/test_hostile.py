@@ -16,15 +16,14 @@ from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.stop_replica import StopReplicaRequest
 from kcompat.protocol.schema import MAX_VALUES, ProtocolViolation
-
-from .samples import message_classes, sample
+from kcompat.testing.messages import message_classes, sample
 
 
 def decode(cls, version, wire):
     return cls.decode(memoryview(bytes.fromhex(wire) if isinstance(wire, str) else wire), version)
 
 
-@pytest.mark.parametrize("cls", list(message_classes()), ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", message_classes(), ids=lambda cls: cls.__name__)
 def test_truncation_at_every_byte(cls):
     for version in cls.versions:
         message = sample(cls, version)

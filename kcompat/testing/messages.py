@@ -1,21 +1,19 @@
-"""One message of each kind with every field filled, so that each byte of its wire form matters."""
+"""Every declared message, and one of each with every field filled, so that each byte on the wire matters."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import kcompat.protocol.messages
 from kcompat.protocol.plan import plan_message
 from kcompat.protocol.schema import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kcompat.protocol.plan import FieldPlan, StructPlan
 
-VALUES = {
+_VALUES: Final[dict[str, Any]] = {
     "bool": True,
     "float64": 1.5,
     "string": "name",
@@ -25,17 +23,22 @@ VALUES = {
 }
 
 
-def message_classes() -> Iterator[type[Message]]:
-    """Every declared message."""
+def message_classes() -> list[type[Message]]:
+    """Every declared message, by name. This imports all of them."""
     package = kcompat.protocol.messages
+    found = []
     for info in pkgutil.iter_modules(package.__path__):
-        for value in vars(importlib.import_module(f"{package.__name__}.{info.name}")).values():
-            if isinstance(value, type) and issubclass(value, Message) and value is not Message:
-                yield value
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        found += [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type) and issubclass(value, Message) and value is not Message
+        ]
+    return sorted(found, key=lambda cls: cls.__name__)
 
 
 def sample(cls: type[Message], version: int) -> Any:
-    """The message with all that a version can carry, one element in each array."""
+    """A message with all that a version can carry, one element in each array; integers are 7."""
     return _struct(plan_message(cls, version))
 
 
@@ -44,5 +47,5 @@ def _struct(plan: StructPlan) -> Any:
 
 
 def _field(field: FieldPlan) -> Any:
-    value = _struct(field.element) if field.element else VALUES.get(field.kind, 7)
+    value = _struct(field.element) if field.element else _VALUES.get(field.kind, 7)
     return [value] if field.array else value
