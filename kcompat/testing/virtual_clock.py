@@ -25,7 +25,7 @@ class VirtualTimer:
 
 
 class VirtualClock:
-    """A `kcompat.clock.Clock` whose timers run inside `advance`, by their due times, then in order of making."""
+    """A `kcompat.clock.Clock` whose timers run inside `advance`, by due time, then in order of making."""
 
     def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
         self._now_ms: float = now_ms
@@ -37,7 +37,7 @@ class VirtualClock:
         return int(self._now_ms)
 
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> VirtualTimer:
-        """Run `callback` once `advance` has passed `delay_ms` milliseconds, at the next one if it is 0 or less."""
+        """Run `callback` once `advance` has passed `delay_ms` milliseconds; 0 or less is the next one."""
         timer = VirtualTimer(self._now_ms + max(0.0, delay_ms), callback)
         heapq.heappush(self._timers, (timer.due_ms, next(self._order), timer))
         return timer
