@@ -97,15 +97,15 @@ class BrokerNode:
         cluster_id = await loading.cluster_id(session, uuid_to_text(random_uuid()))
         self.logs = LogManager(config.log_dirs, self._clock)
         defaults = log_config(topic_config(config, {}))
-        self.logs.open(broker_id, cluster_id, lambda _: defaults)  # topics' own settings come with their roles
+        self.logs.open(
+            broker_id, cluster_id, lambda _: defaults
+        )  # topics' own settings come with their roles
         self._stops.append(self.logs.close)
 
         self.cluster = MetadataCache(cluster_id)
         self.replicas = ReplicaManager(broker_id, self._clock)
         self._local = LocalBroker(config, self.cluster, self.logs, self.replicas)
-        self.controller = Controller(
-            broker_id, session, self._local, lambda: self.config, self._clock
-        )
+        self.controller = Controller(broker_id, session, self._local, lambda: self.config, self._clock)
         self.groups = self._make_groups()
         self.services = Services(
             broker_id=broker_id,
@@ -148,7 +148,8 @@ class BrokerNode:
                 endpoint.port,
                 dispatcher,
                 backlog=self.config.socket_listen_backlog_size,
-                protected=endpoint.name == self.config.inter_broker_listener and len(self.config.listeners) > 1,
+                protected=endpoint.name == self.config.inter_broker_listener
+                and len(self.config.listeners) > 1,
             )
             listeners.append(listener)
             self._stops.append(listener.close)
@@ -178,7 +179,9 @@ class BrokerNode:
     def _make_groups(self) -> GroupCoordinator:
         config = self.config
         log = TopicLog(self.replicas, CONSUMER_OFFSETS, config.offsets_commit_timeout_ms)
-        groups = GroupCoordinator(log, self._clock, GroupConfig.read(config.get), self._count_offsets_partitions)
+        groups = GroupCoordinator(
+            log, self._clock, GroupConfig.read(config.get), self._count_offsets_partitions
+        )
 
         def follow(partition: Partition) -> None:
             if partition.is_leader:
@@ -216,18 +219,30 @@ class BrokerNode:
         first = config.log_initial_task_delay_ms
         self._every("retention", config.log_retention_check_interval_ms, self._enforce_retention, first)
         self._every(
-            "recovery points", config.log_flush_offset_checkpoint_interval_ms, logs.checkpoint_recovery_points, first
+            "recovery points",
+            config.log_flush_offset_checkpoint_interval_ms,
+            logs.checkpoint_recovery_points,
+            first,
         )
         self._every(
-            "log starts", config.log_flush_start_offset_checkpoint_interval_ms, logs.checkpoint_log_starts, first
+            "log starts",
+            config.log_flush_start_offset_checkpoint_interval_ms,
+            logs.checkpoint_log_starts,
+            first,
         )
         self._every(
-            "high watermarks", config.replica_high_watermark_checkpoint_interval_ms, self._checkpoint_high_watermarks
+            "high watermarks",
+            config.replica_high_watermark_checkpoint_interval_ms,
+            self._checkpoint_high_watermarks,
         )
         self._every("producers", config.producer_id_expiration_check_interval_ms, self._expire_producers)
-        self._every("flush", config.log_flush_scheduler_interval_ms, lambda: logs.flush_due(self._clock.now_ms()))
+        self._every(
+            "flush", config.log_flush_scheduler_interval_ms, lambda: logs.flush_due(self._clock.now_ms())
+        )
 
-    def _every(self, name: str, interval_ms: int, task: Callable[[], object], first_ms: int | None = None) -> None:
+    def _every(
+        self, name: str, interval_ms: int, task: Callable[[], object], first_ms: int | None = None
+    ) -> None:
         """Run `task` every `interval_ms`; an interval of years (Kafka's way to say never) schedules nothing."""
         if interval_ms >= LONGEST_INTERVAL_MS:
             return

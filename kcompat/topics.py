@@ -26,9 +26,7 @@ def name_problem(topic: str) -> str | None:
     if len(topic) > MAX_NAME_LENGTH:
         return f"the length of '{topic}' is longer than the max allowed length {MAX_NAME_LENGTH}"
     if not _LEGAL.fullmatch(topic):
-        return (
-            f"'{topic}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-        )
+        return f"'{topic}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
     return None
 
 

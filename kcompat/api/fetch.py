@@ -108,7 +108,10 @@ def _resolve(context: RequestContext, target: FetchTarget) -> Partition | ErrorC
     partition = context.services.replicas.get(topic, target.index)
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if context.api_version < FIRST_WITH_ZSTD and partition.log.config.compression_type == Codec.ZSTD.name.lower():
+    if (
+        context.api_version < FIRST_WITH_ZSTD
+        and partition.log.config.compression_type == Codec.ZSTD.name.lower()
+    ):
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     return partition
 

@@ -62,7 +62,12 @@ class Served(Struct, frozen=True):
 
 
 def _served(
-    key: ApiKey, handle: Handler, *, since: int = 0, advertised_since: int | None = None, mode: Mode = Mode.BLOCKING
+    key: ApiKey,
+    handle: Handler,
+    *,
+    since: int = 0,
+    advertised_since: int | None = None,
+    mode: Mode = Mode.BLOCKING,
 ) -> Served:
     return Served(
         key,

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import FetchSpec
 
 Results = list[tuple["FetchTarget", Fetched]]
-NOT_ENDING_A_WAIT = frozenset({ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+NOT_ENDING_A_WAIT = frozenset(
+    {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID}
+)
 """Seen on a running 3.9.2: an unknown partition does not end a waiting fetch, any other error does."""
 
 

@@ -64,7 +64,9 @@ class FetchSession:
 
     __slots__ = ("created_ms", "epoch", "id", "last_used_ms", "targets", "uses_topic_ids")
 
-    def __init__(self, session_id: int, targets: Iterable[FetchTarget], uses_topic_ids: bool, now_ms: int) -> None:
+    def __init__(
+        self, session_id: int, targets: Iterable[FetchTarget], uses_topic_ids: bool, now_ms: int
+    ) -> None:
         self.id = session_id
         self.epoch = next_epoch(INITIAL_EPOCH)
         self.targets = {target.key: target for target in targets}

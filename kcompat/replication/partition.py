@@ -83,18 +83,21 @@ class Partition:
     __slots__ = (
         "_broker_id",
         "_fetches",
+        "_has_quorum",
+        "_min_insync_replicas",
         "_produces",
         "high_watermark",
         "index",
         "leader_epoch_start_offset",
         "log",
-        "min_insync_replicas",
         "role",
         "topic",
         "topic_id",
     )
 
-    def __init__(self, log: Log, broker_id: int, *, produces: Purgatory, fetches: Purgatory, high_watermark: int) -> None:
+    def __init__(
+        self, log: Log, broker_id: int, *, produces: Purgatory, fetches: Purgatory, high_watermark: int
+    ) -> None:
         self.log = log
         self.topic = log.topic
         self.index = log.partition
@@ -102,7 +105,8 @@ class Partition:
         self.role = Role(leader=NO_LEADER, leader_epoch=NO_EPOCH, isr=(), replicas=())
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.leader_epoch_start_offset = log.log_end_offset
-        self.min_insync_replicas = 1
+        self._min_insync_replicas = 1
+        self._has_quorum = False  # whether this broker leads and enough replicas are in sync
         self._broker_id = broker_id
         self._produces = produces
         self._fetches = fetches
@@ -123,22 +127,26 @@ class Partition:
         if self.is_leader and new_epoch:
             self.leader_epoch_start_offset = self.log.log_end_offset
             self.log.assign_epoch(role.leader_epoch, self.leader_epoch_start_offset)
-        self._advance_high_watermark()
+        self.require_in_sync(self._min_insync_replicas)
         self._wake_all()
         return True
 
     def retire(self) -> None:
         """The partition leaves this broker: nothing is led any more and nobody waits."""
         self.role = Role(leader=NO_LEADER, leader_epoch=self.role.leader_epoch, isr=(), replicas=())
+        self._has_quorum = False
         self._wake_all()
 
     def _wake_all(self) -> None:
         self._produces.wake(self)
         self._fetches.wake(self)
 
-    def min_in_sync(self) -> int:
-        """How many replicas must be in sync for acks=all: `min.insync.replicas`, but never more than there are."""
-        return min(self.min_insync_replicas, len(self.role.replicas))
+    def require_in_sync(self, min_insync_replicas: int) -> None:
+        """Obey `min.insync.replicas` from now on; it never asks for more replicas than there are."""
+        self._min_insync_replicas = min_insync_replicas
+        required = min(min_insync_replicas, len(self.role.replicas))
+        self._has_quorum = self.is_leader and len(self.role.isr) >= required
+        self._advance_high_watermark()
 
     # -- writing -------------------------------------------------------------------------------------------------
 
@@ -154,7 +162,7 @@ class Partition:
         role = self.role
         if role.leader != self._broker_id:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if acks == -1 and len(role.isr) < self.min_in_sync():
+        if acks == -1 and not self._has_quorum:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         try:
             result = self.log.append_as_leader(batch, header, role.leader_epoch, now_ms, origin)
@@ -170,8 +178,7 @@ class Partition:
 
         The ISR here is this broker alone; followers' log ends join the minimum with the follower fetcher.
         """
-        role = self.role
-        if role.leader != self._broker_id or len(role.isr) < self.min_in_sync():
+        if not self._has_quorum:
             return
         candidate = self.log.log_end_offset
         if candidate > self.high_watermark:
@@ -184,7 +191,7 @@ class Partition:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.high_watermark < required_offset:
             return None
-        if len(self.role.isr) < self.min_in_sync():
+        if not self._has_quorum:
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return ErrorCode.NONE
 
@@ -277,7 +284,9 @@ class Partition:
             return OffsetFound(ErrorCode.NONE)
         if timestamp < 0 and timestamp != MAX_TIMESTAMP:
             return OffsetFound(ErrorCode.UNSUPPORTED_VERSION)
-        found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+        found = (
+            log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+        )
         if found is None or found.offset >= limit:
             if self.high_watermark < self.leader_epoch_start_offset:
                 return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)
@@ -292,7 +301,9 @@ class Partition:
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, []
         log = self.log
-        points = [(max(base, log.log_start_offset), modified_ms) for base, modified_ms in log.segment_starts()]
+        points = [
+            (max(base, log.log_start_offset), modified_ms) for base, modified_ms in log.segment_starts()
+        ]
         if points[-1][0] < self.high_watermark:
             points.append((self.high_watermark, LATEST_TIME_MS))
         if timestamp == EARLIEST_TIMESTAMP:

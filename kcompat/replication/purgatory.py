@@ -34,7 +34,9 @@ class Delayed(Generic[Result]):
 
     __slots__ = ("_keys", "_operation", "_purgatory", "_timer", "promise")
 
-    def __init__(self, purgatory: Purgatory, operation: Operation[Result], keys: tuple[Hashable, ...]) -> None:
+    def __init__(
+        self, purgatory: Purgatory, operation: Operation[Result], keys: tuple[Hashable, ...]
+    ) -> None:
         self.promise: Promise[Result] = Promise()
         self._purgatory = purgatory
         self._operation = operation
@@ -74,7 +76,9 @@ class Purgatory:
     def __len__(self) -> int:
         return len({id(delayed) for waiting in self._waiting.values() for delayed in waiting})
 
-    def wait(self, operation: Operation[Result], keys: Iterable[Hashable], timeout_ms: float) -> Delayed[Result]:
+    def wait(
+        self, operation: Operation[Result], keys: Iterable[Hashable], timeout_ms: float
+    ) -> Delayed[Result]:
         """Park an operation that is known to be unready, until an event on one of `keys` or `timeout_ms`."""
         delayed = Delayed(self, operation, tuple(keys))
         for key in delayed._keys:
@@ -84,9 +88,11 @@ class Purgatory:
 
     def wake(self, key: Hashable) -> None:
         """Something happened to `key`: re-check its operations before anything else goes on."""
-        for delayed in tuple(self._waiting.get(key, ())):
-            if not delayed.promise.done:
-                delayed.wake(key)
+        waiting = self._waiting.get(key)
+        if waiting is not None:
+            for delayed in tuple(waiting):
+                if not delayed.promise.done:
+                    delayed.wake(key)
 
     def wake_soon(self, key: Hashable) -> None:
         """As `wake`, but after the current event: the request that caused it is answered first, and a burst wakes once."""

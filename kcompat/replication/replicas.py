@@ -50,7 +50,7 @@ class ReplicaManager:
         partition = Partition(
             log, self._broker_id, produces=self.produces, fetches=self.fetches, high_watermark=high_watermark
         )
-        partition.min_insync_replicas = config.min_insync_replicas
+        partition.require_in_sync(config.min_insync_replicas)
         self._topics.setdefault(log.topic, {})[log.partition] = partition
         return partition
 
@@ -62,7 +62,7 @@ class ReplicaManager:
         """Make a topic's partitions obey a changed configuration from now on."""
         storage = log_config(config)
         for partition in self._topics.get(topic, {}).values():
-            partition.min_insync_replicas = config.min_insync_replicas
+            partition.require_in_sync(config.min_insync_replicas)
             partition.log.update_config(storage)
 
     def take_role(self, topic: str, index: int, role: Role) -> ErrorCode:

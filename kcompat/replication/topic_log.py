@@ -56,7 +56,9 @@ class TopicLog:
         def settle(_: Partition, error: ErrorCode) -> None:
             outcome.complete(error)
 
-        self._replicas.produces.wait(DelayedProduce({found: offset + 1}, settle, answer=True), (found,), self._commit_timeout_ms)
+        self._replicas.produces.wait(
+            DelayedProduce({found: offset + 1}, settle, answer=True), (found,), self._commit_timeout_ms
+        )
         return outcome
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:

@@ -22,14 +22,20 @@ def fetched(records: bytes = b"", high_watermark: int = 5, error: ErrorCode = Er
 
 
 def start(sessions: FetchSessions, *topics: str, now_ms: int = 0) -> int:
-    context = sessions.open(0, 0, [target(topic) for topic in topics], [], uses_topic_ids=False, now_ms=now_ms)
+    context = sessions.open(
+        0, 0, [target(topic) for topic in topics], [], uses_topic_ids=False, now_ms=now_ms
+    )
     assert isinstance(context, FetchContext)
     session_id, _ = context.answer([(each, fetched()) for each in context.targets], now_ms)
     return session_id
 
 
 def go_on(
-    sessions: FetchSessions, session_id: int, epoch: int, *wanted: FetchTarget, forgotten: tuple[str, ...] = ()
+    sessions: FetchSessions,
+    session_id: int,
+    epoch: int,
+    *wanted: FetchTarget,
+    forgotten: tuple[str, ...] = (),
 ) -> FetchContext | ErrorCode:
     keys = [(topic, 0) for topic in forgotten]
     return sessions.open(session_id, epoch, list(wanted), keys, uses_topic_ids=False, now_ms=1)
@@ -49,7 +55,12 @@ def test_an_incremental_answer_mentions_only_what_changed() -> None:
     session_id = start(sessions, "a", "b", "c", "d")
     context = go_on(sessions, session_id, 1)
     assert isinstance(context, FetchContext)
-    results = [fetched(), fetched(b"x"), fetched(high_watermark=6), fetched(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)]
+    results = [
+        fetched(),
+        fetched(b"x"),
+        fetched(high_watermark=6),
+        fetched(error=ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    ]
     _, told = context.answer(list(zip(context.targets, results, strict=True)), 1)
     assert [each.topic for each, _ in told] == ["b", "c", "d"]
 
@@ -57,7 +68,11 @@ def test_an_incremental_answer_mentions_only_what_changed() -> None:
 def test_the_first_answer_after_an_error_is_told_though_nothing_else_changed() -> None:
     sessions = FetchSessions(slots=10)
     session_id = start(sessions, "a")
-    for epoch, error, mentioned in ((1, ErrorCode.NOT_LEADER_OR_FOLLOWER, 1), (2, ErrorCode.NONE, 1), (3, ErrorCode.NONE, 0)):
+    for epoch, error, mentioned in (
+        (1, ErrorCode.NOT_LEADER_OR_FOLLOWER, 1),
+        (2, ErrorCode.NONE, 1),
+        (3, ErrorCode.NONE, 0),
+    ):
         context = go_on(sessions, session_id, epoch)
         assert isinstance(context, FetchContext)
         _, told = context.answer([(each, fetched(error=error)) for each in context.targets], epoch)
@@ -127,7 +142,9 @@ def test_a_full_cache_keeps_young_sessions_and_replaces_stale_ones() -> None:
 def test_an_old_session_makes_room_for_a_larger_one_only() -> None:
     sessions = FetchSessions(slots=1)
     session_id = start(sessions, "a", "b")
-    assert isinstance(sessions.open(session_id, 1, [], [], uses_topic_ids=False, now_ms=EVICTION_MS), FetchContext)
+    assert isinstance(
+        sessions.open(session_id, 1, [], [], uses_topic_ids=False, now_ms=EVICTION_MS), FetchContext
+    )
     assert start(sessions, "c", now_ms=EVICTION_MS + 1) == 0
     assert start(sessions, "c", "d", "e", now_ms=EVICTION_MS + 1) != 0
 

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.topic import topic_config
+from kcompat.log.log import Log
+from kcompat.records.batch import build_batch, read_header
+from kcompat.records.record import Record
+from kcompat.replication.partition import Partition, Role
+from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.settings import log_config
+from kcompat.testing.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ME = 1
+ALONE = Role(leader=ME, leader_epoch=0, isr=(ME,), replicas=(ME,))
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def replicas(clock: VirtualClock) -> ReplicaManager:
+    return ReplicaManager(ME, clock)
+
+
+@pytest.fixture
+def make_partition(tmp_path: Path, replicas: ReplicaManager) -> Callable[..., Partition]:
+    def make(topic: str = "t", index: int = 0, role: Role | None = ALONE, **overrides: str) -> Partition:
+        config = topic_config(
+            BrokerConfig(), {name.replace("_", "."): text for name, text in overrides.items()}
+        )
+        directory = tmp_path / f"{topic}-{index}"
+        log = Log.create(directory, topic, index, log_config(config), topic_id=bytes(16), now_ms=0)
+        partition = replicas.add(log, config, high_watermark=0)
+        if role is not None:
+            replicas.take_role(topic, index, role)
+        return partition
+
+    return make
+
+
+def append(partition: Partition, *values: bytes, acks: int = 1, timestamp: int = 1000) -> object:
+    records = [Record(at, timestamp + at, None, value, []) for at, value in enumerate(values)]
+    batch = memoryview(build_batch(records))
+    return partition.append(batch, read_header(batch), acks, now_ms=5000)
