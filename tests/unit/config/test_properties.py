@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,7 +15,6 @@ from kcompat.config.properties import (
     variable_of_key,
 )
 from kcompat.config.table import BROKER_KEYS
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

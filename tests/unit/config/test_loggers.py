@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.config.dynamic import Alteration, Change, Operation
+from kcompat.config.loggers import change_loggers, describe_loggers, find_logger, level_name
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME = "kcompat.tests.loggers"
+
+
+@pytest.fixture(autouse=True)
+def levels() -> Iterator[None]:
+    """Two loggers of ours, put back afterwards."""
+    root, logger = logging.getLogger("kcompat"), logging.getLogger(NAME)
+    before = root.level
+    root.setLevel(logging.INFO)
+    logger.setLevel(logging.NOTSET)
+    yield
+    root.setLevel(before)
+    logger.setLevel(logging.NOTSET)
+
+
+def change(name: str, operation: int, value: str | None, *, validate_only: bool = False) -> Change:
+    return change_loggers([Alteration(name, operation, value)], validate_only=validate_only)
+
+
+def shown(*names: str) -> dict[str, str | None]:
+    return {entry.name: entry.value for entry in describe_loggers(set(names))}
+
+
+def test_levels_are_shown_set_and_deleted() -> None:
+    assert shown("root", NAME, "kcompat.no.such") == {"root": "INFO", NAME: "INFO"}
+    assert change(NAME, Operation.SET, "TRACE") == Change()
+    assert shown(NAME) == {NAME: "TRACE"}
+    assert logging.getLogger(NAME).isEnabledFor(5)
+    assert change("root", Operation.SET, "FATAL") == Change()
+    assert change(NAME, Operation.DELETE, None) == Change()
+    assert shown("root", NAME) == {"root": "FATAL", NAME: "FATAL"}
+
+
+def test_validation_alone_changes_nothing() -> None:
+    assert change(NAME, Operation.SET, "DEBUG", validate_only=True) == Change()
+    assert shown(NAME) == {NAME: "INFO"}
+
+
+def test_one_bad_element_stops_all() -> None:
+    alterations = [Alteration(NAME, Operation.SET, "DEBUG"), Alteration("root", Operation.SET, "debug")]
+    assert change_loggers(alterations, validate_only=False).error is ErrorCode.INVALID_CONFIG
+    assert shown(NAME) == {NAME: "INFO"}
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "value", "error", "message"),
+    [
+        ("nope", Operation.SET, "DEBUG", ErrorCode.INVALID_CONFIG, "Logger nope does not exist!"),
+        ("asyncio", Operation.SET, "DEBUG", ErrorCode.INVALID_CONFIG, "Logger asyncio does not exist!"),
+        ("root", Operation.SET, "warn", ErrorCode.INVALID_CONFIG,
+         "Cannot set the log level of root to warn as it is not a supported log level. "
+         "Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN"),
+        ("root", Operation.DELETE, None, ErrorCode.INVALID_REQUEST,
+         "Removing the log level of the root logger is not allowed"),
+        ("root", Operation.APPEND, "DEBUG", ErrorCode.INVALID_REQUEST,
+         "APPEND operation is not allowed for the BROKER_LOGGER resource"),
+        ("root", Operation.SUBTRACT, "DEBUG", ErrorCode.INVALID_REQUEST,
+         "SUBTRACT operation is not allowed for the BROKER_LOGGER resource"),
+        ("root", 9, "DEBUG", ErrorCode.UNKNOWN_SERVER_ERROR, None),
+        ("root", Operation.SET, None, ErrorCode.INVALID_REQUEST, "Null value not supported for : root"),
+    ],
+)  # fmt: skip
+def test_refusals(
+    name: str, operation: int, value: str | None, error: ErrorCode, message: str | None
+) -> None:
+    assert change(name, operation, value) == Change(error, message)
+
+
+def test_the_host_programs_loggers_are_none_of_ours() -> None:
+    logging.getLogger("asyncio")
+    assert find_logger("asyncio") is None
+    assert find_logger("kcompatible") is None
+    assert find_logger("root") is logging.getLogger("kcompat")
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(1, "TRACE"), (5, "TRACE"), (10, "DEBUG"), (20, "INFO"), (25, "INFO"), (50, "FATAL")]
+)
+def test_names_of_levels(number: int, name: str) -> None:
+    assert level_name(number) == name
