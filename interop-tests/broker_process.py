@@ -1,4 +1,4 @@
-"""A broker in a process of its own, whatever broker it is: start, stop, kill, start again on the same port and data."""
+"""A broker in a process of its own: start, stop, kill, start again on the same port and data."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CACHE = REPOSITORY / ".cache"
@@ -41,8 +43,8 @@ def answers_api_versions(port: int) -> bool:
 class BrokerProcess(ABC):
     """One broker process with its data directory.
 
-    ``with`` starts it and stops it; `kill` and `start` in between play an accident: the port and the data stay.
-    The data directory is a temporary one, removed at the end, unless the caller names it.
+    ``with`` starts it and stops it; `kill` and `start` in between play an accident: the port and the data
+    stay. The data directory is a temporary one, removed at the end, unless the caller names it.
     """
 
     name: str

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from tempfile import TemporaryFile
-from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from types import TracebackType
 
 
 def run(command: Sequence[str | Path], text: bytes = b"", timeout_s: float = 60) -> str:
-    """Run a command with this standard input; return its standard output; fail with all it said unless it succeeds."""
-    done = subprocess.run([str(item) for item in command], input=text, capture_output=True, timeout=timeout_s, check=False)
-    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout!r}\n{done.stderr.decode()}"
+    """Run a command with this standard input and return its standard output; fail unless it succeeds."""
+    done = subprocess.run(
+        [str(item) for item in command], input=text, capture_output=True, timeout=timeout_s, check=False
+    )
+    assert done.returncode == 0, (
+        f"{command} ended with {done.returncode}:\n{done.stdout!r}\n{done.stderr.decode()}"
+    )
     return done.stdout.decode()
 
 
@@ -23,7 +29,9 @@ class Running:
     def __init__(self, command: Sequence[str | Path]) -> None:
         self._output = TemporaryFile()  # noqa: SIM115 - closed by __exit__
         arguments = [str(item) for item in command]
-        self._process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._output)
+        self._process = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._output
+        )
 
     def lines(self) -> list[str]:
         """The lines of standard output and standard error so far."""

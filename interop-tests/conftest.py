@@ -1,27 +1,33 @@
 """The broker under test, and what the tests of all client families share.
 
-``pytest interop-tests`` plays everything to kcompat, ``pytest interop-tests --target=kafka`` to a real Kafka 3.9.2: a
-test that fails there is wrong about Kafka.
+``pytest interop-tests`` plays everything to kcompat, ``pytest interop-tests --target=kafka`` to a real
+Kafka 3.9.2: a test that fails there is wrong about Kafka.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-
-from broker_process import BrokerProcess
 from kcompat_broker import KcompatBroker
 from real_kafka import RealKafka
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from broker_process import BrokerProcess
 
 _numbers = itertools.count(1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--target", choices=("kcompat", "kafka"), default="kcompat", help="the broker that the clients talk to"
+        "--target",
+        choices=("kcompat", "kafka"),
+        default="kcompat",
+        help="the broker that the clients talk to",
     )
 
 
@@ -39,7 +45,7 @@ def session_broker(new_broker: Callable[..., BrokerProcess]) -> Iterator[BrokerP
 
 @pytest.fixture
 def broker(session_broker: BrokerProcess) -> Iterator[BrokerProcess]:
-    """The running broker. A test during which our broker ends or logs a traceback has failed, whatever the client saw."""
+    """The running broker; a test during which ours ends or logs a traceback has failed."""
     said = session_broker.log_path.stat().st_size
     yield session_broker
     assert session_broker.is_running(), session_broker.log_tail()

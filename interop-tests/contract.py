@@ -1,19 +1,22 @@
-"""What must work with every client library, said once; each library's test file runs it through its driver."""
+"""What must work with every client library, said once; each library runs it through its driver."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from broker_process import BrokerProcess
 from drivers.base import Driver, DriverError, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from broker_process import BrokerProcess
 
 MESSAGE_TOO_LARGE = 10
 TOPIC_ALREADY_EXISTS = 36
 
-# A batch with one record of n bytes, without key and headers, is n + 70 bytes long when n needs a length of two bytes.
+# A batch with one record of n bytes, without key and headers, has n + 70 bytes when n takes two to write.
 BATCH_OVERHEAD = 70
 
 
@@ -102,11 +105,14 @@ class ClientContract:
         eventually(shared, "both members own a part")
         driver.produce(name, numbered(40, partitions=4))
         eventually(
-            lambda: len(driver.received(first)) + len(driver.received(second)) >= 40, "all records have arrived"
+            lambda: len(driver.received(first)) + len(driver.received(second)) >= 40,
+            "all records have arrived",
         )
         assert {r.partition for r in driver.received(second)} == set(driver.assigned(second))
         driver.leave(second)
-        eventually(lambda: driver.assigned(first) == [0, 1, 2, 3], "the first member owns all partitions again")
+        eventually(
+            lambda: driver.assigned(first) == [0, 1, 2, 3], "the first member owns all partitions again"
+        )
         driver.leave(first)
 
     def test_a_new_member_resumes_where_the_last_one_committed(self, broker, driver, name):

@@ -1,7 +1,8 @@
-"""Fetch what the interop tests, the Spark examples and the demo need beside the Python packages of pyproject.toml.
+"""Fetch what the interop tests, the Spark examples and the demo need beside the Python packages of
+pyproject.toml.
 
-``python interop-tests/fetch.py [PART ...]`` fetches the named parts, or all of them, into ``.cache/`` and ``.venvs/``.
-A part that is there already, from the same inputs, costs nothing.
+``python interop-tests/fetch.py [PART ...]`` fetches the named parts, or all of them, into ``.cache/`` and
+``.venvs/``. A part that is there already, from the same inputs, costs nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
@@ -27,14 +31,13 @@ STAMPS = CACHE / "stamps"
 KAFKA_VERSIONS = ("3.9.2", "4.3.0")
 NODE_PACKAGES = ("kafkajs@2.2.4", "snappyjs@0.7.0", "lz4js@0.2.0", "zstd-codec@0.1.5")
 VENV_PACKAGES: Mapping[str, tuple[str, ...]] = {
-    "spark": ("pyspark==4.2.0",),
     "kafka-python-2": ("kafka-python==2.0.2", "six", "python-snappy", "lz4", "zstandard", "xxhash", "crc32c"),
     "confluent-old": ("confluent-kafka==2.0.2",),
     "kio-old": ("kio==0.5.0",),
 }
 
 
-class MissingProgram(Exception):
+class MissingProgramError(Exception):
     """A program of the operating system is not there; the message says what to install."""
 
 
@@ -73,14 +76,18 @@ class Part:
 def _program(name: str, debian_package: str) -> str:
     found = shutil.which(name)
     if found is None:
-        raise MissingProgram(f"{name} is not on the PATH: install it, for example with apt-get install {debian_package}")
+        raise MissingProgramError(
+            f"{name} is not on the PATH: install it, for example with apt-get install {debian_package}"
+        )
     return found
 
 
 def _run(*command: str | Path) -> None:
     done = subprocess.run([str(item) for item in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise RuntimeError(
+            f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
 
 
 def _fetch_jars(pom: Path, target: Path) -> None:
@@ -105,7 +112,9 @@ def _fetch_kcat() -> None:
     if shutil.which("kcat") is not None:
         return
     if shutil.which("apt-get") is None or os.geteuid() != 0:
-        raise MissingProgram("kcat is not on the PATH: install it, for example with apt-get install kcat as root")
+        raise MissingProgramError(
+            "kcat is not on the PATH: install it, for example with apt-get install kcat as root"
+        )
     _run("apt-get", "update", "-qq")
     _run("apt-get", "install", "-y", "-qq", "--no-install-recommends", "kcat")
 
@@ -117,10 +126,14 @@ def _jars(name: str, pom: Path, target: Path) -> Part:
 def parts() -> list[Part]:
     """Everything that can be fetched, in the order in which it is."""
     poms = HERE / "java"
-    kafkas = [_jars(f"kafka-{v}", poms / f"kafka-{v}.xml", CACHE / f"kafka-{v}" / "libs") for v in KAFKA_VERSIONS]
+    kafkas = [
+        _jars(f"kafka-{v}", poms / f"kafka-{v}.xml", CACHE / f"kafka-{v}" / "libs") for v in KAFKA_VERSIONS
+    ]
     connector = _jars("spark-connector", poms / "spark.xml", CACHE / "spark")
     venvs = [
-        Part(f"venv-{name}", f"{sys.version_info[:2]} {packages}", lambda n=name, p=packages: _fetch_venv(n, p))
+        Part(
+            f"venv-{name}", f"{sys.version_info[:2]} {packages}", lambda n=name, p=packages: _fetch_venv(n, p)
+        )
         for name, packages in VENV_PACKAGES.items()
     ]
     node = Part("node", str(NODE_PACKAGES), _fetch_node)
@@ -133,11 +146,12 @@ def main() -> int:
     known = parts()
     groups = {
         "jars": [part for part in known if part.name.startswith("kafka-")],
-        "spark": [part for part in known if part.name in ("spark-connector", "venv-spark")],
         "all": known,
     } | {part.name: [part] for part in known}
     parser = argparse.ArgumentParser(description="Fetch the tools of the interop tests.")
-    parser.add_argument("part", nargs="*", default=["all"], help=f"one of: {', '.join(groups)} (default: all)")
+    parser.add_argument(
+        "part", nargs="*", default=["all"], help=f"one of: {', '.join(groups)} (default: all)"
+    )
     wanted = parser.parse_args().part
     unknown = [name for name in wanted if name not in groups]
     if unknown:
@@ -146,7 +160,7 @@ def main() -> int:
     for part in dict.fromkeys(part for name in wanted for part in groups[name]):
         try:
             part.ensure()
-        except (MissingProgram, RuntimeError) as error:
+        except (MissingProgramError, RuntimeError) as error:
             missing += 1
             print(f"{part.name}: {error}", file=sys.stderr)
     return missing

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from broker_process import BrokerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 _LISTENS = re.compile(r"(?:127\.0\.0\.1|localhost|0\.0\.0\.0|\[::\]|\*):(\d+)")
 
@@ -21,7 +24,9 @@ class KcompatBroker(BrokerProcess):
         self, properties: Mapping[str, str] | None = None, data_dir: Path | None = None, port: int = 0
     ) -> None:
         super().__init__(data_dir, port)
-        self._overrides = [item for key, value in (properties or {}).items() for item in ("--override", f"{key}={value}")]
+        self._overrides = [
+            item for key, value in (properties or {}).items() for item in ("--override", f"{key}={value}")
+        ]
 
     def command(self) -> list[str]:
         """The command line that runs the broker in the foreground."""

@@ -7,7 +7,9 @@ from broker_process import VENVS
 from drivers.remote import Remote
 
 
-def open_in_venv(venv: str, module: str, driver: str, bootstrap: str, null_header_values: bool = True) -> Remote:
+def open_in_venv(
+    venv: str, module: str, driver: str, bootstrap: str, null_header_values: bool = True
+) -> Remote:
     """A driver that runs in ``.venvs/VENV``; the test is skipped where that was not fetched."""
     python = VENVS / venv / "bin" / "python"
     if not python.exists():

@@ -1,7 +1,8 @@
 """A real Kafka of one KRaft node, as a module and as a command.
 
 In a test:           ``with RealKafka() as kafka: connect(kafka.bootstrap)``
-From a shell:        ``python interop-tests/real_kafka.py`` prints the bootstrap address and runs until Ctrl-C.
+From a shell:        ``python interop-tests/real_kafka.py`` prints the bootstrap address and runs until
+Ctrl-C.
 
 The jars come from ``.cache/kafka-VERSION/libs``; ``python interop-tests/fetch.py jars`` fetches them.
 """
@@ -15,12 +16,16 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from typing import TYPE_CHECKING
+
 from broker_process import CACHE, REPOSITORY, BrokerProcess, free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CONF = REPOSITORY / "interop-tests" / "java" / "conf"
 CLUSTER_ID = "kcompatInteropTests00w"
@@ -30,7 +35,9 @@ def java() -> str:
     """The path of the Java launcher, or an error that says what to install."""
     found = shutil.which("java")
     if found is None:
-        raise FileNotFoundError("no java on the PATH: install a Java 17 runtime, such as openjdk-17-jre-headless")
+        raise FileNotFoundError(
+            "no java on the PATH: install a Java 17 runtime, such as openjdk-17-jre-headless"
+        )
     return found
 
 
@@ -117,7 +124,9 @@ def main() -> None:
     parser.add_argument("--version", default="3.9.2", help="the Kafka release (default: 3.9.2)")
     parser.add_argument("--port", type=int, help="the port to listen on (default: a free one)")
     parser.add_argument("--heap", default="512m", help="the heap, as -Xmx takes it (default: 512m)")
-    parser.add_argument("--property", action="append", default=[], metavar="KEY=VALUE", help="a broker setting")
+    parser.add_argument(
+        "--property", action="append", default=[], metavar="KEY=VALUE", help="a broker setting"
+    )
     arguments = parser.parse_args()
     properties = dict(item.split("=", 1) for item in arguments.property)
     asked_to_stop = threading.Event()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from contract import ClientContract
-from drivers.base import Driver
 from drivers.confluent import Confluent
+
+if TYPE_CHECKING:
+    from drivers.base import Driver
 
 
 class TestConfluent(ClientContract):

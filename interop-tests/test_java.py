@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 from broker_process import CACHE, BrokerProcess
 from commands import Running, run
 from contract import BATCH_OVERHEAD, eventually
 from real_kafka import class_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 QUICK_JVM = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m"]
 
@@ -75,7 +78,16 @@ class Tools:
 
     def verifiable_consumer(self, topic: str, group: str) -> list[str]:
         main_class = "org.apache.kafka.tools.VerifiableConsumer"
-        arguments = ["--topic", topic, "--group-id", group, "--reset-policy", "earliest", "--session-timeout", "6000"]
+        arguments = [
+            "--topic",
+            topic,
+            "--group-id",
+            group,
+            "--reset-policy",
+            "earliest",
+            "--session-timeout",
+            "6000",
+        ]
         return self.command(main_class, *arguments)
 
 
@@ -120,7 +132,9 @@ def test_the_console_tools_with_every_codec(tools, name):
 
 def test_null_keys_and_values_and_headers(tools, name):
     prop = tools.release.reader_property
-    parse = [item for what in ("parse.key=true", "parse.headers=true", "null.marker=NIL") for item in (prop, what)]
+    parse = [
+        item for what in ("parse.key=true", "parse.headers=true", "null.marker=NIL") for item in (prop, what)
+    ]
     tools.produce(name, ["a:1,b:2\tkey\tvalue", "NIL\tNIL\tonly value", "NIL\tonly key\tNIL"], *parse)
     assert tools.consume(name, 3, "--from-beginning") == [
         "Partition:0\tOffset:0\ta:1,b:2\tkey\tvalue",
@@ -170,7 +184,9 @@ def test_groups_share_commit_and_resume(tools, name):
         eventually(lambda: owned(first) == {0, 1, 2, 3}, "the first member owns all partitions")
         with Running(command) as second:
             eventually(
-                lambda: len(owned(first)) == len(owned(second)) == 2 and len(owned(first) | owned(second)) == 4,
+                lambda: (
+                    len(owned(first)) == len(owned(second)) == 2 and len(owned(first) | owned(second)) == 4
+                ),
                 "the members share the partitions",
             )
             tools.verifiable_produce(name, 200)
@@ -186,7 +202,7 @@ def test_groups_share_commit_and_resume(tools, name):
 
 
 def lag(tools: Tools, group: str) -> int:
-    """What kafka-consumer-groups shows between the committed offsets (none counts as 0) and the end offsets."""
+    """What kafka-consumer-groups shows between committed offsets (none counts as 0) and end offsets."""
     rows = [line.split() for line in tools.groups("--describe", "--group", group).splitlines()]
     offsets = [(row[3], row[4]) for row in rows if row[:1] == [group]]
     return sum(int(end) - (0 if committed == "-" else int(committed)) for committed, end in offsets)
@@ -210,6 +226,10 @@ def test_a_batch_at_the_limit_is_taken_and_one_over_it_is_not(tools, name):
     at_limit = "x" * (2000 - BATCH_OVERHEAD)
     tools.produce(name, [at_limit])
     command = tools.command(tools.release.console_producer, "--topic", name, "--sync")
-    refused = subprocess.run(command, input=f"{at_limit}x\n".encode(), capture_output=True, timeout=60, check=False)
+    refused = subprocess.run(
+        command, input=f"{at_limit}x\n".encode(), capture_output=True, timeout=60, check=False
+    )
     assert b"RecordTooLargeException" in refused.stdout + refused.stderr
-    assert tools.consume(name, 1, "--from-beginning") == [f"Partition:0\tOffset:0\tNO_HEADERS\tnull\t{at_limit}"]
+    assert tools.consume(name, 1, "--from-beginning") == [
+        f"Partition:0\tOffset:0\tNO_HEADERS\tnull\t{at_limit}"
+    ]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from contract import ClientContract
-from drivers.remote import Remote
 from old_venv import open_in_venv
+
+if TYPE_CHECKING:
+    from drivers.remote import Remote
 
 
 class TestKafkaPython2(ClientContract):

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from typing import TYPE_CHECKING
 
 import pytest
-from broker_process import BrokerProcess
 from commands import Running, run
 from contract import BATCH_OVERHEAD, eventually
 
-pytestmark = pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not there: apt-get install kcat")
+if TYPE_CHECKING:
+    from broker_process import BrokerProcess
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("kcat") is None, reason="kcat is not there: apt-get install kcat"
+)
 
 QUICK = ["-X", "session.timeout.ms=6000", "-X", "auto.offset.reset=earliest"]
 
@@ -81,12 +86,16 @@ def test_two_members_share_the_partitions(broker, name):
 
     run_topic_creation(broker, name, partitions=2)
     with Running(command) as first:
-        eventually(lambda: any("[1]" in line for line in rebalances(first)), "the first member owns partition 1")
+        eventually(
+            lambda: any("[1]" in line for line in rebalances(first)), "the first member owns partition 1"
+        )
         with Running(command) as second:
             eventually(lambda: len(rebalances(second)) > 0, "the second member has an assignment")
             for partition in ("0", "1"):
                 produce(broker, name, f"to {partition}", "-p", partition)
-            eventually(lambda: both(first, second) == ["0 to 0", "1 to 1"], "each record arrives at one member")
+            eventually(
+                lambda: both(first, second) == ["0 to 0", "1 to 1"], "each record arrives at one member"
+            )
             assert first.count(is_record) == second.count(is_record) == 1
 
 
@@ -112,7 +121,9 @@ def test_a_batch_at_the_limit_is_taken_and_one_over_it_is_not(broker, name):
     at_limit = "x" * (2000 - BATCH_OVERHEAD)
     produce(broker, name, at_limit, "-p", "0")
     command = ["kcat", "-b", broker.bootstrap, "-P", "-t", name, "-p", "0"]
-    refused = subprocess.run(command, input=at_limit.encode() + b"x", capture_output=True, timeout=60, check=False)
+    refused = subprocess.run(
+        command, input=at_limit.encode() + b"x", capture_output=True, timeout=60, check=False
+    )
     assert refused.returncode != 0
     assert b"Message size too large" in refused.stderr
     assert [r["payload"] for r in consume(broker, name, "-p", "0", "-o", "beginning")] == [at_limit]

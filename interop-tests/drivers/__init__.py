@@ -1,1 +1,1 @@
-"""One driver per client library, all with the same operations, so that `contract.py` can say once what must work."""
+"""One driver per client library, all with the operations that `contract.py` asks for."""

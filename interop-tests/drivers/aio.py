@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import aiokafka
 import aiokafka.admin
 import aiokafka.errors
 
 from drivers.base import OPERATION_TIMEOUT_S, POLL_MS, ConsumerPort, DriverError, Record, ThreadedDriver
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping, Sequence
 
 T = TypeVar("T")
 REQUEST_LIMIT = 10_000_000

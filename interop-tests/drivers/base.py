@@ -6,10 +6,12 @@ import itertools
 import queue
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 POLL_MS = 100
 OPERATION_TIMEOUT_S = 30
@@ -37,8 +39,8 @@ class DriverError(Exception):
 class Driver(ABC):
     """The operations every client library is put through.
 
-    Group members have names that the driver makes up, so that a driver can live in another process. ``cannot`` names
-    the operations a library does not have, with the reason.
+    Group members have names that the driver makes up, so that a driver can live in another process.
+    ``cannot`` names the operations a library does not have, with the reason.
     """
 
     cannot: ClassVar[Mapping[str, str]] = {}
@@ -145,7 +147,7 @@ class ConsumerPort(ABC):
 
 
 class Member:
-    """A consumer in a thread of its own: it polls, collects, and between two polls does what others ask for."""
+    """A consumer in a thread of its own: it polls, collects, and in between does what others ask for."""
 
     def __init__(self, open_consumer: Callable[[], ConsumerPort]) -> None:
         self._records: list[Record] = []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import confluent_kafka as ck
 import confluent_kafka.admin as ck_admin
 
 from drivers.base import OPERATION_TIMEOUT_S, POLL_MS, ConsumerPort, DriverError, Record, ThreadedDriver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 REQUEST_LIMIT = 10_000_000
 
@@ -129,9 +131,7 @@ class Confluent(ThreadedDriver):
         return str(self._one(self.admin.describe_configs([resource]))[key].value)
 
     def set_topic_config(self, topic: str, key: str, value: str) -> None:
-        entry = ck_admin.ConfigEntry(
-            key, value, incremental_operation=ck_admin.AlterConfigOpType.SET
-        )
+        entry = ck_admin.ConfigEntry(key, value, incremental_operation=ck_admin.AlterConfigOpType.SET)
         kind = ck_admin.ConfigResource.Type.TOPIC
         resource = ck_admin.ConfigResource(kind, topic, incremental_configs=[entry])
         self._one(self.admin.incremental_alter_configs([resource]))
@@ -149,6 +149,10 @@ class Confluent(ThreadedDriver):
         wanted = ck.ConsumerGroupTopicPartitions(group, [ck.TopicPartition(topic, partition)])
         (found,) = self._one(self.admin.list_consumer_group_offsets([wanted])).topic_partitions
         return -1 if found.offset < 0 else int(found.offset)
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        """Delete the records below the offset ``before``."""
+        self._one(self.admin.delete_records([ck.TopicPartition(topic, partition, before)]))
 
     def delete_group(self, group: str) -> None:
         self._one(self.admin.delete_consumer_groups([group]))

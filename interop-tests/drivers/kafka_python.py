@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drivers.base import POLL_MS, ConsumerPort, DriverError, Record, ThreadedDriver
 
 
 def _lend_six() -> None:
-    """Give kafka-python 2.0.2 the current six: the copy it carries cannot be imported by Python 3.12 and later."""
+    """Give kafka-python 2.0.2 the current six: Python 3.12 and later cannot import the copy it carries."""
     if sys.version_info >= (3, 12):
         import six
 
@@ -23,6 +22,9 @@ _lend_six()
 import kafka  # noqa: E402
 import kafka.admin  # noqa: E402
 import kafka.errors  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 REQUEST_LIMIT = 10_000_000
 
@@ -43,7 +45,10 @@ class _Consumer(ConsumerPort):
     def __init__(self, bootstrap: str, group: str, topic: str) -> None:
         self._topic = topic
         self._consumer = kafka.KafkaConsumer(
-            bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest", enable_auto_commit=False
+            bootstrap_servers=bootstrap,
+            group_id=group,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
         )
         # A leader of kafka-python 3.x that has no metadata yet assigns nothing.
         self._consumer.partitions_for_topic(topic)
@@ -209,5 +214,3 @@ class KafkaPython2(_KafkaPython):
     def delete_group(self, group: str) -> None:
         ((_, error),) = self.admin.delete_consumer_groups([group])
         assert error is kafka.errors.NoError, error
-
-

@@ -1,4 +1,5 @@
-"""A driver in another process: one JSON object a line each way, so that the other side may be any interpreter.
+"""A driver in another process: one JSON object a line each way, so that the other side may be any
+interpreter.
 
 ``python -m drivers.remote MODULE CLASS BOOTSTRAP`` is the Python side; `kafkajs.js` is the one for Node.
 """
