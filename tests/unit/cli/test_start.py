@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.cli.logs import set_up_logging
+from kcompat.cli.main import build_parser, main
+from kcompat.cli.start import DEFAULT_DIRECTORY, read_config
+from kcompat.config.errors import ConfigError
+from kcompat.config.loggers import LEVELS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kcompat.config.broker import BrokerConfig
+
+
+def configured(*arguments: str, environment: dict[str, str] | None = None) -> BrokerConfig:
+    options = build_parser().parse_args(["start", *arguments])
+    return read_config(options, environment or {}, options.data_dir)
+
+
+def test_without_arguments_it_listens_on_9092_and_stores_below_the_current_directory() -> None:
+    config = configured()
+    assert [str(listener) for listener in config.listeners] == ["PLAINTEXT://:9092"]
+    assert config.log_dirs == [str(DEFAULT_DIRECTORY.absolute())]
+
+
+def test_directories_that_are_given_count(tmp_path: Path) -> None:
+    assert configured("--override", "log.dirs=/a,/b").log_dirs == ["/a", "/b"]
+    assert configured(environment={"KAFKA_LOG_DIR": "/c"}).log_dirs == ["/c"]
+    properties = tmp_path / "server.properties"
+    properties.write_text("log.dirs=/d\nnum.partitions=7\n")
+    assert configured(str(properties)).log_dirs == ["/d"]
+    config = configured(str(properties), "--data-dir", "/e", "--override", "log.dir=/f")
+    assert (config.log_dirs, config.num_partitions) == (["/e"], 7)
+
+
+@pytest.mark.parametrize(
+    ("listeners", "port", "expected"),
+    [
+        (None, "0", "PLAINTEXT://:0"),
+        (None, "19092", "PLAINTEXT://:19092"),
+        ("PLAINTEXT://127.0.0.1:1", "2", "PLAINTEXT://127.0.0.1:2"),
+        ("PLAINTEXT://[::1]:1", "2", "PLAINTEXT://[::1]:2"),
+    ],
+)
+def test_port_moves_the_only_listener(listeners: str | None, port: str, expected: str) -> None:
+    override = [] if listeners is None else ["--override", f"listeners={listeners}"]
+    assert [str(listener) for listener in configured("--port", port, *override).listeners] == [expected]
+
+
+def test_port_does_not_guess_among_several_listeners() -> None:
+    with pytest.raises(ConfigError, match="--port 5 is for a single listener, but there are 2"):
+        configured(
+            "--port", "5",
+            "--override", "listeners=A://:1,B://:2",
+            "--override", "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--port", "x"], "argument --port: x is not a port, which is a number from 0 to 65535"),
+        (["--port", "65536"], "argument --port: 65536 is not a port, which is a number from 0 to 65535"),
+        (["--memory", "--data-dir", "d"], "argument --data-dir: not allowed with argument --memory"),
+    ],
+)
+def test_a_command_line_that_is_not_understood(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["start", *arguments])
+    assert caught.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--override", "num.partitions"], "--override num.partitions is not of the form key=value"),
+        (["--override", "num.partitions=x"],
+         "Invalid value x for configuration num.partitions: Not a number of type INT"),
+        (["no/such/server.properties"],
+         "no/such/server.properties cannot be read: No such file or directory"),
+        (["--override", "zookeeper.connect=localhost:2181"],
+         "zookeeper.connect=localhost:2181 is not supported: "
+         "clusters on ZooKeeper are not supported yet; without this key the broker runs alone"),
+        (["--memory", "--override", "listeners=SSL://:0"],
+         "Listener SSL asks for SSL, which is not supported yet; use PLAINTEXT"),
+    ],
+)  # fmt: skip
+def test_what_the_broker_cannot_do_is_one_sentence(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kcompat.cli.start.set_up_logging", lambda environment, level: None)
+    monkeypatch.setattr("kcompat.cli.start.os.environ", {})
+    assert main(["start", *arguments]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", f"kcompat: {sentence}\n")
+
+
+def test_apis_lists_what_is_served(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["apis"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["KEY", "API", "VERSIONS"]
+    assert "DescribeConfigs" in {line.split()[1] for line in lines}
+
+
+def test_config_lists_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "--topic", "retention.ms"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "delete.retention.ms",
+        "local.retention.ms",
+        "retention.ms",
+    ]
+    assert lines[2].startswith("retention.ms (long, default 604800000): Age at which")
+
+
+def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "start" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("kcompat ")
+
+
+def test_levels_come_from_the_variables_of_kafka() -> None:
+    loggers = [logging.getLogger(name) for name in ("kcompat", "kcompat.tests.cli")]
+    before = [logger.level for logger in loggers]
+    try:
+        set_up_logging(
+            {"KAFKA_LOG4J_ROOT_LOGLEVEL": "ERROR", "KAFKA_LOG4J_LOGGERS": "kcompat.tests.cli=trace"}
+        )
+        assert [logger.level for logger in loggers] == [logging.ERROR, LEVELS["TRACE"]]
+        set_up_logging({"KAFKA_LOG4J_ROOT_LOGLEVEL": "ERROR"}, "DEBUG")
+        assert loggers[0].level == logging.DEBUG
+        with pytest.raises(
+            ConfigError, match="KAFKA_LOG4J_ROOT_LOGLEVEL has the level 'LOUD'; it must be one of"
+        ):
+            set_up_logging({"KAFKA_LOG4J_ROOT_LOGLEVEL": "LOUD"})
+        with pytest.raises(
+            ConfigError, match="KAFKA_LOG4J_LOGGERS has 'x', which is not of the form LOGGER=LEVEL"
+        ):
+            set_up_logging({"KAFKA_LOG4J_LOGGERS": "x"})
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

@@ -1,0 +1,91 @@
+"""`kcompat start` as a process: what it prints, how it ends, what it refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+READY = re.compile(r"kcompat is listening on ([^ ]+):(\d+) and stores in (.+)\n")
+
+
+@contextmanager
+def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+    """The command as a process of its own, gone at the end."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kcompat", "start", *arguments],
+        cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ready(process: subprocess.Popen[str]) -> tuple[str, int, str]:
+    """Where the broker says it listens and stores."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    match = READY.fullmatch(line)
+    assert match is not None, (line, process.communicate())
+    return match[1], int(match[2]), match[3]
+
+
+LOCAL = ("--override", "listeners=PLAINTEXT://127.0.0.1:0")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_one_line_then_service_until_a_signal(tmp_path: Path, number: signal.Signals) -> None:
+    with started(*LOCAL, cwd=tmp_path) as process:
+        host, port, directory = ready(process)
+        assert directory == str(tmp_path / "kcompat-data")
+        with socket.create_connection((host, port), timeout=10):
+            pass
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out, err) == (0, "", "")
+    assert (tmp_path / "kcompat-data" / "meta.properties").exists()
+
+
+def test_memory_leaves_nothing_behind(tmp_path: Path) -> None:
+    with started(*LOCAL, "--memory", cwd=tmp_path) as process:
+        _, _, directory = ready(process)
+        assert os.path.isdir(directory)  # noqa: PTH112
+        process.terminate()
+        process.communicate(timeout=20)
+    assert not os.path.exists(directory)  # noqa: PTH110
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_broker_on_the_same_directory_is_refused(tmp_path: Path) -> None:
+    with started(*LOCAL, cwd=tmp_path) as first:
+        ready(first)
+        with started(*LOCAL, cwd=tmp_path) as second:
+            out, err = second.communicate(timeout=20)
+        assert (second.returncode, out) == (1, "")
+        assert err.startswith("kcompat: ")
+        assert str(tmp_path / "kcompat-data") in err
+        assert err.count("\n") == 1
+
+
+def test_a_taken_port_is_refused(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with started("--override", f"listeners=PLAINTEXT://127.0.0.1:{port}", cwd=tmp_path) as process:
+            out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (1, "")
+    assert str(port) in err
+    assert err.count("\n") == 1
