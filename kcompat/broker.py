@@ -1,7 +1,8 @@
 """The composition root: builds a broker's parts, starts and stops them in order. Nothing else knows them all.
 
-Start: lock the data directories, open the metadata store, load the logs, bind the listeners, win the election and take the
-leaderships (which loads the groups), and only then accept clients. Stop goes the other way round.
+Start: lock the data directories, open the metadata store, load the logs, bind the listeners, win the election
+and take the leaderships (which loads the groups), and only then accept clients. Stop goes the other way
+round.
 """
 
 from __future__ import annotations
@@ -66,12 +67,14 @@ class BrokerNode:
         self._stops: list[Callable[[], object]] = []
         self._timers: dict[str, Timer] = {}
 
-    # -- life ----------------------------------------------------------------------------------------------------
+    # -- life
+    # ----------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Start everything, in order; what was started is stopped again if a later part fails.
 
-        Raises ConfigError, LogDirectoryError, StorageError, StoreUnavailableError, ListenerError, each with one sentence.
+        Raises ConfigError, LogDirectoryError, StorageError, StoreUnavailableError, ListenerError, each with
+        one sentence.
         """
         try:
             await self._start()
@@ -80,7 +83,9 @@ class BrokerNode:
             raise
 
     async def stop(self) -> None:
-        """Answer what is in flight, then stop the parts, last started first; the data directories are left clean."""
+        """Answer what is in flight, then stop the parts, last started first; the data directories are left
+        clean.
+        """
         for timer in self._timers.values():
             timer.cancel()
         while self._stops:
@@ -130,12 +135,9 @@ class BrokerNode:
         self._stops.append(self.server.stop)
 
     async def _open_store(self) -> EmbeddedStore:
-        directory = Path(self.config.log_dirs[0])
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(f"The data directory {directory} cannot be made: {error.strerror}.") from error
-        store = EmbeddedStore(SqliteJournal(directory / METADATA_FILE), self._clock.now_ms)
+        store = EmbeddedStore(
+            SqliteJournal(_made_directory(self.config.log_dirs[0]) / METADATA_FILE), self._clock.now_ms
+        )
         self._stops.append(store.close)
         return store
 
@@ -174,7 +176,8 @@ class BrokerNode:
         listener = self.server.listeners[0]
         return f"{reachable_host(listener.host)}:{listener.port}"
 
-    # -- groups --------------------------------------------------------------------------------------------------
+    # -- groups
+    # --------------------------------------------------------------------------------------------------
 
     def _make_groups(self) -> GroupCoordinator:
         config = self.config
@@ -196,7 +199,8 @@ class BrokerNode:
         topic = self.cluster.image.topics.get(CONSUMER_OFFSETS)
         return self.config.integer("offsets.topic.num.partitions") if topic is None else len(topic.partitions)
 
-    # -- changes -------------------------------------------------------------------------------------------------
+    # -- changes
+    # -------------------------------------------------------------------------------------------------
 
     def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
         """Obey changed configurations; forget the offsets of deleted topics."""
@@ -212,7 +216,8 @@ class BrokerNode:
         if gone:
             self.groups.forget_topics(lambda partition: partition[0] in gone)
 
-    # -- housekeeping --------------------------------------------------------------------------------------------
+    # -- housekeeping
+    # --------------------------------------------------------------------------------------------
 
     def _schedule_housekeeping(self) -> None:
         config, logs = self.config, self.logs
@@ -243,7 +248,7 @@ class BrokerNode:
     def _every(
         self, name: str, interval_ms: int, task: Callable[[], object], first_ms: int | None = None
     ) -> None:
-        """Run `task` every `interval_ms`; an interval of years (Kafka's way to say never) schedules nothing."""
+        """Run `task` every `interval_ms`; an interval of years (Kafka's "never") schedules nothing."""
         if interval_ms >= LONGEST_INTERVAL_MS:
             return
 
@@ -267,6 +272,15 @@ class BrokerNode:
         self.logs.expire_producers(self._clock.now_ms(), self.config.producer_id_expiration_ms)
 
 
+def _made_directory(path: str) -> Path:
+    directory = Path(path)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"The data directory {directory} cannot be made: {error.strerror}.") from error
+    return directory
+
+
 def limits_of(config: BrokerConfig) -> Limits:
     """What peers may cost, from the broker's configuration."""
     return Limits(
@@ -278,5 +292,7 @@ def limits_of(config: BrokerConfig) -> Limits:
 
 
 def reachable_host(host: str) -> str:
-    """An address clients of this machine can use for one that was bound to: a wildcard stands for every interface."""
+    """An address clients of this machine can use for one that was bound to: a wildcard stands for every
+    interface.
+    """
     return "localhost" if host in ("", "0.0.0.0", "::") else host  # noqa: S104 - compared, not bound

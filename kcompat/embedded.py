@@ -23,14 +23,14 @@ STOP_TIMEOUT_S = 30.0
 class Broker:
     """A broker on a free port, started by `with` or `start()`.
 
-    Without `data_dir` it stores in a temporary directory that goes with it. `config` takes Kafka's own keys, such as
-    `{"num.partitions": "4"}`; `port` 0 means any free port.
+    Without `data_dir` it stores in a temporary directory that goes with it. `config` takes Kafka's own keys,
+    such as `{"num.partitions": "4"}`; `port` 0 means any free port.
 
         with Broker() as broker:
             producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
 
-    Starting raises what the `kcompat start` command says in a sentence: ConfigError, ListenerError, LogDirectoryError,
-    StoreUnavailableError.
+    Starting raises what the `kcompat start` command says in a sentence: ConfigError, ListenerError,
+    LogDirectoryError, StoreUnavailableError.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Broker:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except BaseException as failure:  # noqa: BLE001 - it is raised again in the thread that called start
+        except BaseException as failure:
             self._failure = failure
         finally:
             self._ready.set()

@@ -1,8 +1,10 @@
 """DeleteRecords (key 21), versions 0-2: move a partition's log start forward (KIP-107).
 
 Behaviour
-- Offset -1 means the high watermark. Only topics whose cleanup policy has `delete` (POLICY_VIOLATION otherwise).
-- The answer is durable: a kill right after it does not bring the records back (a difference: Kafka may undo it for a minute).
+- Offset -1 means the high watermark. Only topics whose cleanup policy has `delete` (POLICY_VIOLATION
+  otherwise).
+- The answer is durable: a kill right after it does not bring the records back (a difference: Kafka may undo
+  it for a minute).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """DescribeLogDirs (key 35), versions 0-5: the log directories, and how much of them each partition takes.
 
 Version notes
-- 2: flexible. 3: a top-level error. 4: total and usable bytes of the volume (KIP-827). 5: cordoned directories (KIP-1066; none).
+- 2: flexible. 3: a top-level error. 4: total and usable bytes of the volume (KIP-827). 5: cordoned
+  directories (KIP-1066; none).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""DescribeProducers (key 61), version 0: the idempotent and transactional producers a partition remembers (KIP-664)."""
+"""DescribeProducers (key 61), version 0: the idempotent and transactional producers a partition remembers
+(KIP-664).
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """From a frame to an answer: header, body, handler, encoding. The only caller of handlers.
 
-Faults are mapped here, once. Damage in a frame closes the connection, as Kafka does, and so does an API or a version that is not
-served, but for ApiVersions, which answers every version. A bug in a handler is logged and answered UNKNOWN_SERVER_ERROR where
-the response has room for it; the connection is closed where it has not.
+Faults are mapped here, once. Damage in a frame closes the connection, as Kafka does, and so does an API or a
+version that is not served, but for ApiVersions, which answers every version. A bug in a handler is logged and
+answered UNKNOWN_SERVER_ERROR where the response has room for it; the connection is closed where it has not.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Route:
 
 
 class Dispatcher:
-    """Serves the frames of every connection; answers to Kafka's `KafkaApis`, without its eighty-armed match."""
+    """Serves the frames of every connection; answers to Kafka's `KafkaApis`."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -138,7 +138,9 @@ def _wait(route: Route, correlation_id: int, later: Promise[Any] | Interruptible
 
 
 def _refuse_version(frame: memoryview, services: Services) -> Settled:
-    """Answer an ApiVersions of unknown version: its header is read no further than the correlation id (KIP-511)."""
+    """Answer an ApiVersions of unknown version: its header is read no further than the correlation id
+    (KIP-511).
+    """
     correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
     body = encoder(ApiVersionsResponse, 0)(api_versions.unsupported(services.served))[0]
     return [_PREFIX(len(body) + 4, correlation_id) + body]

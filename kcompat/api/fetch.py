@@ -1,20 +1,22 @@
 """Fetch (key 1), versions 4-18.
 
 Behaviour
-- Answers at once when there are `min_bytes`, when a partition has an error, or when nothing may be waited for; else waits for
-  data, `max_wait_ms`, or the next request of the same connection, which ends the wait with what there is (a difference: a
-  Kafka broker lets that request queue behind the long poll).
-- The first batch found is returned whole, however small the limits (KIP-74); `fetch.max.bytes` caps every answer.
+- Answers at once when there are `min_bytes`, when a partition has an error, or when nothing may be waited
+  for; else waits for data, `max_wait_ms`, or the next request of the same connection, which ends the wait
+  with what there is (a difference: a Kafka broker lets that request queue behind the long poll).
+- The first batch found is returned whole, however small the limits (KIP-74); `fetch.max.bytes` caps every
+  answer.
 - read_committed stops at the last stable offset and lists the aborted transactions of the range.
 
 Version notes
-- 5: log start offset. 7: fetch sessions (KIP-227). 9: fenced by leader epoch (KIP-320). 10: zstd (KIP-110): older versions
-  still get zstd batches, as Kafka gives them, unless the topic itself demands zstd.
+- 5: log start offset. 7: fetch sessions (KIP-227). 9: fenced by leader epoch (KIP-320). 10: zstd (KIP-110):
+  older versions still get zstd batches, as Kafka gives them, unless the topic itself demands zstd.
 - 11: rack id (KIP-392; no follower serves consumers yet, so none is preferred).
 - 12: last fetched epoch and diverging epoch (KIP-595), tagged fields. 13: topics by id (KIP-516).
 - 15: the replica id in a tagged struct. 16: leader endpoints beside NOT_LEADER_OR_FOLLOWER (KIP-951).
 
-Not here yet: versions 0-3 (message formats v0 and v1); fetches by followers, which are refused with NOT_LEADER_OR_FOLLOWER.
+Not here yet: versions 0-3 (message formats v0 and v1); fetches by followers, which are refused with
+NOT_LEADER_OR_FOLLOWER.
 """
 
 from __future__ import annotations

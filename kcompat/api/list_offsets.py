@@ -1,15 +1,18 @@
 """ListOffsets (key 2), versions 0-11.
 
 Behaviour
-- Latest (-1) is the high watermark, or the last stable offset for read_committed; earliest (-2) the log start; -3 the offset of
-  the largest timestamp (KIP-734); -4 the local log start and -5 the last tiered offset (KIP-405, KIP-1005: nothing is tiered, so
-  -1); any other time the first record at or after it. No match is offset -1, not an error.
+- Latest (-1) is the high watermark, or the last stable offset for read_committed; earliest (-2) the log
+  start; -3 the offset of the largest timestamp (KIP-734); -4 the local log start and -5 the last tiered
+  offset (KIP-405, KIP-1005: nothing is tiered, so -1); any other time the first record at or after it. No
+  match is offset -1, not an error.
 - A partition named twice in one request is refused with INVALID_REQUEST.
 
 Version notes
-- 0: a list of offsets, newest first: the segment bases older than the time asked for, at most `max_num_offsets`.
-- 1: one offset and its timestamp (KIP-79). 2: isolation level. 4: leader epochs (KIP-320). 5: OFFSET_NOT_AVAILABLE (KIP-207), which
-  older versions see as LEADER_NOT_AVAILABLE. 7: -3. 8: -4. 9: -5. 11: -6 (earliest pending upload, KIP-1023): nothing to upload.
+- 0: a list of offsets, newest first: the segment bases older than the time asked for, at most
+  `max_num_offsets`.
+- 1: one offset and its timestamp (KIP-79). 2: isolation level. 4: leader epochs (KIP-320). 5:
+  OFFSET_NOT_AVAILABLE (KIP-207), which older versions see as LEADER_NOT_AVAILABLE. 7: -3. 8: -4. 9: -5. 11:
+  -6 (earliest pending upload, KIP-1023): nothing to upload.
 """
 
 from __future__ import annotations

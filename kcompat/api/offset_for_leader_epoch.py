@@ -1,4 +1,5 @@
-"""OffsetForLeaderEpoch (key 23), versions 0-4: where an epoch ended, so that a reader can find where logs part (KIP-101, KIP-320).
+"""OffsetForLeaderEpoch (key 23), versions 0-4: where an epoch ended, so that a reader can find where logs
+part (KIP-101, KIP-320).
 
 Version notes
 - 1: the epoch found. 2: the current leader epoch, fenced. 3: a replica id (-1 = consumer). 4: flexible.

@@ -1,9 +1,11 @@
 """Produce (key 0), versions 3-13.
 
 Behaviour
-- Each partition stands alone: one refused batch does not touch the others. A partition named twice is answered once.
+- Each partition stands alone: one refused batch does not touch the others. A partition named twice is
+  answered once.
 - acks=0 has no answer; a failure then closes the connection, the only signal Kafka gives.
-- acks=1 is answered after the local append, acks=all once the high watermark has passed it or the request's timeout.
+- acks=1 is answered after the local append, acks=all once the high watermark has passed it or the request's
+  timeout.
 - Clients may not write internal topics, except the one Kafka itself trusts (`__admin_client`).
 
 Version notes
@@ -11,8 +13,8 @@ Version notes
 - 10: the current leader beside NOT_LEADER_OR_FOLLOWER (KIP-951).
 - 13: topics by id (KIP-516).
 
-Not here yet: versions 0-2 (message formats v0 and v1); transactional batches are refused with INVALID_TXN_STATE, as by a
-broker whose coordinator does not know the transaction.
+Not here yet: versions 0-2 (message formats v0 and v1); transactional batches are refused with
+INVALID_TXN_STATE, as by a broker whose coordinator does not know the transaction.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING
 from kcompat.net.answers import CLOSE, Close
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kcompat.records.recompress import conform
 from kcompat.records.validate import Refusal, check_produced
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.topics import is_internal
@@ -102,18 +105,14 @@ def _append(
         return answer
     assert isinstance(batch, memoryview)  # what the decoder gives
     log = partition.log
-    checked = check_produced(batch, context.api_version, log.config, context.now_ms)
-    if isinstance(checked, Refusal):
-        answer.error_code = checked.error
-        answer.error_message = checked.message
-        answer.log_start_offset = log.log_start_offset
-        if context.api_version >= FIRST_WITH_RECORD_ERRORS:
-            answer.record_errors = [
-                ProduceResponse.BatchIndexAndErrorMessage(index, message)
-                for index, message in checked.record_errors
-            ]
-        return answer
-    result = partition.append(batch, checked, acks, context.now_ms)
+    config = log.config
+    header = check_produced(batch, context.api_version, config, context.now_ms)
+    if isinstance(header, Refusal):
+        return _refuse_batch(answer, header, log.log_start_offset, context.api_version)
+    stored = conform(batch, header, config.compression_type, config.max_message_bytes)
+    if isinstance(stored, Refusal):
+        return _refuse_batch(answer, stored, log.log_start_offset, context.api_version)
+    result = partition.append(*stored, acks, context.now_ms)
     if isinstance(result, ErrorCode):
         answer.error_code = result
         if result == ErrorCode.NOT_LEADER_OR_FOLLOWER and context.api_version >= FIRST_WITH_LEADER:
@@ -128,6 +127,20 @@ def _append(
     answer.log_start_offset = result.log_start_offset
     if acks == ACKS_ALL and partition.committed(result.last_offset + 1) is None:
         waiting[partition] = (result.last_offset + 1, answer)
+    return answer
+
+
+def _refuse_batch(
+    answer: PartitionAnswer, refusal: Refusal, log_start_offset: int, api_version: int
+) -> PartitionAnswer:
+    answer.error_code = refusal.error
+    answer.error_message = refusal.message
+    answer.log_start_offset = log_start_offset
+    if api_version >= FIRST_WITH_RECORD_ERRORS:
+        answer.record_errors = [
+            ProduceResponse.BatchIndexAndErrorMessage(index, message)
+            for index, message in refusal.record_errors
+        ]
     return answer
 
 

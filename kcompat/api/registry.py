@@ -1,4 +1,6 @@
-"""The one list of what the broker serves. ApiVersions, the coverage page and the parametrised tests come from it."""
+"""The one list of what the broker serves. ApiVersions, the coverage page and the parametrised tests come from
+it.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,9 @@ Handler = Callable[[Any, Any], Any]
 class Served(Struct, frozen=True):
     """One API: who answers it, its versions, and what a waiting request means to the ones behind it.
 
-    `advertised_since` is below `min_version` only where Kafka 4 does the same: librdkafka leaves compression out when the
-    advertised Produce range does not start at 0 (KAFKA-18659). A version below `min_version` closes the connection.
+    `advertised_since` is below `min_version` only where Kafka 4 does the same: librdkafka leaves compression
+    out when the advertised Produce range does not start at 0 (KAFKA-18659). A version below `min_version`
+    closes the connection.
     """
 
     key: ApiKey

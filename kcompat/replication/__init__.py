@@ -1,1 +1,3 @@
-"""Partitions and what waits on them: roles, high watermark, delayed operations, fetch sessions, the controller."""
+"""Partitions and what waits on them: roles, high watermark, delayed operations, fetch sessions, the
+controller.
+"""

@@ -1,4 +1,6 @@
-"""A fetch over many partitions that may wait for enough bytes. Answers to `ReplicaManager.fetchMessages` and `DelayedFetch`."""
+"""A fetch over many partitions that may wait for enough bytes. Answers to `ReplicaManager.fetchMessages` and
+`DelayedFetch`.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ NOT_ENDING_A_WAIT = frozenset(
 class Fetch:
     """Reads `targets` in order within the limits; as a delayed operation, waits until `min_bytes` are there.
 
-    A target without a partition comes with the error that says why. `max_bytes` bounds the answer, except that the first
-    batch found is always returned whole (KIP-74).
+    A target without a partition comes with the error that says why. `max_bytes` bounds the answer, except
+    that the first batch found is always returned whole (KIP-74).
     """
 
     __slots__ = ("_isolation_level", "_max_bytes", "_min_bytes", "_sizes", "_specs", "_targets", "_total")

@@ -1,4 +1,4 @@
-"""A produce with acks=all that waits until the in-sync replicas have it. Answers to Kafka's `DelayedProduce`."""
+"""A produce with acks=all that waits for the in-sync replicas. Answers to Kafka's `DelayedProduce`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Answer = TypeVar("Answer")
 class DelayedProduce(Generic[Answer]):
     """Waits until each partition's high watermark reaches its required offset.
 
-    `waiting` maps a partition to the offset after the last one appended; `settle(partition, error)` is called once for each,
-    with REQUEST_TIMED_OUT when the deadline came first; then the wait ends with `answer`.
+    `waiting` maps a partition to the offset after the last one appended; `settle(partition, error)` is called
+    once for each, with REQUEST_TIMED_OUT when the deadline came first; then the wait ends with `answer`.
     """
 
     __slots__ = ("_answer", "_settle", "_waiting")

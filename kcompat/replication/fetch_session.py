@@ -1,7 +1,8 @@
 """Fetch sessions (KIP-227): a client names its partitions once, then only what changes goes over the wire.
 
-Pure: time comes as an argument. Answers to Kafka's `FetchSessionCache` and its fetch contexts. A session is full when it
-starts (epoch 0) and incremental afterwards; epoch -1 means "no session, and close the one I name".
+Pure: time comes as an argument. Answers to Kafka's `FetchSessionCache` and its fetch contexts. A session is
+full when it starts (epoch 0) and incremental afterwards; epoch -1 means "no session, and close the one I
+name".
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 EVICTION_MS = 120_000
-"""A session untouched, or merely older and smaller, for this long may be replaced (Kafka's fixed two minutes)."""
+"""A session untouched, or merely older and smaller, for this long may be replaced (Kafka's fixed two
+minutes).
+"""
 
 TopicKey = str | bytes
 """A topic's name, or from Fetch v13 on its 16-byte id."""
@@ -44,7 +47,7 @@ class FetchTarget(Struct):
         return self.topic, self.index
 
     def must_answer(self, fetched: Fetched) -> bool:
-        """Whether an incremental answer has to mention the partition; remembers what the client then knows."""
+        """Whether an incremental answer has to mention the partition; remembers what it then knows."""
         changed = (
             len(fetched.records) > 0
             or fetched.high_watermark != self.told_high_watermark
@@ -175,7 +178,7 @@ class FetchSessions:
         return session_id
 
     def _evict_for(self, size: int, now_ms: int) -> bool:
-        """Make room: the longest unused session if stale, else an old one that is smaller than the new one."""
+        """Make room: the longest unused session if stale, else an old one smaller than the new one."""
         if not self._sessions:
             return False
         oldest = next(iter(self._sessions.values()))

@@ -1,7 +1,7 @@
 """This broker as the controller reaches it: roles to take, replicas to stop, pictures to show.
 
-The port is `BrokerPort` of the controller; a request to the broker itself is a direct call. A log that cannot be made or
-written fails its own partition with KAFKA_STORAGE_ERROR and no other.
+The port is `BrokerPort` of the controller; a request to the broker itself is a direct call. A log that cannot
+be made or written fails its own partition with KAFKA_STORAGE_ERROR and no other.
 """
 
 from __future__ import annotations

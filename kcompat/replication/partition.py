@@ -1,10 +1,10 @@
 """One partition as this broker plays it: leader epoch, in-sync replicas, high watermark, last stable offset.
 
-Answers to Kafka's `kafka.cluster.Partition`. A single broker is a cluster of one whose ISR is itself: its high watermark
-follows its log end at once, by the same rule that makes a leader wait for its followers.
+Answers to Kafka's `kafka.cluster.Partition`. A single broker is a cluster of one whose ISR is itself: its
+high watermark follows its log end at once, by the same rule that makes a leader wait for its followers.
 
-The partition itself is the key that delayed operations wait on: `produces` are woken when the high watermark moves,
-`fetches` when there is something new to read, both when the role changes.
+The partition itself is the key that delayed operations wait on: `produces` are woken when the high watermark
+moves, `fetches` when there is something new to read, both when the role changes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ LATEST_TIME_MS = 2**63 - 1
 
 
 class Role(Struct, frozen=True):
-    """What the controller decided for a partition (LeaderAndIsr): who leads, since which epoch, who is in sync."""
+    """What the controller decided for a partition (LeaderAndIsr): who leads, since which epoch, who is in
+    sync.
+    """
 
     leader: int
     leader_epoch: int
@@ -111,7 +113,8 @@ class Partition:
         self._produces = produces
         self._fetches = fetches
 
-    # -- roles ---------------------------------------------------------------------------------------------------
+    # -- roles
+    # ---------------------------------------------------------------------------------------------------
 
     @property
     def is_leader(self) -> bool:
@@ -119,7 +122,9 @@ class Partition:
         return self.role.leader == self._broker_id
 
     def take_role(self, role: Role) -> bool:
-        """Follow the controller's decision. False when it is older than the one in force (I2: nothing changes)."""
+        """Follow the controller's decision. False when it is older than the one in force (I2: nothing
+        changes).
+        """
         if role.leader_epoch < self.role.leader_epoch:
             return False
         new_epoch = role.leader_epoch > self.role.leader_epoch
@@ -148,7 +153,8 @@ class Partition:
         self._has_quorum = self.is_leader and len(self.role.isr) >= required
         self._advance_high_watermark()
 
-    # -- writing -------------------------------------------------------------------------------------------------
+    # -- writing
+    # -------------------------------------------------------------------------------------------------
 
     def append(
         self,
@@ -186,7 +192,9 @@ class Partition:
             self._produces.wake(self)
 
     def committed(self, required_offset: int) -> ErrorCode | None:
-        """Whether everything below `required_offset` is on every in-sync replica: a final answer, or None for "not yet"."""
+        """Whether everything below `required_offset` is on every in-sync replica: a final answer, or None for
+        "not yet".
+        """
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.high_watermark < required_offset:
@@ -196,7 +204,9 @@ class Partition:
         return ErrorCode.NONE
 
     def delete_records_before(self, offset: int) -> tuple[ErrorCode, int]:
-        """Advance the log start to `offset` (-1 = the high watermark). The error and the new low watermark, -1 on error."""
+        """Advance the log start to `offset` (-1 = the high watermark). The error and the new low watermark,
+        -1 on error.
+        """
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
         if not self.log.config.deletes:
@@ -211,7 +221,8 @@ class Partition:
             return ErrorCode.KAFKA_STORAGE_ERROR, -1
         return ErrorCode.NONE, self.log.log_start_offset
 
-    # -- reading -------------------------------------------------------------------------------------------------
+    # -- reading
+    # -------------------------------------------------------------------------------------------------
 
     @property
     def last_stable_offset(self) -> int:
@@ -229,7 +240,9 @@ class Partition:
         return ErrorCode.NONE if self.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def fetch(self, spec: FetchSpec, isolation_level: int, max_bytes: int, min_one_batch: bool) -> Fetched:
-        """Read for a consumer: whole batches from `spec.offset`, below the high watermark or the last stable offset."""
+        """Read for a consumer: whole batches from `spec.offset`, below the high watermark or the last stable
+        offset.
+        """
         error = self.check_epoch(spec.leader_epoch)
         if error:
             return Fetched(error)
@@ -257,7 +270,7 @@ class Partition:
         return answer
 
     def _diverges(self, spec: FetchSpec, answer: Fetched) -> bool:
-        """KIP-595: tell a reader whose last epoch ended earlier here where that was; fills the answer if so."""
+        """KIP-595: tell a reader whose last epoch ended earlier here where that was; fills the answer."""
         epoch, end_offset = self.log.end_offset_for_epoch(spec.last_fetched_epoch)
         if epoch == NO_EPOCH or spec.offset < self.log.log_start_offset:
             answer.error = ErrorCode.OFFSET_OUT_OF_RANGE
@@ -294,9 +307,11 @@ class Partition:
         return OffsetFound(ErrorCode.NONE, found.offset, found.timestamp, found.leader_epoch)
 
     def offsets_before(self, timestamp: int, limit: int) -> tuple[ErrorCode, list[int]]:
-        """ListOffsets v0: at most `limit` offsets, newest first, at which segments last written by `timestamp` begin.
+        """ListOffsets v0: at most `limit` offsets, newest first, at which segments last written by
+        `timestamp` begin.
 
-        -1 counts from the end of what consumers may read, -2 is the log start (Kafka's `legacyFetchOffsetsBefore`).
+        -1 counts from the end of what consumers may read, -2 is the log start (Kafka's
+        `legacyFetchOffsetsBefore`).
         """
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, []

@@ -1,7 +1,7 @@
 """Delayed operations: requests that wait for something to happen to a partition.
 
-An operation names the keys it waits on and has a deadline. Events wake the operations of a key; nothing polls. Answers to
-Kafka's `DelayedOperationPurgatory`, without its timing wheel: the loop's timer heap serves.
+An operation names the keys it waits on and has a deadline. Events wake the operations of a key; nothing
+polls. Answers to Kafka's `DelayedOperationPurgatory`, without its timing wheel: the loop's timer heap serves.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ class Purgatory:
                     delayed.wake(key)
 
     def wake_soon(self, key: Hashable) -> None:
-        """As `wake`, but after the current event: the request that caused it is answered first, and a burst wakes once."""
+        """As `wake`, but after the current event: the request that caused it is answered first, and a burst
+        wakes once.
+        """
         if key in self._waiting:
             if not self._woken:
                 self._clock.call_later(0, self._wake_pending)

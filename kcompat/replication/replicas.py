@@ -33,7 +33,9 @@ class ReplicaManager:
         self._listeners: dict[str, LeadershipListener] = {}
 
     def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
-        """Call `listener` whenever the role or existence of a partition of `topic` changes (coordinators load by it)."""
+        """Call `listener` whenever the role or existence of a partition of `topic` changes (coordinators load
+        by it).
+        """
         self._listeners[topic] = listener
 
     def get(self, topic: str, index: int) -> Partition | None:

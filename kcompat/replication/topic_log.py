@@ -1,7 +1,7 @@
 """The partitions of one internal topic, as a coordinator writes and reads them.
 
-A coordinator asks for little: append these bytes and tell me when they are committed. This gives it that over the partitions
-this broker leads (the port is `kcompat.coordinator.ports.CoordinatorLog`).
+A coordinator asks for little: append these bytes and tell me when they are committed. This gives it that over
+the partitions this broker leads (the port is `kcompat.coordinator.ports.CoordinatorLog`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class TopicLog:
         return outcome
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset`, at least one, up to the log end; empty at the end."""
+        """Whole batches from the one that holds `offset`, at least one, up to the log end; empty there."""
         found = self._replicas.get(self._topic, partition)
         if found is None or offset >= found.log.log_end_offset:
             return b""
