@@ -63,11 +63,12 @@ class FileRange(msgspec.Struct, frozen=True, gc=False):
 
     def read(self) -> bytes:
         """The bytes. OSError passes through."""
-        return pread_all(self.file.fd, self.length, self.position)
+        return pread_all(self.file, self.length, self.position)
 
 
-def pread_all(fd: int, length: int, position: int) -> bytes:
+def pread_all(file: OpenFile, length: int, position: int) -> bytes:
     """Read `length` bytes at `position`; fewer only where the file ends."""
+    fd = file.fd
     data = os.pread(fd, min(length, _MAX_READ), position)
     if len(data) == length or not data:
         return data
@@ -89,8 +90,9 @@ class Files:
         """One positioned write, which may stop short. The seam where tests inject faults."""
         return os.pwrite(fd, data, position)
 
-    def write_all(self, fd: int, data: Readable, position: int) -> None:
+    def write_all(self, file: OpenFile, data: Readable, position: int) -> None:
         """Write all of `data` at `position`, or cut the file back to `position` and raise."""
+        fd = file.fd
         try:
             written = self.write(fd, data, position)
             if written == len(data):
@@ -116,21 +118,15 @@ class Files:
 
     def read_file(self, path: str) -> bytes:
         """The whole file; meant for the small ones (checkpoints, snapshots)."""
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            return pread_all(fd, os.fstat(fd).st_size, 0)
-        finally:
-            os.close(fd)
+        file = OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        return pread_all(file, os.fstat(file.fd).st_size, 0)
 
     def write_file(self, path: str, data: bytes, *, sync: bool = False) -> None:
         """Create or overwrite a file in place; not atomic, for files nobody reads before they are whole."""
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-        try:
-            self.write_all(fd, data, 0)
-            if sync:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
+        file = OpenFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644))
+        self.write_all(file, data, 0)
+        if sync:
+            os.fsync(file.fd)
 
     def replace_file(self, path: str, data: bytes, *, sync: bool) -> None:
         """Replace a file as a whole: write `<path>.tmp`, then rename; `sync` makes it survive a power cut."""

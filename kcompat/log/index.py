@@ -62,7 +62,7 @@ class _IndexFile:
         file = self._files.open(self.path)
         if self._recent:
             data = b"".join(self._entry.pack(*entry) for entry in self._recent)
-            self._files.write_all(file.fd, data, self._stored * self._entry.size)
+            self._files.write_all(file, data, self._stored * self._entry.size)
             self._stored += len(self._recent)
             self._recent.clear()
 
@@ -113,7 +113,7 @@ class _IndexFile:
 
     def _read(self, file: OpenFile, low: int, high: int) -> list[Entry]:
         size = self._entry.size
-        data = pread_all(file.fd, (high - low) * size, low * size)
+        data = pread_all(file, (high - low) * size, low * size)
         return [(first, second) for first, second in self._entry.iter_unpack(data)]
 
     def _count_up_to(self, column: int, target: int) -> int:

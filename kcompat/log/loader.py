@@ -186,9 +186,7 @@ class LogLoader:
 
     def _start_empty_at(self, offset: int, log_end_offset: int) -> None:
         """The log ends before its checkpointed start: nothing in it counts."""
-        logger.warning(
-            "%s ends at %d, before its start %d: it is empty", self._directory, log_end_offset, offset
-        )
+        logger.warning("%s ends at %d, before its start %d", self._directory, log_end_offset, offset)
         for segment in self._segments:
             self._files.remove(segment.names)
         self._segments = [Segment(self._files, self._directory, offset, self._config, self._now_ms)]

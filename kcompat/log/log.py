@@ -352,6 +352,7 @@ class Log(LocalLog):
                 return True
             self._drop(segments.take_above(offset), delay_ms=0)
             segments.active.truncate_to(offset)
+            segments.active.reopen(offset)
             remove_snapshots(self.context.files, self.directory, above=offset)
             self._set_end(offset)
             self.producer_state = load_producers(self.context.files, self.directory, list(segments), offset)

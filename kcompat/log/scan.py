@@ -35,7 +35,7 @@ def walk(file: OpenFile, position: int, end: int) -> Iterator[Brief]:
     while end - position >= _OLD_MINIMUM:
         at = position - chunk_start
         if at + _BRIEF_SIZE > len(chunk):
-            chunk, chunk_start, at = pread_all(file.fd, min(_CHUNK, end - position), position), position, 0
+            chunk, chunk_start, at = pread_all(file, min(_CHUNK, end - position), position), position, 0
             if len(chunk) < _BRIEF_SIZE:
                 chunk = chunk.ljust(_BRIEF_SIZE, b"\0")
         base, length, magic, delta = _BRIEF(chunk, at)
@@ -54,7 +54,7 @@ def walk_headers(file: OpenFile, position: int, end: int) -> Iterator[tuple[int,
     for position, _, _, size in walk(file, position, end):  # noqa: B020
         at = position - chunk_start
         if at + HEADER_SIZE > len(chunk):
-            chunk, chunk_start, at = pread_all(file.fd, min(_CHUNK, end - position), position), position, 0
+            chunk, chunk_start, at = pread_all(file, min(_CHUNK, end - position), position), position, 0
         if size >= HEADER_SIZE and chunk[at + 16] == MAGIC:
             yield position, read_header(chunk, at)
 
@@ -96,4 +96,4 @@ def is_intact(batch: memoryview) -> bool:
 
 
 def _read(file: OpenFile, position: int, length: int) -> memoryview:
-    return memoryview(pread_all(file.fd, length, position))
+    return memoryview(pread_all(file, length, position))

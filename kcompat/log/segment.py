@@ -212,7 +212,8 @@ class Segment:
         fails.
         """
         position = self.size
-        self._files.write_all((self._file or self._open()).fd, batch, position)
+        file = self._file or self._open()
+        self._files.write_all(file, batch, position)
         self.size = position + size
         if timestamp > self.max_timestamp:
             self.max_timestamp = timestamp
@@ -311,7 +312,7 @@ class Segment:
 
     def read_at(self, position: int, length: int) -> bytes:
         """Bytes of the log file."""
-        return pread_all(self.file.fd, length, position)
+        return pread_all(self.file, length, position)
 
     def read_next_offset(self) -> int:
         """The offset after the last batch, found from the last index entry on."""

@@ -57,7 +57,7 @@ class TransactionIndex:
             _VERSION, entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset
         )
         file = self._files.open(self.path)
-        self._files.write_all(file.fd, data, self.count * _ENTRY.size)
+        self._files.write_all(file, data, self.count * _ENTRY.size)
         self.count += 1
 
     def entries(self, after: int = 0) -> list[AbortedTransaction]:
@@ -65,7 +65,7 @@ class TransactionIndex:
         if after >= self.count:
             return []
         file = self._files.open_existing(self.path)
-        data = pread_all(file.fd, (self.count - after) * _ENTRY.size, after * _ENTRY.size)
+        data = pread_all(file, (self.count - after) * _ENTRY.size, after * _ENTRY.size)
         return [
             AbortedTransaction(*fields)
             for version, *fields in _ENTRY.iter_unpack(data)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcompat.log.config import LogConfig
+from kcompat.testing.log_harness import LogHarness
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kcompat.log.files import Files
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> LogHarness:
+    return LogHarness(tmp_path, LogConfig(segment_bytes=1 << 20))
+
+
+@pytest.fixture
+def make_harness(tmp_path: Path) -> Any:
+    def make(files: Files | None = None, **config: Any) -> LogHarness:
+        return LogHarness(tmp_path, LogConfig(**config), files)
+
+    return make
