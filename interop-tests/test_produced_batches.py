@@ -14,11 +14,11 @@ from crc32c import crc32c
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest
-from kcompat.records.batch import build_batch
+from kcompat.records.batch import assign, build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record
 from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic
+from kcompat.testing.raw_requests import create_topic, fetch, produce
 
 if TYPE_CHECKING:
     from broker_process import BrokerProcess
@@ -140,3 +140,18 @@ def test_produced_batches(case: Case, broker: BrokerProcess, name: str) -> None:
     assert ErrorCode(answer.error_code) is error
     assert tuple(row.batch_index for row in answer.record_errors) == case.records
     assert answer.base_offset == (-1 if error else 0)
+
+
+@pytest.mark.parametrize("rest", [b"x", bytes(11), GOOD[:-1]], ids=len)
+def test_what_follows_a_batch_is_not_stored(rest: bytes, broker: BrokerProcess, name: str) -> None:
+    with RawClient(("127.0.0.1", broker.port)) as client:
+        assert create_topic(client, name) == 0
+        for offset in (0, 2, 4):
+            answer = produce(client, name, GOOD + rest)
+            while answer.error_code in NOT_YET:
+                answer = produce(client, name, GOOD + rest)
+            assert (answer.error_code, answer.base_offset) == (0, offset)
+        stored = bytearray(fetch(client, name, 0).records)
+    for position in range(0, len(stored), len(GOOD)):
+        assign(stored, position, 0, -1)
+    assert stored == GOOD * 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.records.batch import CODEC_MASK, HEADER_SIZE, read_header, seal
+from kcompat.records.batch import CODEC_MASK, HEADER_SIZE, LOG_OVERHEAD, read_header, seal
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, compress, decompress
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import split_records
@@ -30,12 +30,13 @@ CODECS = {
 def conform(
     batch: memoryview, header: BatchHeader, compression_type: str, max_message_bytes: int
 ) -> tuple[memoryview, BatchHeader] | Refusal:
-    """The checked batch as the topic stores it: itself, or a copy under the topic's codec.
+    """The checked batch as the topic stores it, without what followed it: itself, or a copy under its codec.
 
     The copy may have become too large for the topic, and records that cannot be read come to light.
     """
     if compression_type == PRODUCER or CODECS[compression_type] == header.codec:
-        return batch, header
+        size = header.batch_length + LOG_OVERHEAD
+        return batch if len(batch) == size else batch[:size], header
     try:
         copy = recompress(batch[: header.size], CODECS[compression_type], max_message_bytes)
     except RecordsDamaged as damage:

@@ -10,6 +10,7 @@ from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.delete_records import DeleteRecordsRequest
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcompat.protocol.messages.fetch import FetchRequest
+from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
@@ -103,6 +104,11 @@ def init_producer_id(client: RawClient) -> tuple[int, int]:
     response = client.call(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 3)
     assert response.error_code == 0
     return response.producer_id, response.producer_epoch
+
+
+def find_coordinator(client: RawClient, group: str) -> int:
+    """The error code of asking for a group's coordinator, which creates the offsets topic."""
+    return int(client.call(FindCoordinatorRequest(key=group), 2).error_code)
 
 
 def commit_offset(client: RawClient, group: str, topic: str, offset: int, metadata: str = "") -> int:

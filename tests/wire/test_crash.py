@@ -33,6 +33,7 @@ from kcompat.testing.raw_requests import (
     delete_topic,
     describe_topic,
     fetch,
+    find_coordinator,
     init_producer_id,
     produce,
     read_all,
@@ -134,6 +135,7 @@ class Committer(Actor):
     group, topic = "committing-group", "committed-topic"
 
     def prepare(self, client: RawClient) -> None:
+        assert find_coordinator(client, self.group) == 0
         assert create_topic(client, self.topic) == 0
 
     def step(self, client: RawClient, number: int) -> None:
@@ -207,6 +209,7 @@ class Member(Actor):
     group = "group-with-a-member"
 
     def prepare(self, client: RawClient) -> None:
+        assert find_coordinator(client, self.group) == 0
         protocol = JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"\x00\x00meta")
         joined = client.call(
             JoinGroupRequest(

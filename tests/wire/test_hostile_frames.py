@@ -106,6 +106,11 @@ def chooser(key: ApiKey, group: str, topic_id: bytes) -> Callable[[str, str], An
     return choose
 
 
+def now_ms() -> int:
+    """The time of records that retention leaves alone."""
+    return int(time.time() * 1000)
+
+
 def create_topics(client: RawClient) -> None:
     for name, policy in ((VICTIM, "delete"), (HEALTHY, "delete"), (COMPACTED, "compact")):
         assert create_topic(client, name, partitions=2, configs={"cleanup.policy": policy}) == 0
@@ -135,7 +140,7 @@ class HealthyNeighbour(threading.Thread):
 
     def _round(self, client: RawClient) -> None:
         value = b"%d" % self.rounds
-        answer = produce(client, HEALTHY, build_batch([Record(0, 0, None, value)]))
+        answer = produce(client, HEALTHY, build_batch([Record(0, now_ms(), None, value)]))
         assert (answer.error_code, answer.base_offset) == (0, self.rounds)
         fetched = fetch(client, HEALTHY, self.rounds, max_wait_ms=1000)
         assert fetched.error_code == 0
@@ -300,8 +305,9 @@ def data(broker: KcompatBroker, address: tuple[str, int]) -> Path:
     """The data directory of the broker, with the topics of these tests in it."""
     with RawClient(address) as client:
         create_topics(client)
-        assert produce(client, VICTIM, build_batch([Record(0, 0, b"key", b"value")] * 10)).error_code == 0
-        assert produce(client, COMPACTED, build_batch([Record(0, 0, b"key", b"value")])).error_code == 0
+        for topic in (VICTIM, COMPACTED):
+            batch = build_batch([Record(0, now_ms(), b"key", b"value")] * 10)
+            assert produce(client, topic, batch).error_code == 0
     return broker.home / "data"
 
 
