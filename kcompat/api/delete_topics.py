@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kcompat.cluster.image import ClusterImage
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kcompat.api.context import RequestContext
-    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.image import TopicImage
     from kcompat.replication.controller.values import Outcome
 
 FIRST_WITH_DELETION_DISABLED = 3
@@ -34,6 +35,8 @@ FIRST_WITH_TOPIC_IDS = 6
 
 Question = DeleteTopicsRequest.DeleteTopicState
 Answer = DeleteTopicsResponse.DeletableTopicResult
+
+_TWICE = "The provided topic name maps to an ID that was already supplied."
 
 
 def handle(
@@ -46,8 +49,8 @@ def handle(
     if not context.services.config.delete_topic_enable:
         return _all(asked, _deletion_disabled(context.api_version))
     if request.timeout_ms <= 0:
-        return _all(asked, ErrorCode.REQUEST_TIMED_OUT)
-    rows, ids = _resolve(asked, context.services.cluster.image)
+        return DeleteTopicsResponse(responses=_too_late(asked))
+    rows = _resolve(asked, context.services.cluster.image)
     names = [row.name for row in rows if row.error_code == ErrorCode.NONE and row.name is not None]
     if not names:
         return DeleteTopicsResponse(responses=rows)
@@ -57,7 +60,6 @@ def handle(
         for row in rows:
             if row.error_code == ErrorCode.NONE and row.name is not None:
                 row.error_code, row.error_message = outcomes[row.name].error, outcomes[row.name].message
-                row.topic_id = ids[row.name]
         answer.complete(DeleteTopicsResponse(responses=rows))
 
     context.services.controller.delete_topics(names).then(deleted)
@@ -76,50 +78,57 @@ def _all(asked: Sequence[Question], error: ErrorCode) -> DeleteTopicsResponse:
     )
 
 
-def _resolve(asked: Sequence[Question], image: ClusterImage) -> tuple[list[Answer], dict[str, bytes]]:
-    """One row a topic, with its error if it has one already, and the ids of those to delete by name."""
+def _too_late(asked: Sequence[Question]) -> list[Answer]:
+    """Rows for a request without time: what is wrong with it shows, what topics there are does not."""
+    rows = _resolve(asked, ClusterImage(""))
+    for row in rows:
+        if row.error_code != ErrorCode.INVALID_REQUEST:
+            row.error_code, row.error_message = ErrorCode.REQUEST_TIMED_OUT, None
+    return rows
+
+
+def _resolve(asked: Sequence[Question], image: ClusterImage) -> list[Answer]:
+    """One row a topic, with its name and id as far as they are known and its error if it has one already."""
     names = Counter(row.name for row in asked)
     ids = Counter(row.topic_id for row in asked)
     rows: dict[tuple[str | None, bytes], Answer] = {}
-    found: dict[str, bytes] = {}
     for row in asked:
-        known = image.topics.get(row.name) if row.name is not None else image.topic_by_id(row.topic_id)
-        problem = _problem(row, names, ids, image)
+        topic = image.topics.get(row.name) if row.name is not None else image.topic_by_id(row.topic_id)
+        problem = _problem(row, names, ids, topic)
         if problem is not None:
             answer = Answer(
-                name=row.name, topic_id=row.topic_id, error_code=problem[0], error_message=problem[1]
+                name=row.name,
+                topic_id=row.topic_id,
+                error_code=ErrorCode.INVALID_REQUEST,
+                error_message=problem,
             )
-        elif known is None:
-            error = ErrorCode.UNKNOWN_TOPIC_ID if row.name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if problem is _TWICE and topic is not None:
+                answer.name, answer.topic_id = topic.name, topic.topic_id
+        elif topic is None:
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if row.name is None:
+                error = ErrorCode.UNKNOWN_TOPIC_ID
             answer = Answer(
                 name=row.name, topic_id=row.topic_id, error_code=error, error_message=error.message
             )
         else:
-            found[known.name] = known.topic_id
-            answer = Answer(name=known.name, topic_id=known.topic_id)
-        rows[row.name, row.topic_id] = answer
-    return list(rows.values()), found
+            answer = Answer(name=topic.name, topic_id=topic.topic_id)
+        rows[answer.name, answer.topic_id] = answer
+    return list(rows.values())
 
 
 def _problem(
-    row: Question, names: Counter[str | None], ids: Counter[bytes], image: ClusterImage
-) -> tuple[ErrorCode, str] | None:
-    """What is wrong with a row whatever topic it means."""
-    problem = None
+    row: Question, names: Counter[str | None], ids: Counter[bytes], topic: TopicImage | None
+) -> str | None:
+    """What is wrong with a row, whether or not its topic exists."""
     if row.name is not None and row.topic_id != ZERO_UUID:
-        problem = "You may not specify both topic name and topic id."
-    elif row.name is None and row.topic_id == ZERO_UUID:
-        problem = "Neither topic name nor id were specified."
-    elif row.name is None:
-        topic = image.topic_by_id(row.topic_id)
-        if ids[row.topic_id] > 1:
-            problem = "Duplicate topic id."
-        elif topic is not None and names[topic.name]:
-            problem = "The provided topic name maps to an ID that was already supplied."
-    else:
-        topic = image.topics.get(row.name)
-        if names[row.name] > 1:
-            problem = "Duplicate topic name."
-        elif topic is not None and ids[topic.topic_id]:
-            problem = "The provided topic name maps to an ID that was already supplied."
-    return None if problem is None else (ErrorCode.INVALID_REQUEST, problem)
+        return "You may not specify both topic name and topic id."
+    if row.name is None and row.topic_id == ZERO_UUID:
+        return "Neither topic name nor id were specified."
+    if row.name is not None and names[row.name] > 1:
+        return "Duplicate topic name."
+    if row.name is None and ids[row.topic_id] > 1:
+        return "Duplicate topic id."
+    if topic is not None and names[topic.name] and ids[topic.topic_id]:
+        return _TWICE
+    return None
