@@ -1,7 +1,7 @@
 """DescribeGroups (key 15), versions 0-6.
 
 Behaviour
-- State, protocol and members of classic groups. Subscriptions and assignments are shown only in a stable
+- State, protocol and members of classic groups. Protocol and subscriptions are shown only in a stable
   group.
 - A group that does not exist is Dead.
 
@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kcompat.security.operations import ALL_OPERATIONS, ResourceType
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.group.requests import DescribedGroup
-
-ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8
-"""What may be done with a group: read, delete, describe, each at the bit of its ACL operation."""
 
 
 def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
@@ -32,7 +30,7 @@ def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeG
     for group_id in request.groups:
         described = _response(context.services.groups.describe(group_id), context.api_version)
         if request.include_authorized_operations and described.error_code == ErrorCode.NONE:
-            described.authorized_operations = ALL_OPERATIONS
+            described.authorized_operations = ALL_OPERATIONS[ResourceType.GROUP]
         response.groups.append(described)
     return response
 

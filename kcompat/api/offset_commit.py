@@ -26,6 +26,8 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcompat.api.context import RequestContext
     from kcompat.promise import Promise
 
@@ -38,21 +40,18 @@ def handle(
     context: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse | Promise[OffsetCommitResponse]:
     """Commit what can be committed."""
-    response = OffsetCommitResponse()
+    refused: list[tuple[TopicRequest, PartitionAnswer]] = []
+    taken: list[tuple[TopicRequest, PartitionAnswer]] = []
     offsets: list[OffsetToCommit] = []
-    waiting: list[tuple[tuple[str, int], PartitionAnswer]] = []
     for topic in request.topics:
         name = _topic_name(context, topic)
-        answer = TopicAnswer(name=topic.name, topic_id=topic.topic_id)
-        response.topics.append(answer)
         for partition in topic.partitions:
             index = partition.partition_index
             row = PartitionAnswer(partition_index=index, error_code=_partition_error(context, name, index))
-            answer.partitions.append(row)
-            if row.error_code != ErrorCode.NONE:
+            if name is None or row.error_code != ErrorCode.NONE:
+                refused.append((topic, row))
                 continue
-            assert name is not None
-            waiting.append(((name, index), row))
+            taken.append((topic, row))
             offsets.append(
                 OffsetToCommit(
                     name,
@@ -63,6 +62,7 @@ def handle(
                     partition.commit_timestamp,
                 )
             )
+    response = OffsetCommitResponse(topics=_by_topic([*refused, *taken]))
     if not offsets:
         return response
     commit = CommitRequest(
@@ -75,11 +75,22 @@ def handle(
     )
 
     def settle(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:
-        for partition, row in waiting:
-            row.error_code = errors[partition]
+        for offset, (_, row) in zip(offsets, taken, strict=True):
+            row.error_code = errors[offset.topic, offset.partition]
         return response
 
     return respond(context.services.groups.commit(commit), settle)
+
+
+def _by_topic(rows: Iterable[tuple[TopicRequest, PartitionAnswer]]) -> list[TopicAnswer]:
+    """The rows under their topics. Those refused come first, as on a Kafka broker."""
+    topics: dict[tuple[str, bytes], TopicAnswer] = {}
+    for topic, row in rows:
+        key = (topic.name, topic.topic_id)
+        if key not in topics:
+            topics[key] = TopicAnswer(name=topic.name, topic_id=topic.topic_id)
+        topics[key].partitions.append(row)
+    return list(topics.values())
 
 
 def _topic_name(context: RequestContext, topic: TopicRequest) -> str | None:

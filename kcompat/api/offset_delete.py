@@ -27,25 +27,19 @@ def handle(
 ) -> OffsetDeleteResponse | Promise[OffsetDeleteResponse]:
     """Delete what may be deleted."""
     image = context.services.cluster.image
-    response = OffsetDeleteResponse()
-    waiting: dict[tuple[str, int], PartitionAnswer] = {}
-    for topic in request.topics:
-        answer = TopicAnswer(name=topic.name)
-        response.topics.append(answer)
-        for partition in topic.partitions:
-            row = PartitionAnswer(partition_index=partition.partition_index)
-            answer.partitions.append(row)
-            if image.partition(topic.name, row.partition_index) is None:
-                row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            else:
-                waiting[topic.name, row.partition_index] = row
+    asked = [(t.name, p.partition_index) for t in request.topics for p in t.partitions]
+    absent = [partition for partition in asked if image.partition(*partition) is None]
+    present = [partition for partition in asked if image.partition(*partition) is not None]
 
-    def settle(outcome: tuple[ErrorCode, dict[tuple[str, int], ErrorCode]]) -> OffsetDeleteResponse:
+    def answer(outcome: tuple[ErrorCode, dict[tuple[str, int], ErrorCode]]) -> OffsetDeleteResponse:
         error, errors = outcome
         if error != ErrorCode.NONE:
             return OffsetDeleteResponse(error_code=error)
-        for partition, row in waiting.items():
-            row.error_code = errors[partition]
-        return response
+        topics: dict[str, TopicAnswer] = {}
+        for name, index in [*absent, *present]:  # those refused come first, as on a Kafka broker
+            topic = topics.setdefault(name, TopicAnswer(name=name))
+            error = errors.get((name, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            topic.partitions.append(PartitionAnswer(partition_index=index, error_code=error))
+        return OffsetDeleteResponse(topics=list(topics.values()))
 
-    return respond(context.services.groups.delete_offsets(request.group_id, list(waiting)), settle)
+    return respond(context.services.groups.delete_offsets(request.group_id, present), answer)

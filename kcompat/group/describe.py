@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def describe(shard: GroupShard, group_id: str) -> DescribedGroup:
-    """One group. Protocol, subscriptions and assignments are shown only while they are settled."""
+    """One group. Its protocol and what members said for it are shown only while they are settled."""
     group = shard.groups.get(group_id)
     if group is None:
         return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, state=GroupState.DEAD.value)
@@ -41,7 +41,7 @@ def _describe_member(group: ClassicGroup, member: Member) -> DescribedMember:
         member.client_id,
         member.client_host,
         member.metadata(group.protocol_name or "") if stable else b"",
-        member.assignment if stable else b"",
+        member.assignment,
     )
 
 

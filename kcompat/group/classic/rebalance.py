@@ -30,6 +30,8 @@ def prepare(turn: Turn, group: ClassicGroup) -> None:
     """Begin a rebalance: everybody has to join again."""
     if group.is_in(GroupState.COMPLETING_REBALANCE):
         answer_syncs(turn, group, ErrorCode.REBALANCE_IN_PROGRESS)
+        for member in group.members.values():
+            member.assignment = b""  # it was of the generation before
     turn.timers.cancel(_sync_key(group))
     was_empty = group.is_in(GroupState.EMPTY)
     group.transition_to(GroupState.PREPARING_REBALANCE, turn.now_ms)

@@ -71,7 +71,7 @@ def test_describing(world: GroupWorld) -> None:
     world.join(client_id="b")
     described = world.coordinator.describe(GROUP)
     assert (described.state, described.protocol) == ("PreparingRebalance", "")
-    assert [(m.metadata, m.assignment) for m in described.members] == [(b"", b"")] * 2
+    assert [(m.metadata, m.assignment) for m in described.members] == [(b"", b"for a-1"), (b"", b"")]
     assert world.coordinator.describe("absent") == DescribedGroup(
         "absent", ErrorCode.GROUP_ID_NOT_FOUND, "Dead"
     )
