@@ -78,6 +78,7 @@ class LogLoader:
         self._suspects: set[int] = set()
         self._epochs = EpochFile(self._files, directory, LeaderEpochCache())
         self._known_epochs: set[int] | None = None
+        self._known_from = 0
         self._producers: ProducerState | None = None
 
     def load(self, topic: str, partition: int, recovery_point: int | None, log_start_offset: int) -> Log:
@@ -143,6 +144,7 @@ class LogLoader:
                 if entries:
                     self._epochs = EpochFile(self._files, self._directory, LeaderEpochCache(entries))
                     self._known_epochs = {epoch for epoch, _ in entries}
+                    self._known_from = entries[0][1]
                     return
         first = min(self._suspects, default=len(self._segments))
         self._suspects.update(range(first, len(self._segments)))
@@ -165,7 +167,12 @@ class LogLoader:
             below = self._segments[:number] or [segment]
             self._producers = load_producers(self._files, self._directory, below, segment.base_offset)
         recovery = SegmentRecovery(
-            segment, self._epochs, self._producers, limit=limit, known_epochs=self._known_epochs
+            segment,
+            self._epochs,
+            self._producers,
+            limit=limit,
+            known_epochs=self._known_epochs,
+            known_from=self._known_from,
         )
         whole = recovery.run()
         if not whole:

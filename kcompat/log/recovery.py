@@ -45,7 +45,8 @@ class SegmentRecovery:
     """Rebuilds one segment's indexes, and what its batches say of epochs and producers.
 
     `limit` is the base offset of the next segment; `known_epochs` what the epoch checkpoint holds, None if it
-    could not be read; `producers` stands at the segment's base offset and is brought to its end.
+    could not be read, and `known_from` where its first epoch starts: of what lies below, it has forgotten the
+    epochs (the log start moved up). `producers` stands at the segment's base offset and is brought to its end.
     """
 
     def __init__(
@@ -56,11 +57,13 @@ class SegmentRecovery:
         *,
         limit: int | None,
         known_epochs: AbstractSet[int] | None,
+        known_from: int,
     ) -> None:
         self._segment = segment
         self._epochs = epochs
         self._producers = producers
         self._known_epochs = known_epochs
+        self._known_from = known_from
         highest = segment.base_offset + MAX_RELATIVE_OFFSET
         self._highest = highest if limit is None else min(highest, limit - 1)
         self._next_offset = segment.base_offset
@@ -94,9 +97,11 @@ class SegmentRecovery:
         found.jumped = found.base_offset > self._next_offset or found.epoch > self._epoch
         if not self._next_offset <= found.base_offset <= found.last_offset <= self._highest:
             return False
-        if found.header is None or self._known_epochs is None:
-            return found.epoch >= self._epoch
-        return found.epoch >= self._epoch and found.epoch in self._known_epochs
+        if found.epoch < self._epoch:
+            return False
+        if found.header is None or self._known_epochs is None or found.base_offset < self._known_from:
+            return True
+        return found.epoch in self._known_epochs
 
     def _accept(self, found: _Found) -> None:
         size = len(found.batch)
