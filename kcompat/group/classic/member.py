@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Member(Struct, eq=False):
     """A member, what it brought when it joined, and its parked requests.
 
-    `is_new` lasts until its first join is answered: it cannot heartbeat yet, so its session timer does not run; a
-    fixed limit bounds its wait instead. `assignment` is the last one written, empty once it is out of date.
+    `is_new` lasts until its first join is answered: it cannot heartbeat yet, so a fixed limit bounds its
+    wait, not its session. `assignment` is the last one written, empty once it is out of date.
     """
 
     member_id: str
