@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test unit interop spark lint types format bench clean
+.PHONY: help run demo fetched test unit interop spark lint types format bench clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -17,21 +18,48 @@ help:
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint,interop]'
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# The tools of the tests: linters, Python clients, pyspark.
+$(TOOLS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint,interop,spark]'
 	@touch $@
 
 run: $(STAMP)
 	$(BIN)/kcompat start
 
-lint: $(STAMP)
+# Java, Node and older Python clients go into .cache and .venvs; what is there already costs nothing.
+fetched: $(TOOLS)
+	$(BIN)/python interop-tests/fetch.py
+
+demo: $(TOOLS)
+	$(BIN)/python demo/run.py
+
+test: lint types unit interop
+	@echo "All tests passed."
+
+unit: fetched
+	$(BIN)/pytest -q tests
+
+interop: fetched
+	$(BIN)/pytest -q interop-tests
+
+spark: fetched
+	$(BIN)/pytest -q interop-tests/test_spark.py
+
+bench: fetched
+	$(BIN)/python bench/run.py
+
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 
-types: $(STAMP)
+types: $(TOOLS)
 	$(BIN)/mypy
 
-format: $(STAMP)
+format: $(TOOLS)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
