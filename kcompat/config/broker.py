@@ -125,7 +125,7 @@ class BrokerConfig(BrokerKeys):
 
     @property
     def broker_id(self) -> int:
-        """The configured number of this broker; -1 where the data directory or the cluster decides."""
+        """The configured number of this broker; -1 where none is."""
         return self.integer("broker.id")
 
     @property
@@ -138,6 +138,11 @@ class BrokerConfig(BrokerKeys):
         """The data directories, in the order given."""
         text = self.string("log.dirs") or self.string("log.dir")
         return [part.strip() for part in text.split(",") if part.strip()]
+
+    @property
+    def ip_overrides(self) -> dict[str, int]:
+        """`max.connections.per.ip.overrides` by host."""
+        return checks.parse_ip_overrides(self.string("max.connections.per.ip.overrides"))
 
     @property
     def inter_broker_listener(self) -> str:

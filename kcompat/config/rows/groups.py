@@ -29,8 +29,6 @@ ROWS: tuple[ConfigKey, ...] = (
               HIGH),
     ConfigKey("offsets.commit.timeout.ms", INT, "5000", "How long a commit may wait for its replicas.", HIGH,
               Range(1)),
-    ConfigKey("offsets.load.buffer.size", INT, "5242880",
-              "Batch size used when offsets are read back at start.", HIGH, Range(1)),
     ConfigKey("offsets.retention.check.interval.ms", LONG, "600000",
               "How often expired offsets are looked for.", HIGH, Range(1)),
     ConfigKey("offsets.retention.minutes", INT, "10080", "How long the offsets of an empty group are kept.",
@@ -44,6 +42,11 @@ ROWS: tuple[ConfigKey, ...] = (
         "a commit is answered once every in-sync replica has it, which is the default",
         ConfigKey("offsets.commit.required.acks", SHORT, "-1", "Acks a commit needs before it is answered.",
                   HIGH),
+    ),
+    *no_effect(
+        "state is read back in slices of a fixed size",
+        ConfigKey("offsets.load.buffer.size", INT, "5242880",
+                  "Batch size used when offsets are read back at start.", HIGH, Range(1)),
     ),
     *no_effect(
         "commits are stored uncompressed, which is the default",

@@ -19,11 +19,14 @@ CLUSTER = Scope.CLUSTER
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("min.insync.replicas", INT, "1", "In-sync replicas that a write with acks=all needs.", HIGH,
               Range(1), scope=CLUSTER),
-    ConfigKey("unclean.leader.election.enable", BOOLEAN, "false",
-              "Whether a replica outside the ISR may become leader when no other is left.", HIGH,
-              scope=CLUSTER),
     ConfigKey("replica.high.watermark.checkpoint.interval.ms", LONG, "5000",
               "How often high watermarks are written to disk.", HIGH),
+    *no_effect(
+        "there is no other replica to elect until replication is supported",
+        ConfigKey("unclean.leader.election.enable", BOOLEAN, "false",
+                  "Whether a replica outside the ISR may become leader when no other is left.", HIGH,
+                  scope=CLUSTER),
+    ),
     *no_effect(
         "there is no KRaft quorum; metadata is kept in the broker's own store",
         ConfigKey("unclean.leader.election.interval.ms", LONG, "300000",

@@ -132,7 +132,10 @@ def test_refused_keys_may_have_their_default() -> None:
 
 
 def test_no_connections_per_address_is_allowed_with_exceptions() -> None:
-    BrokerConfig({"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "10.0.0.1:5"})
+    config = BrokerConfig(
+        {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "10.0.0.1:5,::1:6"}
+    )
+    assert config.ip_overrides == {"10.0.0.1": 5, "::1": 6}
 
 
 def test_unsupported_protocols_are_refused() -> None:
