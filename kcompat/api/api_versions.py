@@ -21,7 +21,7 @@ from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersio
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
-    from kcompat.api.registry import Served
+    from kcompat.api.served import Served
 
 FIRST_WITH_SOFTWARE = 3
 MAX_SOFTWARE_LENGTH = 128

@@ -9,7 +9,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.api.registry import Served
+    from kcompat.api.served import Served
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
     from kcompat.group.coordinator import GroupCoordinator

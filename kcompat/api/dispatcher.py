@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.api.context import Services
-    from kcompat.api.registry import Served
+    from kcompat.api.served import Served
     from kcompat.net.answers import Answer, Settled
     from kcompat.net.connection import Connection
 

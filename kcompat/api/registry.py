@@ -4,11 +4,6 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from msgspec import Struct
-
 from kcompat.api import (
     alter_configs,
     api_versions,
@@ -41,27 +36,9 @@ from kcompat.api import (
     produce,
     sync_group,
 )
+from kcompat.api.served import Handler, Served
 from kcompat.net.answers import Mode
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
-
-Handler = Callable[[Any, Any], Any]
-"""`handle(context, request) -> response or Promise of one`; None means that no answer is sent (acks=0)."""
-
-
-class Served(Struct, frozen=True):
-    """One API: who answers it, its versions, and what a waiting request means to the ones behind it.
-
-    `advertised_since` is below `min_version` only where Kafka 4 does the same: librdkafka leaves compression
-    out when the advertised Produce range does not start at 0 (KAFKA-18659). A version below `min_version`
-    closes the connection.
-    """
-
-    key: ApiKey
-    handle: Handler
-    min_version: int
-    max_version: int
-    advertised_since: int
-    mode: Mode
 
 
 def _served(

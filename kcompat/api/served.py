@@ -1,0 +1,31 @@
+"""What the registry says of one API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from kcompat.net.answers import Mode
+    from kcompat.protocol.api_keys import ApiKey
+
+Handler = Callable[[Any, Any], Any]
+"""`handle(context, request) -> response or Promise of one`; None means that no answer is sent (acks=0)."""
+
+
+class Served(Struct, frozen=True):
+    """One API: who answers it, its versions, and what a waiting request means to the ones behind it.
+
+    `advertised_since` is below `min_version` only where Kafka 4 does the same: librdkafka leaves compression
+    out when the advertised Produce range does not start at 0 (KAFKA-18659). A version below `min_version`
+    closes the connection.
+    """
+
+    key: ApiKey
+    handle: Handler
+    min_version: int
+    max_version: int
+    advertised_since: int
+    mode: Mode
