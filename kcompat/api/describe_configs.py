@@ -94,14 +94,16 @@ class _Description:
         image = self._services.cluster.image
         if name not in image.topics:
             return _refused(resource, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-        overrides = image.configs("topics", name)
-        if overrides:
-            return _answered(resource, self._rows(describe_topic(self._config, overrides, _names(resource))))
-        # Most topics have no overrides: their rows are all the same.
+        # Only what a topic sets itself differs from topic to topic; the rest is described once.
         keys = tuple(resource.configuration_keys or ())
         rows = self._plain_topics.get(keys)
         if rows is None:
             rows = self._plain_topics[keys] = self._rows(describe_topic(self._config, {}, _names(resource)))
+        overrides = image.configs("topics", name)
+        if overrides:
+            changed = describe_topic(self._config, overrides, overrides)
+            own = {row.name: row for row in self._rows(changed)}
+            rows = [own.get(row.name, row) for row in rows]
         return _answered(resource, rows)
 
     def _broker(self, resource: Resource) -> Result:

@@ -43,7 +43,8 @@ refused.
 - `advertised.listeners` unset tells each client the address at which it reached the broker, not the name
   of the host.
 - `kcompat start` stores in `./kcompat-data` where neither `log.dirs` nor `log.dir` is given.
-- `listeners` cannot be changed while the broker runs.
+- `listeners` and `advertised.listeners` cannot be changed while the broker runs. Keys with a listener's
+  prefix are kept and shown, without effect.
 - DescribeConfigs version 0 says truly which values are defaults; Kafka 3.9 always answers no.
 - The loggers that can be described and changed are this broker's, below `kcompat`; `root` stands for all
   of them.

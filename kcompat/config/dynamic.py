@@ -197,9 +197,9 @@ def _check_broker_values(config: BrokerConfig, configs: Mapping[str, str], *, cl
     else:
         changed = config.with_dynamic(configs, config.dynamic_default)
     _check_thread_counts(config, changed)
-    if changed.listeners != config.listeners:
+    if (changed.listeners, changed.advertised) != (config.listeners, config.advertised):
         raise ConfigError(
-            "listeners cannot be changed while this broker runs; change its properties and start it again"
+            "Listeners cannot be changed while this broker runs; change its properties and start it again"
         )
 
 

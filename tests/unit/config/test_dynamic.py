@@ -182,7 +182,9 @@ NOT_FOR_ALL = "Cannot update these configs at default cluster level, broker id m
         ([("advertised.listeners", SET, "x")], False,
          "Error creating broker listeners from 'x': Unable to parse x to a broker endpoint"),
         ([("listeners", SET, "PLAINTEXT://:1")], False,
-         "listeners cannot be changed while this broker runs; change its properties and start it again"),
+         "Listeners cannot be changed while this broker runs; change its properties and start it again"),
+        ([("advertised.listeners", SET, "PLAINTEXT://a:1")], False,
+         "Listeners cannot be changed while this broker runs; change its properties and start it again"),
         ([("log.retention.ms", 9, "1")], False, "Unknown operations type 9"),
         ([("log.retention.ms", SET, None)], False, "Null value not supported for : log.retention.ms"),
         ([("log.retention.ms", SET, "1"), ("log.retention.ms", SET, "1")], False,
@@ -216,7 +218,7 @@ def test_brokers_append_to_lists_only() -> None:
         (("listener.name.out.num.partitions", SET, "1"), False),
         (("listener.name.plaintext.max.connections", SET, "5"), True),
         (("leader.replication.throttled.rate", SET, "100"), False),
-        (("advertised.listeners", SET, "PLAINTEXT://a:1"), False),
+        (("listeners", SET, "PLAINTEXT://:9092"), False),
     ],
 )
 def test_brokers_accept(alteration: tuple[str, int, str], default: bool) -> None:
