@@ -78,7 +78,6 @@ class LogLoader:
         self._suspects: set[int] = set()
         self._epochs = EpochFile(self._files, directory, LeaderEpochCache())
         self._known_epochs: set[int] | None = None
-        self._known_from = 0
         self._producers: ProducerState | None = None
 
     def load(self, topic: str, partition: int, recovery_point: int | None, log_start_offset: int) -> Log:
@@ -93,7 +92,7 @@ class LogLoader:
         if log_end_offset < log_start_offset:
             self._start_empty_at(log_start_offset, log_end_offset)
             log_end_offset = log_start_offset
-        self._epochs.truncate(start=log_start_offset, end=log_end_offset or None)
+        self._epochs.truncate(start=log_start_offset, end=log_end_offset)
         self._epochs.save()
         self._segments[-1].reopen(log_end_offset)
         self._remove_stray_snapshots(log_end_offset)
@@ -144,7 +143,6 @@ class LogLoader:
                 if entries:
                     self._epochs = EpochFile(self._files, self._directory, LeaderEpochCache(entries))
                     self._known_epochs = {epoch for epoch, _ in entries}
-                    self._known_from = entries[0][1]
                     return
         first = min(self._suspects, default=len(self._segments))
         self._suspects.update(range(first, len(self._segments)))
@@ -172,7 +170,6 @@ class LogLoader:
             self._producers,
             limit=limit,
             known_epochs=self._known_epochs,
-            known_from=self._known_from,
         )
         whole = recovery.run()
         if not whole:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Found(msgspec.Struct):
-    """A batch that is intact in itself. `jumped`: its offset or epoch lies ahead of what was expected."""
+    """A batch that is intact in itself."""
 
     position: int
     batch: memoryview
@@ -38,15 +38,13 @@ class _Found(msgspec.Struct):
     timestamp: int
     epoch: int
     header: BatchHeader | None
-    jumped: bool = False
 
 
 class SegmentRecovery:
     """Rebuilds one segment's indexes, and what its batches say of epochs and producers.
 
     `limit` is the base offset of the next segment; `known_epochs` what the epoch checkpoint holds, None if it
-    could not be read, and `known_from` where its first epoch starts: of what lies below, it has forgotten the
-    epochs (the log start moved up). `producers` stands at the segment's base offset and is brought to its end.
+    could not be read; `producers` stands at the segment's base offset and is brought to its end.
     """
 
     def __init__(
@@ -57,17 +55,13 @@ class SegmentRecovery:
         *,
         limit: int | None,
         known_epochs: AbstractSet[int] | None,
-        known_from: int,
     ) -> None:
         self._segment = segment
         self._epochs = epochs
         self._producers = producers
         self._known_epochs = known_epochs
-        self._known_from = known_from
         highest = segment.base_offset + MAX_RELATIVE_OFFSET
         self._highest = highest if limit is None else min(highest, limit - 1)
-        self._next_offset = segment.base_offset
-        self._epoch = -1
         self._end = 0
 
     def run(self) -> bool:
@@ -76,32 +70,38 @@ class SegmentRecovery:
         segment.begin_recovery()
         whole = segment.size
         pending: _Found | None = None
+        before = after = (segment.base_offset, -1)
         for position, batch in walk_valid(segment.file, whole):
             found = _describe(position, batch)
-            if found is None or not self._fits(found):
-                if pending is not None and pending.jumped:
+            if found is None or not self._fits(found, *after):
+                if found is not None and pending is not None and self._belies(found, pending, *before):
                     pending = None
                 break
             if pending is not None:
                 self._accept(pending)
             pending = found
-            self._next_offset = found.last_offset + 1
-            self._epoch = found.epoch
+            before, after = after, (found.last_offset + 1, found.epoch)
         if pending is not None:
             self._accept(pending)
         segment.end_recovery(self._end)
         return self._end == whole
 
-    def _fits(self, found: _Found) -> bool:
-        """Whether a batch may follow those before it."""
-        found.jumped = found.base_offset > self._next_offset or found.epoch > self._epoch
-        if not self._next_offset <= found.base_offset <= found.last_offset <= self._highest:
+    def _fits(self, found: _Found, next_offset: int, epoch: int) -> bool:
+        """Whether a batch may follow: `next_offset` is the first free offset, `epoch` the newest so far."""
+        if not next_offset <= found.base_offset <= found.last_offset <= self._highest:
             return False
-        if found.epoch < self._epoch:
-            return False
-        if found.header is None or self._known_epochs is None or found.base_offset < self._known_from:
-            return True
-        return found.epoch in self._known_epochs
+        return found.epoch >= epoch and self._is_known(found.epoch)
+
+    def _is_known(self, epoch: int) -> bool:
+        """Whether the checkpoint has the epoch, or had it: those that ended below the log start are forgotten."""
+        known = self._known_epochs
+        return known is None or epoch in known or epoch < min(known)
+
+    def _belies(self, found: _Found, earlier: _Found, next_offset: int, epoch: int) -> bool:
+        """Whether `earlier` is the wrong one: it jumped ahead, and `found` fits where it should have been."""
+        length = earlier.last_offset - earlier.base_offset + 1
+        jumped = earlier.base_offset > next_offset or earlier.epoch > epoch
+        return jumped and self._fits(found, next_offset + length, epoch)
 
     def _accept(self, found: _Found) -> None:
         size = len(found.batch)

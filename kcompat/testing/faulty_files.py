@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class FaultyFiles(Files):
-    """Writes at most `limit` bytes a call; raises `fault` once, after `before_fault` more bytes; counts `syncs`."""
+    """Writes `limit` bytes a call; raises `fault` once, after `before_fault` more bytes; counts `syncs`."""
 
     def __init__(self) -> None:
         self.limit = 1 << 30

@@ -21,7 +21,7 @@ TOPIC_ID = bytes(range(16))
 def make_batch(
     count: int = 1, *, timestamp: int = 1000, value: bytes = b"v" * 20, **options: Any
 ) -> bytearray:
-    """A batch of `count` records with equal values and the same timestamp (ms); `options` as for `build_batch`."""
+    """A batch of `count` records with equal values and timestamps (ms); `options` as for `build_batch`."""
     return build_batch([Record(0, timestamp, b"k", value, ()) for _ in range(count)], **options)
 
 

@@ -1,4 +1,4 @@
-"""What lies below the log start has epochs that the checkpoint has forgotten; recovery keeps what follows it."""
+"""What lies below the log start has epochs the checkpoint has forgotten; recovery keeps what follows."""
 
 from __future__ import annotations
 
