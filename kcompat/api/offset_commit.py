@@ -13,6 +13,7 @@ Version notes
 - 2-4: the client may choose a retention, which ends at a fixed time.
 - 6: leader epochs (KIP-320).
 - 7: instance ids (KIP-345).
+- 9: a generation of a group that does not exist has GROUP_ID_NOT_FOUND, not ILLEGAL_GENERATION (KIP-848).
 - 10: topics by id (KIP-848).
 """
 
@@ -76,7 +77,7 @@ def handle(
 
     def settle(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:
         for offset, (_, row) in zip(offsets, taken, strict=True):
-            row.error_code = errors[offset.topic, offset.partition]
+            row.error_code = _told(errors[offset.topic, offset.partition], context.api_version)
         return response
 
     return respond(context.services.groups.commit(commit), settle)
@@ -91,6 +92,13 @@ def _by_topic(rows: Iterable[tuple[TopicRequest, PartitionAnswer]]) -> list[Topi
             topics[key] = TopicAnswer(name=topic.name, topic_id=topic.topic_id)
         topics[key].partitions.append(row)
     return list(topics.values())
+
+
+def _told(error: ErrorCode, version: int) -> ErrorCode:
+    """The error as the version knows it."""
+    if error == ErrorCode.GROUP_ID_NOT_FOUND and version < 9:
+        return ErrorCode.ILLEGAL_GENERATION
+    return error
 
 
 def _topic_name(context: RequestContext, topic: TopicRequest) -> str | None:

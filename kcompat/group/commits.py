@@ -28,7 +28,7 @@ def commit(turn: Turn, request: CommitRequest) -> Errors:
     group = turn.shard.groups.get(request.group_id)
     if group is None:
         if request.generation >= 0:
-            return every(request.offsets, ErrorCode.ILLEGAL_GENERATION)
+            return every(request.offsets, ErrorCode.GROUP_ID_NOT_FOUND)
         group = turn.shard.create_classic(request.group_id, turn.now_ms)
     error = _commit_error(group, request)
     if error != ErrorCode.NONE:

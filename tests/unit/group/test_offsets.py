@@ -59,7 +59,7 @@ def test_others_may_not_commit_to_a_live_group(
 
 
 def test_a_generation_needs_its_group(world: GroupWorld) -> None:
-    assert world.commit({T0: 5}, "a-1", 1).value == {T0: ErrorCode.ILLEGAL_GENERATION}
+    assert world.commit({T0: 5}, "a-1", 1).value == {T0: ErrorCode.GROUP_ID_NOT_FOUND}
     assert world.group() is None
     assert world.commit({T0: 5}, "anybody").value == {T0: ErrorCode.NONE}
     assert world.commit({T0: 6}, "a-1", 1).value == {T0: ErrorCode.UNKNOWN_MEMBER_ID}
