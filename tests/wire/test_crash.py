@@ -1,4 +1,4 @@
-"""`kill -9` at random moments under load, and what must be there after the restart.
+"""`kill -9` and clean stops at random moments under load, and what must be there after the restart.
 
 Every actor works on something of its own until the broker dies under it, remembers what was acknowledged
 and what may have happened, and after each restart says whether the broker remembers the same.
@@ -40,6 +40,7 @@ from kcompat.testing.raw_requests import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ROUNDS = 8
@@ -269,7 +270,8 @@ def actors() -> list[Actor]:
 
 
 @pytest.mark.timeout(180)
-def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [KcompatBroker.kill, KcompatBroker.stop], ids=["kill", "stop"])
+def test_nothing_acknowledged_is_lost(end: Callable[[KcompatBroker], None], tmp_path: Path) -> None:
     rng = random.Random()
     cast = actors()
     broker = KcompatBroker(data_dir=tmp_path)
@@ -284,7 +286,7 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
             for thread in threads:
                 thread.start()
             time.sleep(rng.uniform(0.1, 1.5))
-            broker.kill()
+            end(broker)
             for thread in threads:
                 thread.join()
             assert failures == []
