@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ NO_CONTROLLER = -1
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class BrokerInfo(Struct, frozen=True):
+class BrokerInfo(Struct, frozen=True, gc=False):
     """A live broker: (host, port) by listener name, and the broker epoch (the czxid of its registration)."""
 
     id: int
@@ -32,7 +33,7 @@ class BrokerInfo(Struct, frozen=True):
     epoch: int
 
 
-class PartitionInfo(Struct, frozen=True):
+class PartitionInfo(Struct, frozen=True, gc=False):
     """The state of a partition as stored; `partition_epoch` is the version of its znode."""
 
     leader: int
@@ -43,7 +44,7 @@ class PartitionInfo(Struct, frozen=True):
     leader_recovery_state: int = 0
 
 
-class TopicImage(Struct, frozen=True):
+class TopicImage(Struct, frozen=True, gc=False):
     """A topic and its partitions by index."""
 
     name: str
@@ -73,7 +74,7 @@ class ClusterImage(Struct, frozen=True):
     entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
 
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
-        """The topic of a 16-byte id."""
+        """The topic of a 16-byte id. Topics of Kafka before 2.8 have none and are found by name alone."""
         name = self.topic_names.get(topic_id)
         return None if name is None else self.topics[name]
 
@@ -97,9 +98,10 @@ class ClusterImage(Struct, frozen=True):
         topics, names = dict(self.topics), dict(self.topic_names)
         for topic in changed:
             topics[topic.name] = topic
-            names[topic.topic_id] = topic.name
+            if topic.topic_id != ZERO_UUID:
+                names[topic.topic_id] = topic.name
         for name in removed:
-            del names[topics.pop(name).topic_id]
+            names.pop(topics.pop(name).topic_id, None)
         configs = self.entity_configs
         if removed:
             gone = {("topics", name) for name in removed}
@@ -113,7 +115,7 @@ class ClusterImage(Struct, frozen=True):
     def check_invariants(self) -> None:
         """Names and ids map both ways; leaders are replicas, ISRs are subsets of the replicas."""
         assert {name: topic_id for topic_id, name in self.topic_names.items()} == {
-            name: topic.topic_id for name, topic in self.topics.items()
+            name: topic.topic_id for name, topic in self.topics.items() if topic.topic_id != ZERO_UUID
         }
         for topic in self.topics.values():
             for partition in topic.partitions:

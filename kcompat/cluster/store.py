@@ -55,7 +55,7 @@ class StoreUnavailableError(StoreError):
     """The store cannot be opened or written: not found, corrupt, in use, from a newer version, disk full."""
 
 
-class Stat(Struct, frozen=True):
+class Stat(Struct, frozen=True, gc=False):
     """A node without its data: transaction ids, times in ms since the epoch, versions, the owning session (0:
     none).
     """
@@ -70,7 +70,7 @@ class Stat(Struct, frozen=True):
     children: int
 
 
-class Create(Struct, frozen=True):
+class Create(Struct, frozen=True, gc=False):
     """Make a node of version 0. A sequential one gets a ten-digit number after its name, larger than any
     before.
     """
@@ -81,7 +81,7 @@ class Create(Struct, frozen=True):
     sequential: bool = False
 
 
-class SetData(Struct, frozen=True):
+class SetData(Struct, frozen=True, gc=False):
     """Replace a node's data and add one to its version."""
 
     path: str
@@ -89,14 +89,14 @@ class SetData(Struct, frozen=True):
     version: int = ANY_VERSION
 
 
-class Delete(Struct, frozen=True):
+class Delete(Struct, frozen=True, gc=False):
     """Remove a node that has no children."""
 
     path: str
     version: int = ANY_VERSION
 
 
-class Check(Struct, frozen=True):
+class Check(Struct, frozen=True, gc=False):
     """Change nothing; fail the transaction unless the node has this version."""
 
     path: str
@@ -117,7 +117,7 @@ class EventType(IntEnum):
     CHILDREN_CHANGED = 4
 
 
-class WatchEvent(Struct, frozen=True):
+class WatchEvent(Struct, frozen=True, gc=False):
     """One change of a watched node."""
 
     type: EventType

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from kcompat.cluster.store import (
     ANY_VERSION,
@@ -25,6 +25,7 @@ from kcompat.cluster.store import (
     SetData,
     Stat,
     WatchEvent,
+    name_of,
     parent_of,
 )
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 ROOT = "/"
 
 
-class Node(Struct):
+class Node(Struct, gc=False):
     """One node: its data, what `Stat` tells of it, and the names of its children."""
 
     data: bytes
@@ -47,7 +48,8 @@ class Node(Struct):
     version: int
     cversion: int
     ephemeral_owner: int
-    children: set[str] = field(default_factory=set)
+    children: set[str] | frozenset[str] = frozenset()
+    """A set of its own only once there is a child: most nodes have none."""
 
     def stat(self) -> Stat:
         """The node as its readers see it."""
@@ -62,6 +64,13 @@ class Node(Struct):
             len(self.children),
         )
 
+    def add_child(self, name: str) -> None:
+        """Hang one more child on this node."""
+        if isinstance(self.children, set):
+            self.children.add(name)
+        else:
+            self.children = {name}
+
     def copy(self) -> Node:
         """A node to change in a transaction."""
         return Node(
@@ -73,7 +82,7 @@ class Node(Struct):
             self.version,
             self.cversion,
             self.ephemeral_owner,
-            set(self.children),
+            set(self.children) if self.children else frozenset(),
         )
 
 
@@ -87,7 +96,7 @@ class Tree:
         self.nodes.update(nodes)
         for path in self.nodes:
             if path != ROOT:
-                self.get(parent_of(path)).children.add(path[path.rindex("/") + 1 :])
+                self.get(parent_of(path)).add_child(name_of(path))
 
     def get(self, path: str) -> Node:
         """The node at `path`, or `NoNodeError`."""
@@ -170,7 +179,7 @@ class Transaction:
         now_ms, zxid = self._now_ms, self.zxid
         owner = self._session_id if op.ephemeral else 0
         self._staged[path] = Node(op.data, zxid, zxid, now_ms, now_ms, 0, 0, owner)
-        parent.children.add(path[path.rindex("/") + 1 :])
+        parent.add_child(name_of(path))
         parent.cversion += 1
         self._report(EventType.CREATED, path, parent_path)
         return path
@@ -190,7 +199,7 @@ class Transaction:
         if self._expect(op.path, op.version).children:
             raise NotEmptyError(op.path)
         parent = self._touch(parent_path)
-        parent.children.remove(op.path[op.path.rindex("/") + 1 :])
+        parent.children -= {name_of(op.path)}
         parent.cversion += 1
         self._staged[op.path] = None
         self._report(EventType.DELETED, op.path, parent_path)

@@ -93,6 +93,8 @@ class CreateTopics(Struct, frozen=True):
         return sum(len(spec.assignments) or max(spec.num_partitions, 1) for spec in self.specs)
 
     def _configs(self, spec: TopicSpec) -> dict[str, str]:
+        if not spec.configs:
+            return {}
         try:
             return check_new_topic(dict(spec.configs), self.config)
         except ConfigError as error:

@@ -9,18 +9,22 @@ version of that node guards every later write of this controller.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
 from kcompat.cluster import znodes
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
-from kcompat.cluster.store import BadVersionError, Create, NodeExistsError, NoNodeError, SetData
+from kcompat.cluster.store import BadVersionError, Create, NodeExistsError, SetData
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.replication.controller.state import ABSENT, ControllerState
 
 if TYPE_CHECKING:
-    from kcompat.cluster.store import MetadataStore
+    from collections.abc import Callable
+
+    from kcompat.cluster.store import MetadataStore, Stat
+
+T = TypeVar("T")
 
 
 class BrokerIdInUseError(Exception):
@@ -50,8 +54,8 @@ async def cluster_id(store: MetadataStore, proposed: str) -> str:
     """The cluster's id; `proposed` becomes it if the cluster has none yet. Needs `prepare`."""
     if await store.exists(znodes.CLUSTER_ID) is None:
         await _create_if_absent(store, znodes.CLUSTER_ID, znodes.encode_cluster_id(proposed))
-    data, _ = await store.get(znodes.CLUSTER_ID)
-    return znodes.decode_cluster_id(data)
+    decoded, _ = await _read(store, znodes.CLUSTER_ID, znodes.decode_cluster_id)
+    return decoded
 
 
 async def register_broker(
@@ -75,8 +79,8 @@ async def elect(store: MetadataStore, broker_id: int, now_ms: int) -> tuple[int,
     """
     if await store.exists(znodes.CONTROLLER_EPOCH) is None:
         await _create_if_absent(store, znodes.CONTROLLER_EPOCH, znodes.encode_epoch(0))
-    data, stat = await store.get(znodes.CONTROLLER_EPOCH)
-    epoch = znodes.decode_epoch(data) + 1
+    last_epoch, stat = await _read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
+    epoch = last_epoch + 1
     try:
         await store.multi(
             [
@@ -98,12 +102,11 @@ async def load(store: MetadataStore, controller_id: int, epoch: int, epoch_versi
     configs = {}
     for kind in ("topics", "brokers"):
         for name in await store.children(f"{znodes.CONFIG}/{kind}"):
-            data, _ = await store.get(znodes.config_path(kind, name))
-            configs[kind, name] = znodes.decode_config(data)
+            configs[kind, name], _ = await _read(store, znodes.config_path(kind, name), znodes.decode_config)
     marked = set(await store.children(znodes.DELETE_TOPICS))
     last_producer_id, producer_ids_version = await _load_producer_ids(store)
     image = ClusterImage(
-        await _load_cluster_id(store),
+        (await _read(store, znodes.CLUSTER_ID, znodes.decode_cluster_id))[0],
         controller_id,
         epoch,
         brokers,
@@ -120,24 +123,18 @@ async def load(store: MetadataStore, controller_id: int, epoch: int, epoch_versi
     )
 
 
-async def _load_cluster_id(store: MetadataStore) -> str:
-    data, _ = await store.get(znodes.CLUSTER_ID)
-    return znodes.decode_cluster_id(data)
-
-
 async def _load_broker(store: MetadataStore, broker_id: int) -> BrokerInfo:
-    data, stat = await store.get(znodes.broker_path(broker_id))
-    broker = znodes.decode_broker(data)
+    broker, stat = await _read(store, znodes.broker_path(broker_id), znodes.decode_broker)
     return BrokerInfo(broker_id, broker.rack, broker.endpoints, stat.czxid)
 
 
 async def _load_topic(store: MetadataStore, name: str) -> TopicImage:
-    data, _ = await store.get(znodes.topic_path(name))
-    assignment = znodes.decode_topic(data)
+    assignment, _ = await _read(store, znodes.topic_path(name), znodes.decode_topic)
     partitions = []
     for index, replicas in enumerate(assignment.replicas):
-        data, stat = await store.get(znodes.partition_state_path(name, index))
-        state = znodes.decode_partition_state(data)
+        state, stat = await _read(
+            store, znodes.partition_state_path(name, index), znodes.decode_partition_state
+        )
         partitions.append(
             PartitionInfo(
                 state.leader,
@@ -153,11 +150,19 @@ async def _load_topic(store: MetadataStore, name: str) -> TopicImage:
 
 async def _load_producer_ids(store: MetadataStore) -> tuple[int, int]:
     """The last id handed out and the version of the node."""
-    try:
-        data, stat = await store.get(znodes.PRODUCER_ID_BLOCK)
-    except NoNodeError:
+    if await store.exists(znodes.PRODUCER_ID_BLOCK) is None:
         return -1, ABSENT
-    return znodes.decode_producer_ids(data).last, stat.version
+    block, stat = await _read(store, znodes.PRODUCER_ID_BLOCK, znodes.decode_producer_ids)
+    return block.last, stat.version
+
+
+async def _read(store: MetadataStore, path: str, decode: Callable[[bytes], T]) -> tuple[T, Stat]:
+    """What a node holds and its Stat; `DamagedZnodeError` names the node."""
+    data, stat = await store.get(path)
+    try:
+        return decode(data), stat
+    except znodes.DamagedZnodeError as error:
+        raise znodes.DamagedZnodeError(f"{path}: {error}") from error
 
 
 async def _create_if_absent(store: MetadataStore, path: str, data: bytes) -> None:

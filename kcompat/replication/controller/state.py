@@ -50,7 +50,7 @@ class ControllerState(Struct, frozen=True):
         assert not self.deleting & self.image.topics.keys()
 
 
-class AssignedPartition(Struct, frozen=True):
+class AssignedPartition(Struct, frozen=True, gc=False):
     """One partition of a LeaderAndIsr request; `configs` are the topic's own."""
 
     topic: str

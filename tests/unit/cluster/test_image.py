@@ -59,3 +59,11 @@ def test_the_cache_tells_old_and_new() -> None:
     cache.update(second)
     assert seen == [(first, second)]
     assert cache.image is second
+
+
+def test_topics_without_an_id_are_found_by_name_alone() -> None:
+    image = image_of(TopicImage("a", bytes(16), ()), TopicImage("b", bytes(16), ()))
+    assert image.topic_by_id(bytes(16)) is None
+    image.check_invariants()
+    image = image.with_topics((), removed=["a"])
+    assert list(image.topics) == ["b"]

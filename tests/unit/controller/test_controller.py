@@ -11,7 +11,7 @@ from kcompat.cluster import znodes
 from kcompat.cluster.embedded import EmbeddedStore
 from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.cluster.store import StoreUnavailableError
-from kcompat.cluster.znodes import BrokerRegistration, ProducerIdBlock
+from kcompat.cluster.znodes import BrokerRegistration, DamagedZnodeError, ProducerIdBlock
 from kcompat.config.broker import BrokerConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.controller import loading
@@ -267,3 +267,11 @@ async def test_a_stopped_controller_refuses(path: Path) -> None:
         assert first.value[0].error is ErrorCode.NONE
         assert second.value[0].error is ErrorCode.NOT_CONTROLLER
         assert world.controller.delete_topics(["t"]).value["t"].error is ErrorCode.NOT_CONTROLLER
+
+
+async def test_a_damaged_node_is_named(path: Path) -> None:
+    async with World(path) as world:
+        await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        await world.session.set("/brokers/topics/t/partitions/0/state", b"{}")
+        with pytest.raises(DamagedZnodeError, match=r"^/brokers/topics/t/partitions/0/state: "):
+            await loading.load(world.session, 1, 1, 1)
