@@ -183,7 +183,7 @@ class _Session:
 
     def _tree(self) -> Tree:
         if not self._open:
-            raise SessionExpiredError(f"session {self._session_id}")
+            raise SessionExpiredError(f"session {self._session_id} of the metadata store has ended")
         return self._store.tree
 
 

@@ -24,7 +24,7 @@ ANY_VERSION = -1
 
 
 class StoreError(Exception):
-    """A call the store refused; nothing of it happened."""
+    """The store refused a call, of which nothing happened, or holds what forbids us to go on."""
 
 
 class NoNodeError(StoreError):

@@ -102,7 +102,7 @@ class Tree:
         """The node at `path`, or `NoNodeError`."""
         node = self.nodes.get(path)
         if node is None:
-            raise NoNodeError(path)
+            raise NoNodeError(f"{path} does not exist")
         return node
 
     def ephemerals(self, session_id: int | None = None) -> list[str]:
@@ -171,11 +171,11 @@ class Transaction:
         parent_path = _validated_parent(path)
         parent = self._staged.get(parent_path) or self._touch(parent_path)
         if parent.ephemeral_owner:
-            raise NoChildrenForEphemeralsError(parent_path)
+            raise NoChildrenForEphemeralsError(f"{parent_path} is ephemeral")
         if op.sequential:
             path = f"{path}{parent.cversion:010d}"
         if self._find(path) is not None:
-            raise NodeExistsError(path)
+            raise NodeExistsError(f"{path} exists")
         now_ms, zxid = self._now_ms, self.zxid
         owner = self._session_id if op.ephemeral else 0
         self._staged[path] = Node(op.data, zxid, zxid, now_ms, now_ms, 0, 0, owner)
@@ -197,7 +197,7 @@ class Transaction:
     def _delete(self, op: Delete) -> None:
         parent_path = _validated_parent(op.path)
         if self._expect(op.path, op.version).children:
-            raise NotEmptyError(op.path)
+            raise NotEmptyError(f"{op.path} has children")
         parent = self._touch(parent_path)
         parent.children -= {name_of(op.path)}
         parent.cversion += 1
@@ -216,16 +216,16 @@ class Transaction:
     def _expect(self, path: str, version: int) -> Node:
         node = self._find(path)
         if node is None:
-            raise NoNodeError(path)
+            raise NoNodeError(f"{path} does not exist")
         if version not in (ANY_VERSION, node.version):
-            raise BadVersionError(f"{path}: expected version {version}, it has {node.version}")
+            raise BadVersionError(f"{path} has version {node.version}, not {version}")
         return node
 
     def _touch(self, path: str) -> Node:
         """The node to change, staged."""
         node = self._find(path)
         if node is None:
-            raise NoNodeError(path)
+            raise NoNodeError(f"{path} does not exist")
         if path not in self._staged:
             node = self._staged[path] = node.copy()
         return node

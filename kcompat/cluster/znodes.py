@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from kcompat.cluster.store import StoreError
 from kcompat.protocol.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ T = TypeVar("T")
 _encode = msgspec.json.encode
 
 
-class DamagedZnodeError(Exception):
+class DamagedZnodeError(StoreError):
     """A znode holds something that no Kafka version writes."""
 
 

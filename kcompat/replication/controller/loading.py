@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from kcompat.cluster import znodes
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
-from kcompat.cluster.store import BadVersionError, Create, NodeExistsError, SetData
+from kcompat.cluster.store import BadVersionError, Create, NodeExistsError, SetData, StoreError
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.replication.controller.state import ABSENT, ControllerState
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class BrokerIdInUseError(Exception):
+class BrokerIdInUseError(StoreError):
     """Another live broker is registered under this id."""
 
 
-class ControllerElsewhereError(Exception):
+class ControllerElsewhereError(StoreError):
     """Another live broker is the controller."""
 
 
