@@ -6,6 +6,7 @@ Exit codes: 0 success, 1 the broker or its configuration refuses, 2 the command 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +21,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
     options = build_parser().parse_args(arguments)
     try:
-        return _run(options)
+        code = _run(options)
+        sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output, such as `head`, has seen enough.
-        sys.stderr.close()
+        # Whoever read our output, such as `head`, has seen enough: the rest must not be flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        return 130
+    return code
 
 
 def build_parser() -> argparse.ArgumentParser:
