@@ -45,7 +45,7 @@ class Resource(Struct, frozen=True):
 def config_in_force(services: Services) -> BrokerConfig:
     """The broker's configuration with the dynamic values that the image holds now."""
     image = services.cluster.image
-    return services.config.with_dynamic(
+    return services.config.with_stored(
         image.configs("brokers", str(services.broker_id)), image.configs("brokers", CLUSTER_DEFAULT)
     )
 
@@ -143,7 +143,7 @@ def _judge_broker(services: Services, config: BrokerConfig, resource: Resource, 
     )
     if refusal is not None:
         return refusal
-    stored = config.dynamic if resource.name else config.dynamic_default
+    stored = services.cluster.image.configs("brokers", resource.name or CLUSTER_DEFAULT)
     return change_broker(
         config, {} if replace else stored, resource.alterations, cluster_default=not resource.name
     )

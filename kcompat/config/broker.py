@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,15 @@ from kcompat.config import checks
 from kcompat.config.attributes import BrokerKeys
 from kcompat.config.errors import ConfigError
 from kcompat.config.keys import ConfigKey, Effect
-from kcompat.config.listeners import Endpoint, check_advertised, parse_endpoints, parse_protocol_map
+from kcompat.config.listeners import check_inter_broker_name, read_listeners
 from kcompat.config.table import BROKER_KEYS, broker_key, broker_synonyms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.config.types import Value
+
+logger = logging.getLogger(__name__)
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -51,26 +54,15 @@ class BrokerConfig(BrokerKeys):
             if key is not None:
                 self._values[name] = key.parse(text)
         checks.check_broker(self)
-        protocols = parse_protocol_map(self.string("listener.security.protocol.map"))
-        all_listeners = parse_endpoints(self.string("listeners"), protocols)
-        controller_names = {
-            name.strip().upper() for name in self.string("controller.listener.names").split(",")
-        }
-        self.listeners: tuple[Endpoint, ...] = tuple(
-            endpoint for endpoint in all_listeners if endpoint.name not in controller_names
+        self.listeners, advertised = read_listeners(
+            self.string("listeners"),
+            self.string("advertised.listeners"),
+            self.string("listener.security.protocol.map"),
+            self.string("controller.listener.names"),
         )
-        """What to listen on. The listeners of a KRaft controller are left out."""
-        self.advertised: Mapping[str, Endpoint] = MappingProxyType(
-            {
-                endpoint.name: endpoint
-                for endpoint in parse_endpoints(
-                    self.string("advertised.listeners"), protocols, unique_ports=False
-                )
-                if endpoint.name not in controller_names
-            }
-        )
+        self.advertised = MappingProxyType({endpoint.name: endpoint for endpoint in advertised})
         """What to tell clients, by listener. Where there is nothing, tell them the address they came to."""
-        check_advertised(tuple(self.advertised.values()), self.listeners)
+        check_inter_broker_name(self.string("inter.broker.listener.name"), self.listeners)
 
     def with_dynamic(self, dynamic: Mapping[str, str], dynamic_default: Mapping[str, str]) -> BrokerConfig:
         """This configuration with other dynamic values.
@@ -79,6 +71,17 @@ class BrokerConfig(BrokerKeys):
             ConfigError: as the constructor.
         """
         return BrokerConfig(self.static, dynamic=dynamic, dynamic_default=dynamic_default)
+
+    def with_stored(self, dynamic: Mapping[str, str], dynamic_default: Mapping[str, str]) -> BrokerConfig:
+        """As `with_dynamic`, but stored values that do not fit the static ones are all passed over.
+
+        They were checked when they were stored; the properties may have changed since.
+        """
+        try:
+            return self.with_dynamic(dynamic, dynamic_default)
+        except ConfigError as error:
+            logger.warning("Stored dynamic configurations are ignored: %s", error)
+            return self.with_dynamic({}, {})
 
     def with_static(self, changes: Mapping[str, str]) -> BrokerConfig:
         """This configuration with some static texts replaced, such as the broker id once it is known.

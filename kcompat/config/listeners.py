@@ -10,7 +10,7 @@ from msgspec import Struct
 from kcompat.config.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SUPPORTED_PROTOCOLS = ("PLAINTEXT",)
@@ -31,6 +31,32 @@ class Endpoint(Struct, frozen=True):
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.name}://{host}:{self.port}"
+
+
+def read_listeners(
+    listeners: str, advertised: str, protocol_map: str, controller_names: str
+) -> tuple[tuple[Endpoint, ...], tuple[Endpoint, ...]]:
+    """What to listen on, and what to tell clients, from the texts of the four keys.
+
+    The listeners of a KRaft controller are left out of both, and need no protocol: they are not opened.
+
+    Raises:
+        ConfigError: one of them cannot be understood, or they do not fit together.
+    """
+    protocols = parse_protocol_map(protocol_map)
+    controllers = {name.strip().upper() for name in controller_names.split(",")}
+    for name in controllers:
+        protocols.setdefault(name, "PLAINTEXT")
+    ours = _without(controllers, parse_endpoints(listeners, protocols))
+    if not ours:
+        raise ConfigError(f"listeners={listeners} has no listener for clients")
+    told = _without(controllers, parse_endpoints(advertised, protocols, unique_ports=False))
+    check_advertised(told, ours)
+    return ours, told
+
+
+def _without(names: Container[str], endpoints: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
+    return tuple(endpoint for endpoint in endpoints if endpoint.name not in names)
 
 
 def parse_protocol_map(text: str) -> dict[str, str]:
@@ -126,3 +152,12 @@ def check_advertised(advertised: Sequence[Endpoint], listeners: Sequence[Endpoin
                 f"advertised.listeners cannot use the nonroutable meta-address {endpoint.host}. "
                 "Use a routable IP address."
             )
+
+
+def check_inter_broker_name(name: str, listeners: Sequence[Endpoint]) -> None:
+    """`inter.broker.listener.name`, where it is set, names a listener."""
+    known = [endpoint.name for endpoint in listeners]
+    if name and name.upper() not in known:
+        raise ConfigError(
+            f"inter.broker.listener.name={name} is not among the listeners ({', '.join(known)})"
+        )

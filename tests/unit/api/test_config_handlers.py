@@ -256,6 +256,14 @@ def test_replacing_forgets_what_the_request_does_not_name(world: World) -> None:
     assert world.replace((LOGGER, "1", {"root": "INFO"})) == [(42, "Unknown resource type 8", LOGGER, "1")]
 
 
+def test_stored_values_that_do_not_fit_any_more_can_be_seen_past_and_deleted(world: World) -> None:
+    world.image.stored["brokers", "1"] = {"log.roll.ms": "0", "log.retention.ms": "5"}
+    (result,) = world.describe((BROKER, "1", ["num.partitions"]))
+    assert result.configs[0].value == "1"
+    assert world.increment((BROKER, "1", [("log.roll.ms", DELETE, None)])) == [(0, None, BROKER, "1")]
+    assert world.image.stored["brokers", "1"] == {"log.retention.ms": "5"}
+
+
 def test_validation_alone_stores_nothing(world: World) -> None:
     assert world.increment((TOPIC, "t1", [("retention.ms", SET, "7")]), validate_only=True)[0][0] == 0
     assert world.replace((TOPIC, "t1", {"retention.ms": "z"}), validate_only=True)[0][0] == 40

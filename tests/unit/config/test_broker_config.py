@@ -57,6 +57,23 @@ def test_listeners() -> None:
     assert config.inter_broker_listener == "PLAINTEXT"
 
 
+def test_properties_written_for_kraft_are_accepted() -> None:
+    config = BrokerConfig(
+        {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": "1@localhost:9093",
+            "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "advertised.listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+            "controller.listener.names": "CONTROLLER",
+        }
+    )
+    assert [str(endpoint) for endpoint in config.listeners] == ["PLAINTEXT://:9092"]
+    assert [str(endpoint) for endpoint in config.advertised.values()] == ["PLAINTEXT://localhost:9092"]
+    assert [key.name for key in config.ineffective_keys] == ["controller.quorum.voters", "process.roles"]
+
+
 @pytest.mark.parametrize(
     ("static", "message"),
     [
@@ -97,6 +114,10 @@ def test_listeners() -> None:
          "it must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
         ({"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,plaintext:SSL"},
          "listener.security.protocol.map names plaintext twice"),
+        ({"listeners": "CONTROLLER://:1", "controller.listener.names": "CONTROLLER"},
+         "listeners=CONTROLLER://:1 has no listener for clients"),
+        ({"inter.broker.listener.name": "IN"},
+         "inter.broker.listener.name=IN is not among the listeners (PLAINTEXT)"),
         ({"log.retention.ms": "0"},
          "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"),
         ({"log.roll.ms": "0"}, "log.roll.ms must be greater than or equal to 1"),
