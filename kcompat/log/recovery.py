@@ -60,6 +60,7 @@ class SegmentRecovery:
         self._epochs = epochs
         self._producers = producers
         self._known_epochs = known_epochs
+        self._oldest_known = min(known_epochs) if known_epochs else 0
         highest = segment.base_offset + MAX_RELATIVE_OFFSET
         self._highest = highest if limit is None else min(highest, limit - 1)
         self._end = 0
@@ -93,9 +94,9 @@ class SegmentRecovery:
         return found.epoch >= epoch and self._is_known(found.epoch)
 
     def _is_known(self, epoch: int) -> bool:
-        """Whether the checkpoint has the epoch, or had it: those that ended below the log start are forgotten."""
+        """Whether the checkpoint has the epoch; those that ended below the log start it has forgotten."""
         known = self._known_epochs
-        return known is None or epoch in known or epoch < min(known)
+        return known is None or epoch in known or epoch < self._oldest_known
 
     def _belies(self, found: _Found, earlier: _Found, next_offset: int, epoch: int) -> bool:
         """Whether `earlier` is the wrong one: it jumped ahead, and `found` fits where it should have been."""

@@ -1,0 +1,54 @@
+"""kill -9 of a process that appends: what it acknowledged is there when the directory is opened again."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from kcompat.log.config import LogConfig
+from kcompat.log.log import Log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+APPEND_FOR_EVER = """
+import sys
+from kcompat.log.config import LogConfig
+from kcompat.log.log import Log
+from kcompat.records.batch import read_header
+from kcompat.testing.log_harness import make_batch
+
+log = Log.open(sys.argv[1], "t", 0, LogConfig(segment_bytes=20_000, index_interval_bytes=500), now_ms=0)
+sequence = max((producer.last_sequence for producer in log.producers), default=-1) + 1
+while True:
+    batch = memoryview(make_batch(2, producer_id=1, producer_epoch=0, base_sequence=sequence))
+    result = log.append_as_leader(batch, read_header(batch), int(sys.argv[2]), 0)
+    assert not result.error
+    sequence += 2
+    print(result.last_offset, flush=True)
+"""
+
+
+def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+    directory = tmp_path / "t-0"
+    config = LogConfig(segment_bytes=20_000, index_interval_bytes=500)
+    Log.create(directory, "t", 0, config, topic_id=bytes(16), now_ms=0).discard()
+    for life in range(3):
+        command = [sys.executable, "-c", APPEND_FOR_EVER, str(directory), str(life)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+            assert child.stdout is not None
+            for _ in range(300):
+                child.stdout.readline()
+            child.send_signal(signal.SIGKILL)
+            acknowledged = [
+                int(line) for line in child.stdout.read().splitlines(keepends=True) if line.endswith(b"\n")
+            ]
+        log = Log.open(directory, "t", 0, config, now_ms=0)
+        log.check_invariants()
+        assert log.log_end_offset > max(acknowledged, default=0)
+        assert log.log_end_offset > 600 * (life + 1) - 1
+        assert log.producers[0].last_sequence == log.log_end_offset - 1
+        assert log.latest_epoch == life
+        assert [header.base_offset for header in log.headers(0)] == list(range(0, log.log_end_offset, 2))

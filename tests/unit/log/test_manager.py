@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import errno
+import logging
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcompat.log.config import LogConfig
+from kcompat.log.errors import LogDirectoryError, StorageError
+from kcompat.log.files import FILES, Files
+from kcompat.log.manager import LogManager
+from kcompat.records.batch import read_header
+from kcompat.testing.faulty_files import FaultyFiles
+from kcompat.testing.log_harness import make_batch
+from kcompat.testing.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kcompat.log.log import Log
+
+CONFIG = LogConfig(segment_bytes=250, retention_ms=-1)
+TOPIC_ID = bytes(range(16))
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+def start(
+    clock: VirtualClock, *paths: Path, files: Files = FILES, broker_id: int = 1, cluster_id: str = "c"
+) -> LogManager:
+    manager = LogManager(paths, clock, files)
+    manager.open(broker_id, cluster_id, lambda topic: CONFIG)
+    return manager
+
+
+def kill(manager: LogManager) -> None:
+    """Let go of the directories as a killed process does: nothing is flushed, nothing written."""
+    for directory in manager.directories:
+        directory.abandon()
+
+
+def append(log: Log, count: int = 1) -> None:
+    for _ in range(count):
+        batch = memoryview(make_batch())
+        log.append_as_leader(batch, read_header(batch), 0, 1000)
+
+
+def test_a_new_directory_gets_its_identity(tmp_path: Path, clock: VirtualClock) -> None:
+    manager = start(clock, tmp_path / "new" / "data", cluster_id="abc")
+    manager.close()
+    written = (tmp_path / "new" / "data" / "meta.properties").read_text()
+    assert written == "broker.id=1\ncluster.id=abc\nversion=0\n"
+
+
+def test_a_second_opener_is_refused_with_a_sentence(tmp_path: Path, clock: VirtualClock) -> None:
+    manager = start(clock, tmp_path)
+    with pytest.raises(LogDirectoryError, match="in use by another broker"):
+        start(clock, tmp_path)
+    manager.close()
+    start(clock, tmp_path).close()
+
+
+HOLD_A_LOCK = """
+import sys
+from kcompat.log.files import FILES
+lock = FILES.lock(sys.argv[1])
+print("locked", flush=True)
+input()
+"""
+
+
+def test_another_process_is_refused(tmp_path: Path, clock: VirtualClock) -> None:
+    command = [sys.executable, "-c", HOLD_A_LOCK, str(tmp_path / ".lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"locked\n"
+        with pytest.raises(LogDirectoryError, match="in use by another broker"):
+            start(clock, tmp_path)
+        child.communicate(b"\n")
+    start(clock, tmp_path).close()
+
+
+def test_a_foreign_broker_or_cluster_is_refused(tmp_path: Path, clock: VirtualClock) -> None:
+    start(clock, tmp_path).close()
+    with pytest.raises(LogDirectoryError, match="belong to broker 1, but this is broker 2"):
+        start(clock, tmp_path, broker_id=2)
+    with pytest.raises(LogDirectoryError, match="belong to cluster c, but this broker is part of cluster d"):
+        start(clock, tmp_path, cluster_id="d")
+    (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\ndirectory.id=x\n")
+    start(clock, tmp_path).close()
+
+
+def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path, clock: VirtualClock) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LogDirectoryError, match="of no use"):
+        start(clock, tmp_path / "file")
+
+
+def test_logs_survive_a_clean_stop(tmp_path: Path, clock: VirtualClock) -> None:
+    manager = start(clock, tmp_path)
+    for partition in range(3):
+        append(manager.create("t", partition, TOPIC_ID, CONFIG), 5)
+    manager.get("t", 1).delete_records_before(3)
+    manager.checkpoint_high_watermarks({("t", 0): 4, ("t", 1): 5, ("other", 0): 9})
+    manager.close()
+    assert (tmp_path / ".kafka_cleanshutdown").read_bytes() == b'{"version":0,"brokerEpoch":-1}'
+    assert (tmp_path / "recovery-point-offset-checkpoint").read_bytes() == b"0\n3\nt 0 5\nt 1 5\nt 2 5\n"
+    assert (tmp_path / "log-start-offset-checkpoint").read_bytes() == b"0\n1\nt 1 3\n"
+    assert (tmp_path / "replication-offset-checkpoint").read_bytes() == b"0\n2\nt 0 4\nt 1 5\n"
+
+    manager = start(clock, tmp_path)
+    assert not (tmp_path / ".kafka_cleanshutdown").exists(), "a crash while loading counts as unclean"
+    assert manager.directories[0].was_clean
+    log = manager.get("t", 1)
+    assert (log.topic_id, log.log_start_offset, log.log_end_offset, log.recovery_point) == (TOPIC_ID, 3, 5, 5)
+    assert manager.high_watermark("t", 0) == 4
+    assert manager.high_watermark("t", 2) == 0
+    assert manager.get("t", 9) is None
+    manager.close()
+
+
+def test_logs_survive_a_kill(tmp_path: Path, clock: VirtualClock) -> None:
+    manager = start(clock, tmp_path)
+    log = manager.create("t", 0, TOPIC_ID, CONFIG)
+    append(log, 7)
+    log.delete_records_before(4)
+    kill(manager)
+    manager = start(clock, tmp_path)
+    assert not manager.directories[0].was_clean
+    log = manager.get("t", 0)
+    assert (log.log_start_offset, log.log_end_offset) == (4, 7), "an acknowledged DeleteRecords is kept"
+    log.check_invariants()
+    manager.close()
+
+
+@pytest.mark.parametrize("content", [b"garbage\n", b"", b"0\n5\n", bytes(100)])
+def test_garbage_checkpoints_do_not_prevent_a_start(
+    tmp_path: Path, clock: VirtualClock, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    manager = start(clock, tmp_path)
+    append(manager.create("t", 0, TOPIC_ID, CONFIG), 7)
+    manager.close()
+    for name in ("recovery-point", "log-start", "replication"):
+        (tmp_path / f"{name}-offset-checkpoint").write_bytes(content)
+    with caplog.at_level(logging.WARNING):
+        manager = start(clock, tmp_path)
+    assert len([record for record in caplog.records if "damaged" in record.message]) == (3 if content else 0)
+    assert manager.get("t", 0).log_end_offset == 7
+    manager.close()
+
+
+def test_a_deleted_partition_is_renamed_at_once_and_removed_later(
+    tmp_path: Path, clock: VirtualClock
+) -> None:
+    manager = start(clock, tmp_path)
+    log = manager.create("t", 0, TOPIC_ID, CONFIG)
+    append(log, 3)
+    data = log.read(0, 1000, 3)
+    manager.delete("t", 0)
+    manager.delete("t", 0)
+    assert manager.get("t", 0) is None
+    (renamed,) = [path.name for path in tmp_path.iterdir() if path.is_dir()]
+    assert renamed.startswith("t-0.")
+    assert renamed.endswith("-delete")
+    with pytest.raises(StorageError):
+        append(log)
+    append(manager.create("t", 0, TOPIC_ID, CONFIG))
+    clock.advance(59_000)
+    manager._worker.close()
+    assert (tmp_path / renamed).exists()
+    clock.advance(1_000)
+    manager._worker.close()
+    assert not (tmp_path / renamed).exists()
+    assert len(data.read()) > 0, "who still sends from it can finish"
+    manager.close()
+
+
+def test_deletions_that_a_stop_interrupted_go_on_at_the_next_start(
+    tmp_path: Path, clock: VirtualClock
+) -> None:
+    manager = start(clock, tmp_path)
+    manager.create("t", 0, TOPIC_ID, CONFIG)
+    manager.delete("t", 0)
+    manager.close()
+    manager = start(clock, tmp_path)
+    assert manager.get("t", 0) is None
+    clock.advance(60_000)
+    manager.close()
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
+def test_retention_deletes_files_after_the_delay_in_slices(tmp_path: Path, clock: VirtualClock) -> None:
+    manager = start(clock, tmp_path)
+    config = LogConfig(segment_bytes=250, retention_ms=10, file_delete_delay_ms=500)
+    logs = [manager.create("t", partition, TOPIC_ID, config) for partition in range(40)]
+    for log in logs:
+        append(log, 5)
+    manager.enforce_retention(clock.now_ms(), lambda log: log.log_end_offset)
+    assert 0 < sum(log.size == 0 for log in logs) < 40, "the first slice runs at once, the others later"
+    clock.advance(10)
+    assert all(log.size == 0 and log.log_start_offset == 5 for log in logs)
+    manager._worker.close()
+    assert list((tmp_path / "t-0").glob("*.deleted"))
+    clock.advance(500)
+    manager._worker.close()
+    assert not list(tmp_path.glob("*/*.deleted"))
+    assert {path.name for path in (tmp_path / "t-0").glob("*.log")} == {"00000000000000000005.log"}
+    manager.close()
+
+
+def test_recovery_points_are_stored_as_syncs_complete(tmp_path: Path, clock: VirtualClock) -> None:
+    manager = start(clock, tmp_path)
+    append(manager.create("t", 0, TOPIC_ID, CONFIG), 5)
+    manager._worker.close()
+    manager.checkpoint_recovery_points()
+    manager._worker.close()
+    assert (tmp_path / "recovery-point-offset-checkpoint").read_bytes() == b"0\n1\nt 0 4\n"
+    manager.close()
+
+
+def test_new_logs_go_to_the_directory_with_the_fewest(tmp_path: Path, clock: VirtualClock) -> None:
+    manager = start(clock, tmp_path / "a", tmp_path / "b")
+    for partition in range(4):
+        manager.create("t", partition, TOPIC_ID, CONFIG)
+    assert [directory.count() for directory in manager.directories] == [2, 2]
+    assert manager.directories[0].volume_bytes()[0] > 0
+    manager.close()
+
+
+def test_a_partition_in_two_directories_is_refused(tmp_path: Path, clock: VirtualClock) -> None:
+    for name in ("a", "b"):
+        manager = start(clock, tmp_path / name)
+        manager.create("t", 0, TOPIC_ID, CONFIG)
+        manager.close()
+    with pytest.raises(LogDirectoryError, match="only one can be"):
+        start(clock, tmp_path / "a", tmp_path / "b")
+
+
+def test_a_fault_takes_one_directory_offline(tmp_path: Path, clock: VirtualClock) -> None:
+    files = FaultyFiles()
+    manager = start(clock, tmp_path / "a", tmp_path / "b", files=files)
+    first, second = (manager.create("t", partition, TOPIC_ID, CONFIG) for partition in range(2))
+    append(first)
+    append(second)
+    files.fault = OSError(errno.EIO, "Input/output error")
+    with pytest.raises(StorageError):
+        append(first)
+    with pytest.raises(StorageError):
+        append(first)
+    append(second)
+    assert manager.directories[0].offline
+    assert manager.create("t", 2, TOPIC_ID, CONFIG).context is manager.directories[1]
+    manager.close()
+    assert not (tmp_path / "a" / ".kafka_cleanshutdown").exists()
+    assert (tmp_path / "b" / ".kafka_cleanshutdown").exists()
+
+
+class UnreadableFiles(Files):
+    """Cannot list directories below `bad`."""
+
+    def __init__(self, bad: str) -> None:
+        self.bad = bad
+
+    def list(self, path: str) -> Any:
+        if path.startswith(self.bad):
+            raise OSError(errno.EIO, "Input/output error")
+        return super().list(path)
+
+
+def test_an_unreadable_directory_is_offline_while_another_serves(tmp_path: Path, clock: VirtualClock) -> None:
+    files = UnreadableFiles(str(tmp_path / "a"))
+    manager = start(clock, tmp_path / "a", tmp_path / "b", files=files)
+    assert [directory.offline is None for directory in manager.directories] == [False, True]
+    manager.close()
+    with pytest.raises(StorageError):
+        start(clock, tmp_path / "a", files=files)
+
+
+def test_producers_expire_everywhere(tmp_path: Path, clock: VirtualClock) -> None:
+    manager = start(clock, tmp_path)
+    log = manager.create("t", 0, TOPIC_ID, CONFIG)
+    batch = memoryview(make_batch(producer_id=5, producer_epoch=0, base_sequence=0))
+    log.append_as_leader(batch, read_header(batch), 0, 1000)
+    manager.expire_producers(1000 + 10, 11)
+    assert len(log.producers) == 1
+    manager.expire_producers(1000 + 11, 11)
+    assert log.producers == []
+    manager.close()
