@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
@@ -197,9 +198,7 @@ class GroupCoordinator:
     def forget_topics(self, gone: Callable[[TopicPartition], bool]) -> None:
         """Delete the offsets of partitions that exist no more."""
         for partition in self._active_partitions():
-            self.runtime.write(
-                partition, _operation(lambda turn: removal.forget_topics(turn, gone)), _nothing
-            )
+            self._forget_topics(partition, gone)
 
     # --- inside
 
@@ -213,15 +212,23 @@ class GroupCoordinator:
 
     def _expire_all(self) -> None:
         for partition in self._active_partitions():
-            self._expire(partition)
+            self._clock.call_later(0, partial(self._expire, partition))
         self.start()
 
     def _expire(self, partition: int) -> None:
         def again(done: bool) -> None:
             if not done:
-                self._clock.call_later(0, lambda: self._expire(partition))
+                self._clock.call_later(0, partial(self._expire, partition))
 
-        self.runtime.write(partition, _operation(removal.expire), lambda _: True).then(again)
+        self.runtime.write(partition, _operation(removal.expire), _given_up).then(again)
+
+    def _forget_topics(self, partition: int, gone: Callable[[TopicPartition], bool]) -> None:
+        def again(done: bool) -> None:
+            if not done:
+                self._forget_topics(partition, gone)
+
+        operation = _operation(lambda turn: removal.forget_topics(turn, gone))
+        self.runtime.write(partition, operation, _given_up).then(again)
 
 
 def _operation(decide: Callable[[Turn], T | Promise[T]]) -> Operation[GroupShard, T]:
@@ -238,5 +245,6 @@ def _itself(error: ErrorCode) -> ErrorCode:
     return error
 
 
-def _nothing(_error: ErrorCode) -> None:
-    """Nobody waits for the answer."""
+def _given_up(_error: ErrorCode) -> bool:
+    """Housekeeping that failed is done for now; what is left is found by the next round."""
+    return True

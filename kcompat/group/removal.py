@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kcompat.group.requests import TopicPartition
     from kcompat.group.turn import Turn
 
-MAX_TOMBSTONES = 10_000
-"""About how many tombstones one operation writes, to keep its batch below the topic's limit."""
+MAX_TOMBSTONES = 1000
+"""Most tombstones that one operation writes of many groups, to keep its batch below the topic's limit."""
 
 
 def delete_group(turn: Turn, group_id: str) -> ErrorCode:
@@ -38,16 +38,21 @@ def delete_group(turn: Turn, group_id: str) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def forget_topics(turn: Turn, gone: Callable[[TopicPartition], bool]) -> None:
-    """Delete the offsets of partitions that exist no more."""
+def forget_topics(turn: Turn, gone: Callable[[TopicPartition], bool]) -> bool:
+    """Delete the offsets of partitions that exist no more; False if there may be more."""
+    left = MAX_TOMBSTONES
     for group_id, offsets in turn.shard.offsets.items():
-        for partition in [partition for partition, _ in offsets.items() if gone(partition)]:
+        for partition in [partition for partition, _ in offsets.items() if gone(partition)][:left]:
             bury(turn, group_id, partition)
+            left -= 1
+        if left <= 0:
+            return False
+    return True
 
 
 def expire(turn: Turn) -> bool:
     """Delete offsets past their retention, and empty groups without any; False if there may be more."""
-    written = 0
+    left = MAX_TOMBSTONES
     for group_id, group in list(turn.shard.groups.items()):
         offsets = turn.shard.offsets.get(group_id)
         held = list(offsets.items()) if offsets is not None else []
@@ -57,15 +62,15 @@ def expire(turn: Turn) -> bool:
             if offsets is not None
             and not offsets.is_unstable(partition)
             and _is_expired(group, partition[0], committed, turn)
-        ]
+        ][:left]
         for partition in expired:
             bury(turn, group_id, partition)
         keeps = len(held) > len(expired) or (offsets is not None and bool(offsets.staged))
-        written += len(expired)
+        left -= len(expired)
         if group.is_in(GroupState.EMPTY) and not keeps and not group.pending_members:
             _bury_group(turn, group)
-            written += 1
-        if written >= MAX_TOMBSTONES:
+            left -= 1
+        if left <= 0:
             return False
     return True
 

@@ -6,6 +6,7 @@ import pytest
 
 from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition
 from kcompat.group.config import GroupConfig
+from kcompat.group.removal import MAX_TOMBSTONES
 from kcompat.group.requests import FetchedOffset
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
@@ -252,6 +253,15 @@ def test_offsets_of_deleted_topics_go(world: GroupWorld) -> None:
     assert world.fetch(group_id="another") == {}
 
 
+def test_many_offsets_of_a_deleted_topic_go_in_batches_of_bounded_size(world: GroupWorld) -> None:
+    many = MAX_TOMBSTONES + 500
+    world.commit({("topic", index): 1 for index in range(many)} | {OTHER: 6})
+    appends = world.log.appends
+    world.coordinator.forget_topics(lambda partition: partition[0] == "topic")
+    assert world.fetch() == {OTHER: 6}
+    assert world.log.appends == appends + 2
+
+
 # --- expiry
 
 
@@ -330,6 +340,26 @@ def test_staged_offsets_never_expire() -> None:
     assert world.fetch() == {T0: 5}
     end(world, 7, committed=True, at=2)
     assert world.fetch() == {T0: 6}
+
+
+def test_many_offsets_expire_in_batches_of_bounded_size() -> None:
+    world = expiring()
+    world.commit({("topic", index): 1 for index in range(2 * MAX_TOMBSTONES + 1)})
+    appends = world.log.appends
+    world.clock.advance(WEEK_MS + CHECK_MS)
+    assert world.group() is None
+    assert world.log.appends == appends + 3
+
+
+def test_housekeeping_that_fails_is_tried_again_later() -> None:
+    world = expiring()
+    world.commit({T0: 1})
+    world.log.error = ErrorCode.KAFKA_STORAGE_ERROR
+    world.clock.advance(WEEK_MS + CHECK_MS)
+    assert world.fetch() == {T0: 1}
+    world.log.error = ErrorCode.NONE
+    world.clock.advance(CHECK_MS)
+    assert world.group() is None
 
 
 def test_empty_groups_that_keep_nothing_go() -> None:
