@@ -177,7 +177,7 @@ def check_name(name: str, state: ControllerState, made: Mapping[str, TopicImage]
     if problem is not None:
         raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     topics = state.image.topics
-    if name in topics or name in made:
+    if name in topics:
         raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     if name in state.deleting:
         raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")

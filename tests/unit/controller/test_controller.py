@@ -156,6 +156,7 @@ async def test_an_unfinished_deletion_is_finished_by_the_next_start(path: Path) 
     async with World(path) as world:
         assert list(world.broker.image.topics) == ["u"]
         assert world.broker.deleted == [("t", 0)]
+        assert ("topics", "t") not in world.broker.image.entity_configs
         assert world.paths("/brokers/topics/t") == []
         assert world.paths("/admin/delete_topics/") == []
         (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
