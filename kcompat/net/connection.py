@@ -15,6 +15,7 @@ buffers.
 from __future__ import annotations
 
 import logging
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from kcompat.net.answer_queue import AnswerQueue
@@ -34,6 +35,9 @@ logger = logging.getLogger(__name__)
 
 TURN_BUDGET: Final = MIB
 """Bytes one connection may send per turn of the loop before others have theirs."""
+TURN_S: Final = 0.001
+"""Seconds after which a connection with more whole frames waits for its next turn of the loop: whoever sends
+thousands of requests at once keeps nobody waiting for all of them."""
 READ_AHEAD: Final = 64 * KIB
 """Bytes read behind a whole frame that must wait."""
 FETCH_KEY: Final = 1
@@ -47,6 +51,7 @@ MUTED: Final = 8  # throttled (KIP-219)
 STARVED: Final = 16  # no receive memory left
 CLOSING: Final = 32  # closes when the answers so far are out
 CLOSED: Final = 64
+YIELDING: Final = 128  # its turn is over, the next begins with `_pump`
 
 
 class Connection:
@@ -207,6 +212,7 @@ class Connection:
         on_frame = self._handler.on_frame
         max_frame = self._hub.limits.max_frame
         pieces: list[Piece] = []
+        turn_ends = monotonic() + TURN_S
         try:
             while end - start >= PREFIX and not self._gate:
                 length: int = unpack_length(data, start)[0]
@@ -225,6 +231,8 @@ class Connection:
                         pieces = []
                 else:
                     self._queue(answer, pieces)
+                if start != end and monotonic() > turn_ends:
+                    self._end_turn()
         except Exception:
             logger.exception("%s: connection closed: a request failed", self.peer_host)
             self._close_behind("failed request")
@@ -233,6 +241,11 @@ class Connection:
         if self._gate & CLOSING:
             self._close_if_drained()
         return start
+
+    def _end_turn(self) -> None:
+        if not self._gate:
+            self._gate = YIELDING
+            self._schedule()
 
     def _refuse(self, length: int) -> None:
         """No frame has such a length: another protocol, or damage. Answers of earlier frames still go out."""
@@ -358,6 +371,7 @@ class Connection:
     def _pump(self) -> None:
         """Send what may be sent, hand on what may be handed on, and read again if that is of use."""
         self._scheduled = False
+        self._gate &= ~YIELDING
         if self._answers is not None:
             self._send_settled(self._answers)
         if not self._gate and self._held is not None:

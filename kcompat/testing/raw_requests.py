@@ -62,18 +62,23 @@ def produce(
     return response.responses[0].partition_responses[0]
 
 
-def fetch(client: RawClient, topic: str, offset: int, partition: int = 0, max_wait_ms: int = 0) -> Any:
-    """What one fetch finds from `offset` on."""
+def fetch_request(topic: str, offset: int = 0, partition: int = 0, max_wait_ms: int = 0) -> FetchRequest:
+    """A fetch of one partition, for any version up to 12."""
     wanted = FetchRequest.FetchPartition(
         partition=partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES
     )
-    request = FetchRequest(
+    return FetchRequest(
         replica_id=-1,
         max_wait_ms=max_wait_ms,
         min_bytes=1,
         max_bytes=FETCH_BYTES,
         topics=[FetchRequest.FetchTopic(topic=topic, partitions=[wanted])],
     )
+
+
+def fetch(client: RawClient, topic: str, offset: int, partition: int = 0, max_wait_ms: int = 0) -> Any:
+    """What one fetch finds from `offset` on."""
+    request = fetch_request(topic, offset, partition, max_wait_ms)
     return client.call(request, 11).responses[0].partitions[0]
 
 

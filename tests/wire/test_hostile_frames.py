@@ -27,6 +27,7 @@ from kcompat.api.registry import SERVED
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
+from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.records.batch import build_batch, read_header, read_records, seal
 from kcompat.records.compression import Codec, compress
 from kcompat.records.record import Record
@@ -40,7 +41,7 @@ from kcompat.testing.hostile_frames import (
     valid_frame,
 )
 from kcompat.testing.raw_client import RawClient, request_frame
-from kcompat.testing.raw_requests import create_topic, describe_topic, fetch, produce
+from kcompat.testing.raw_requests import create_topic, describe_topic, fetch, fetch_request, produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -49,6 +50,7 @@ SEED = 20240229
 FRAMES = 50_000
 MIB = 1 << 20
 VICTIM, COMPACTED, HEALTHY = "victim-of-noise", "compacted-victim", "healthy-neighbour"
+SLOW = "slowly-read"
 IMPOSSIBLE = "//////////"
 CHANGES_STATE = frozenset(
     {
@@ -112,7 +114,7 @@ def now_ms() -> int:
 
 
 def create_topics(client: RawClient) -> None:
-    for name, policy in ((VICTIM, "delete"), (HEALTHY, "delete"), (COMPACTED, "compact")):
+    for name, policy in ((VICTIM, "delete"), (HEALTHY, "delete"), (COMPACTED, "compact"), (SLOW, "delete")):
         assert create_topic(client, name, partitions=2, configs={"cleanup.policy": policy}) == 0
 
 
@@ -384,6 +386,32 @@ def test_a_slow_request_is_answered(address: tuple[str, int]) -> None:
             time.sleep(0.002)
         connection.settimeout(10)
         assert struct.unpack(">ii", connection.recv(8))[1] == 77
+
+
+@pytest.mark.parametrize("what", ["fetch", "metadata"])
+def test_peers_that_never_read_cost_no_memory_and_keep_nobody_waiting(
+    what: str, broker: KcompatBroker, address: tuple[str, int], data: Path
+) -> None:
+    with contextlib.ExitStack() as stack:
+        client = stack.enter_context(RawClient(address))
+        batch = build_batch([Record(0, now_ms(), None, bytes(900_000))])
+        assert produce(client, SLOW, batch).error_code == 0
+        request, version = (
+            (fetch_request(SLOW), 11) if what == "fetch" else (MetadataRequest(topics=None), 10)
+        )
+        frame = request_frame(request, version)
+        resident = memory(broker.pid, "VmRSS")
+        forget_peak(broker.pid)
+        peers = [stack.enter_context(connect(address)) for _ in range(50)]
+        for peer in peers:
+            with contextlib.suppress(TimeoutError):
+                for _ in range(100):
+                    peer.sendall(frame * 100)
+        for _ in range(20):
+            started = time.monotonic()
+            assert produce(client, SLOW, batch).error_code == 0
+            assert time.monotonic() - started < 3
+        assert memory(broker.pid, "VmHWM") - resident < 64 * MIB
 
 
 def test_bombs_are_refused_and_leave_no_memory_behind(
