@@ -35,6 +35,8 @@ SHARE = 2
 
 Coordinator = FindCoordinatorResponse.Coordinator
 
+_NOBODY = (-1, ("", -1))
+
 
 def handle(
     context: RequestContext, request: FindCoordinatorRequest
@@ -51,32 +53,37 @@ def handle(
 def _response(context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     if context.api_version >= FIRST_WITH_BATCH:
         return FindCoordinatorResponse(
-            coordinators=[_find(context, request.key_type, key) for key in request.coordinator_keys]
+            coordinators=[_row(context, request.key_type, key) for key in request.coordinator_keys]
         )
-    found = _find(context, request.key_type, request.key)
+    error, node_id, (host, port) = _find(context, request.key_type, request.key)
     return FindCoordinatorResponse(
-        error_code=found.error_code,
-        error_message=found.error_message if found.error_code else "NONE",
-        node_id=found.node_id,
-        host=found.host,
-        port=found.port,
+        error_code=error,
+        error_message=error.message if error else "NONE",
+        node_id=node_id,
+        host=host,
+        port=port,
     )
 
 
-def _find(context: RequestContext, key_type: int, key: str) -> Coordinator:
+def _row(context: RequestContext, key_type: int, key: str) -> Coordinator:
+    """One of several answers. Like Kafka's, only a refused key type comes with a message."""
+    error, node_id, (host, port) = _find(context, key_type, key)
+    message = error.message if error is ErrorCode.INVALID_REQUEST else ""
+    return Coordinator(
+        key=key, node_id=node_id, host=host, port=port, error_code=error, error_message=message
+    )
+
+
+def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, int, tuple[str, int]]:
+    """Who coordinates a key: id, host and port, or an error."""
     known = (GROUP, TRANSACTION, SHARE) if context.api_version >= FIRST_WITH_SHARE else (GROUP, TRANSACTION)
     if key_type not in known:
-        return _nobody(key, ErrorCode.INVALID_REQUEST)
+        return (ErrorCode.INVALID_REQUEST, *_NOBODY)
     topic = context.services.cluster.image.topics.get(CONSUMER_OFFSETS)
     if key_type != GROUP or topic is None:
-        return _nobody(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    partition = topic.partitions[partition_for(key, len(topic.partitions))]
-    endpoint = reachable_brokers(context).get(partition.leader)
+        return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
+    leader = topic.partitions[partition_for(key, len(topic.partitions))].leader
+    endpoint = reachable_brokers(context).get(leader)
     if endpoint is None:
-        return _nobody(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    host, port = endpoint
-    return Coordinator(key=key, node_id=partition.leader, host=host, port=port, error_message="")
-
-
-def _nobody(key: str, error: ErrorCode) -> Coordinator:
-    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=error.message)
+        return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
+    return ErrorCode.NONE, leader, endpoint
