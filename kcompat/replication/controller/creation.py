@@ -35,7 +35,7 @@ from kcompat.replication.controller.state import (
     encode_state,
 )
 from kcompat.replication.controller.values import Outcome, RefusedError, TopicResult
-from kcompat.topics import collides, name_problem
+from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,17 +64,19 @@ class CreateTopics(Struct, frozen=True):
         if self._partitions_asked() > MAX_PARTITIONS_PER_REQUEST:
             return Decision(state, self._all(ErrorCode.POLICY_VIOLATION, TOO_MANY_PARTITIONS))
         made: dict[str, TopicImage] = {}
+        metric_names = self._metric_names(state.image)
         configs: dict[str, dict[str, str]] = {}
         results = []
         for spec in self.specs:
             try:
-                check_name(spec.name, state, made)
+                _check_name(spec.name, state, metric_names)
                 topic_configs = self._configs(spec)
                 topic = self._topic(spec, state.image)
             except RefusedError as refusal:
                 results.append(TopicResult(spec.name, refusal.error, refusal.message))
                 continue
             made[spec.name] = topic
+            metric_names[_metric_name(spec.name)] = spec.name
             configs[spec.name] = topic_configs
             results.append(_created(topic, topic_configs))
         if self.validate_only or not made:
@@ -91,6 +93,12 @@ class CreateTopics(Struct, frozen=True):
     def _partitions_asked(self) -> int:
         """How many partitions the request would make; a bound on the work of one event."""
         return sum(len(spec.assignments) or max(spec.num_partitions, 1) for spec in self.specs)
+
+    def _metric_names(self, image: ClusterImage) -> dict[str, str]:
+        """Known topics by the name their metrics go by; empty where no new topic can share one."""
+        if all(_metric_name(spec.name) == spec.name and "_" not in spec.name for spec in self.specs):
+            return {}
+        return {_metric_name(name): name for name in image.topics}
 
     def _configs(self, spec: TopicSpec) -> dict[str, str]:
         if not spec.configs:
@@ -169,24 +177,25 @@ class CreatePartitions(Struct, frozen=True):
         return {spec.name: Outcome(error) for spec in self.specs}
 
 
-def check_name(name: str, state: ControllerState, made: Mapping[str, TopicImage]) -> None:
-    """Refuse a name that is illegal, taken, or equal to a taken one once "." is "_" (metric names clash
-    there).
-    """
+def _metric_name(topic: str) -> str:
+    """Metrics cannot tell "." from "_", so topics that differ in nothing else may not live together."""
+    return topic.replace(".", "_")
+
+
+def _check_name(name: str, state: ControllerState, metric_names: Mapping[str, str]) -> None:
+    """Refuse a name that is illegal, taken, still being deleted, or whose metrics another topic has."""
     problem = name_problem(name)
     if problem is not None:
         raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
-    topics = state.image.topics
-    if name in topics:
+    if name in state.image.topics:
         raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     if name in state.deleting:
         raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
-    if "." in name or "_" in name:
-        for known in (*topics, *made):
-            if collides(name, known):
-                raise RefusedError(
-                    ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {known}"
-                )
+    known = metric_names.get(_metric_name(name))
+    if known is not None:
+        raise RefusedError(
+            ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {known}"
+        )
 
 
 def _new_topic_id(random: Random) -> bytes:
