@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Entry = tuple[int, int]
 
 _GROUP: Final = 256
-_WINDOW: Final = 128
+_WINDOW: Final = 512
 _FIRST, _SECOND = 0, 1
 _OFFSET_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
@@ -89,7 +89,7 @@ class _IndexFile:
         low, high = 0, self._stored
         while low < high:
             middle = (low + high) // 2
-            if any(self._read(file, middle, middle + 1)[0]):
+            if any(self._read(file, middle)):
                 low = middle + 1
             else:
                 high = middle
@@ -109,12 +109,12 @@ class _IndexFile:
     def _get(self, position: int) -> Entry:
         if position >= self._stored:
             return self._recent[position - self._stored]
-        return self._read(self._files.open_existing(self.path), position, position + 1)[0]
+        return self._read(self._files.open_existing(self.path), position)
 
-    def _read(self, file: OpenFile, low: int, high: int) -> list[Entry]:
+    def _read(self, file: OpenFile, position: int) -> Entry:
         size = self._entry.size
-        data = pread_all(file, (high - low) * size, low * size)
-        return [(first, second) for first, second in self._entry.iter_unpack(data)]
+        first, second = self._entry.unpack(pread_all(file, size, position * size))
+        return first, second
 
     def _count_up_to(self, column: int, target: int) -> int:
         """How many entries have a value <= `target` in `column`."""
@@ -126,13 +126,18 @@ class _IndexFile:
         if low == high:
             return 0
         file = self._files.open_existing(self.path)
-        while high - low > _WINDOW:
+        size, unpack = self._entry.size, self._entry.unpack_from
+        window, first = b"", high
+        while low < high:
             middle = (low + high) // 2
-            if self._read(file, middle, middle + 1)[0][column] <= target:
+            if not window and high - low <= _WINDOW:
+                window, first = pread_all(file, (high - low) * size, low * size), low
+            entry = unpack(window, (middle - first) * size) if window else self._read(file, middle)
+            if entry[column] <= target:
                 low = middle + 1
             else:
                 high = middle
-        return low + bisect_right(self._read(file, low, high), target, key=key)
+        return low
 
 
 class OffsetIndex(_IndexFile):

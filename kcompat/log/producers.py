@@ -103,14 +103,15 @@ class ProducerState:
         if entry is None:
             return ErrorCode.NONE
         epoch, sequence = header.producer_epoch, header.base_sequence
-        if epoch == entry.epoch and origin is AppendOrigin.CLIENT:
+        in_sequence = is_next_sequence(entry, epoch, sequence)
+        if not in_sequence and epoch == entry.epoch and origin is AppendOrigin.CLIENT:
             repeated = find_duplicate(entry, sequence, header.last_sequence)
             if repeated is not None:
                 return repeated
         if epoch < entry.epoch:
             return ErrorCode.INVALID_PRODUCER_EPOCH
         if origin is AppendOrigin.CLIENT:
-            if not is_next_sequence(entry, epoch, sequence):
+            if not in_sequence:
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             if entry.current_txn_start_offset >= 0 and not header.is_transactional:
                 return ErrorCode.INVALID_TXN_STATE
@@ -216,4 +217,6 @@ def is_next_sequence(entry: ProducerEntry, epoch: int, sequence: int) -> bool:
     """Whether a batch of this producer may begin with `sequence`: the one after the last; 0 in a new epoch or
     as the first.
     """
-    return sequence == ((entry.last_sequence + 1) & _SEQUENCE_MASK if epoch == entry.epoch else 0)
+    if epoch != entry.epoch or not entry.batches:
+        return sequence == 0
+    return sequence == (entry.batches[-1].last_sequence + 1) & _SEQUENCE_MASK

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kcompat.log.files import OpenFile
 
-_CHUNK: Final = 16 * 1024
+_CHUNK: Final = 8 * 1024
 _BIG_CHUNK: Final = 1 << 20
 _BRIEF = struct.Struct(">qi4xb6xi").unpack_from
 _BRIEF_SIZE: Final = 27
