@@ -1,0 +1,87 @@
+"""What a broker costs when nothing happens: starting, memory, idle connections, idle processor time."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import peers
+from broker_process import REPOSITORY, answers_api_versions, free_port
+from system import cpu_seconds, resident_mb
+from trial import Measure
+
+if TYPE_CHECKING:
+    from broker_process import BrokerProcess
+    from trial import Numbers, Trial
+
+POLL_S = 0.002
+SETTLE_S = 3.0
+IDLE_S = 5.0
+CONNECTIONS = 5_000
+_API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+
+
+def start(trial: Trial) -> Numbers:
+    """A broker of its own with empty directories: from exec to its first answer, then its memory at rest."""
+    fresh = type(trial.broker)(properties=peers.PROPERTIES, port=free_port())
+    try:
+        fresh.prepare()
+        begin = time.perf_counter()
+        process = subprocess.Popen(
+            fresh.command(), cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            while not answers_api_versions(fresh.port):
+                if process.poll() is not None:
+                    raise RuntimeError(f"{fresh.name} did not start")
+                time.sleep(POLL_S)
+            elapsed = time.perf_counter() - begin
+            time.sleep(SETTLE_S)
+            at_rest = resident_mb(process.pid)
+        finally:
+            process.terminate()
+            process.wait(30)
+    finally:
+        fresh.close()
+    return {"start": elapsed * 1e3, "memory-at-rest": at_rest}
+
+
+def idle(trial: Trial) -> Numbers:
+    """Processor time while nobody asks for anything, in per cent of a core."""
+    time.sleep(1)
+    before, begin = cpu_seconds(trial.broker.pid), time.perf_counter()
+    time.sleep(IDLE_S)
+    used = cpu_seconds(trial.broker.pid) - before
+    return {"idle-cpu": used / (time.perf_counter() - begin) * 100}
+
+
+def idle_connections(trial: Trial) -> Numbers:
+    """Resident memory that 5,000 connections add which asked for the API versions once and are silent now."""
+    before = resident_mb(trial.broker.pid)
+    with contextlib.ExitStack() as stack:
+        for _ in range(CONNECTIONS):
+            # One after the other: a broker's backlog of 50 connections would overflow, as Kafka's would.
+            connection = stack.enter_context(_connected(trial.broker))
+            connection.sendall(_API_VERSIONS_V0)
+            if not connection.recv(4096):
+                raise RuntimeError(f"{trial.broker.name} closed an idle connection")
+        time.sleep(0.5)
+        after = resident_mb(trial.broker.pid)
+    return {"idle-connections": after - before}
+
+
+def _connected(broker: BrokerProcess) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", broker.port), timeout=30)
+
+
+def memory_now(trial: Trial) -> Numbers:
+    """Resident memory of the broker that took all the load so far."""
+    return {"memory-after-load": resident_mb(trial.broker.pid)}
+
+
+FIRST = (Measure("start", start), Measure("idle-connections", idle_connections))
+LAST = (Measure("idle", idle), Measure("memory-after-load", memory_now))

@@ -1,0 +1,142 @@
+"""Measure kcompat beside a real Kafka 3.9.2, and librdkafka's mock cluster where it can, turn by turn.
+
+    python bench/run.py [--only NAME,...] [--rounds N] [--quick] [--no-mock] [--no-kafka]
+
+Prints a table of medians and of the medians of the ratios of each round. Nothing here passes or fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import resource
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import footprint
+import latency
+import peers
+import report
+import spark_latency
+import throughput
+from generator import Generator
+from trial import Measure, Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from broker_process import BrokerProcess
+
+MEASURES: tuple[Measure, ...] = (
+    *footprint.FIRST,
+    *throughput.MEASURES,
+    *latency.MEASURES,
+    *footprint.LAST,
+)
+SPARK = "spark"
+NAMES = (*(measure.name for measure in MEASURES), SPARK)
+QUICK = 0.1
+ROUNDS = 5
+
+
+def main() -> None:
+    """Run what was asked for and print the table."""
+    options = _options()
+    _allow_many_files()
+    try:
+        results = _run(options)
+    except FileNotFoundError as missing:
+        sys.exit(f"bench: {missing}")
+    print(report.table(results))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure kcompat beside a real Kafka.")
+    parser.add_argument("--only", metavar="NAME,...", help=f"only some of: {', '.join(NAMES)}")
+    parser.add_argument("--rounds", type=int, help=f"rounds that count (default: {ROUNDS})")
+    parser.add_argument("--quick", action="store_true", help="one round of a tenth of the work")
+    parser.add_argument("--no-mock", action="store_true", help="without librdkafka's mock cluster")
+    parser.add_argument("--no-kafka", action="store_true", help="without the real Kafka")
+    options = parser.parse_args()
+    options.names = options.only.split(",") if options.only else list(NAMES)
+    unknown = set(options.names) - set(NAMES)
+    if unknown:
+        parser.error(f"there is no measure {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    if options.rounds is None:
+        options.rounds = 1 if options.quick else ROUNDS
+    return options
+
+
+def _allow_many_files() -> None:
+    """5,000 connections need as many descriptors, here and in the brokers, which inherit the limit."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _run(options: argparse.Namespace) -> report.Results:
+    results: report.Results = {}
+    measures = [measure for measure in MEASURES if measure.name in options.names]
+    with tempfile.TemporaryDirectory(prefix="kcompat-bench-") as directory:
+        if measures:
+            with _started(_peers(options)) as running:
+                generator = Generator(Path(directory))
+                _measure(measures, running, generator, Path(directory), options, results)
+        if SPARK in options.names:
+            with_kafka = not options.no_kafka
+            spark_latency.measure(Path(directory), _say, results, quick=options.quick, with_kafka=with_kafka)
+    _say("")
+    return results
+
+
+def _peers(options: argparse.Namespace) -> dict[str, BrokerProcess]:
+    chosen = {report.OURS: peers.kcompat()}
+    if not options.no_kafka:
+        chosen[report.KAFKA] = peers.kafka()
+    if not options.no_mock:
+        chosen[report.MOCK] = peers.MockCluster()
+    return chosen
+
+
+@contextlib.contextmanager
+def _started(chosen: dict[str, BrokerProcess]) -> Iterator[dict[str, BrokerProcess]]:
+    with contextlib.ExitStack() as stack:
+        for peer, broker in chosen.items():
+            _say(f"starting {peer}")
+            stack.enter_context(broker)
+        yield chosen
+
+
+def _measure(
+    measures: Sequence[Measure],
+    running: dict[str, BrokerProcess],
+    generator: Generator,
+    directory: Path,
+    options: argparse.Namespace,
+    results: report.Results,
+) -> None:
+    """All rounds. Round 0 does not count: code is compiled and memory touched for the first time in it."""
+    scale = QUICK if options.quick else 1.0
+    for number in range(options.rounds + 1):
+        for measure in measures:
+            for peer, broker in list(running.items())[:: 1 if number % 2 else -1]:
+                if (peer == report.MOCK and not measure.on_mock) or (
+                    measure.only_mock and peer != report.MOCK
+                ):
+                    continue
+                _say(f"round {number} of {options.rounds}: {measure.name}, {peer}")
+                label = f"{measure.name}-{number}"
+                numbers = measure.run(Trial(broker, generator, directory, label, scale))
+                if number:
+                    report.add(results, peer, numbers)
+
+
+def _say(text: str) -> None:
+    """Show progress, on a terminal only."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

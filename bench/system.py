@@ -1,0 +1,55 @@
+"""What Linux says of a process, and memory made ready for a fair run."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Self
+
+MIB = 1 << 20
+_CHUNK = bytes(8 * MIB)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time the threads of a process have used so far, to the nanosecond."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            total += int((task / "schedstat").read_text().split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # the thread ended meanwhile
+    return total / 1e9
+
+
+def resident_mb(pid: int) -> float:
+    """Memory of a process that is present, in MB (10^6 bytes)."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def warm_memory(directory: Path, mib: int) -> None:
+    """Write and remove a file: a virtual machine's host backs memory only when it is first touched, which
+    would make whoever runs first look slow.
+    """
+    with tempfile.TemporaryFile(dir=directory) as file:
+        for _ in range(mib // 8):
+            file.write(_CHUNK)
+
+
+class Stopwatch:
+    """Wall time and a process's processor time of a `with` block, in seconds."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self.wall = self.cpu = 0.0
+
+    def __enter__(self) -> Self:
+        self._cpu = cpu_seconds(self._pid)
+        self._wall = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wall = time.perf_counter() - self._wall
+        self.cpu = cpu_seconds(self._pid) - self._cpu

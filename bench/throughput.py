@@ -1,0 +1,171 @@
+"""How much a broker takes and gives: through librdkafka, and raw with requests encoded before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import frames
+from confluent_kafka import Consumer, Producer, TopicPartition
+from system import Stopwatch
+from trial import Measure
+
+if TYPE_CHECKING:
+    from trial import Numbers, Trial
+
+PARTITIONS = 4
+SMALL, MEDIUM = 100, 1024
+RECORDS_PER_BIG_BATCH = 950
+"""Records of 1 KiB in a batch just below max.message.bytes."""
+PRODUCE_CHUNK = 10_000
+FETCH_BYTES = 10_000_000
+
+
+def _librdkafka_produce(trial: Trial, topic: str, count: int, size: int) -> Stopwatch:
+    """Produce `count` records of `size` bytes, acks=1, and wait for the last acknowledgement."""
+    settings = {
+        "bootstrap.servers": trial.broker.bootstrap,
+        "acks": 1,
+        "linger.ms": 5,
+        "batch.size": 1_000_000,
+        "queue.buffering.max.messages": 1_000_000,
+        "queue.buffering.max.kbytes": 1_048_576,
+    }
+    producer = Producer(settings)
+    producer.list_topics(topic, timeout=10)
+    chunk = [{"value": bytes(size)} for _ in range(PRODUCE_CHUNK)]
+    with Stopwatch(trial.broker.pid) as watch:
+        for number in range(count // PRODUCE_CHUNK):
+            producer.produce_batch(topic, chunk, partition=number % PARTITIONS)
+            producer.poll(0)
+        producer.flush(60)
+    return watch
+
+
+def _librdkafka_consume(trial: Trial, topic: str, count: int) -> Stopwatch:
+    """Read `count` records by assignment."""
+    settings = {
+        "bootstrap.servers": trial.broker.bootstrap,
+        "group.id": trial.label,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "queued.max.messages.kbytes": 262_144,
+    }
+    consumer = Consumer(settings)
+    consumer.list_topics(topic, timeout=10)
+    found = 0
+    with Stopwatch(trial.broker.pid) as watch:
+        consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
+        while found < count:
+            records = consumer.consume(10_000, timeout=10)
+            if not records:
+                raise RuntimeError(f"{trial.broker.name} gave {found} of {count} records")
+            found += len(records)
+    consumer.close()
+    return watch
+
+
+def librdkafka_100_b(trial: Trial) -> Numbers:
+    """Records of 100 bytes over four partitions, there and back."""
+    count = max(PRODUCE_CHUNK * PARTITIONS, trial.count(1_000_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
+    with trial.topic(PARTITIONS, warm_mib=256) as topic:
+        produced = _librdkafka_produce(trial, topic, count, SMALL)
+        trial.expect_records(topic, PARTITIONS, count)
+        numbers = {
+            "produce-100b": count / produced.wall / 1e3,
+            "produce-100b-cpu": produced.cpu / count * 1e6,
+        }
+        consumed = _librdkafka_consume(trial, topic, count)
+    return numbers | {"consume-100b": count / consumed.wall / 1e3}
+
+
+def librdkafka_1_kib(trial: Trial) -> Numbers:
+    """Records of 1 KiB over four partitions, there and back."""
+    count = max(PRODUCE_CHUNK * PARTITIONS, trial.count(200_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
+    megabytes = count * MEDIUM / 1e6
+    with trial.topic(PARTITIONS, warm_mib=512) as topic:
+        produced = _librdkafka_produce(trial, topic, count, MEDIUM)
+        trial.expect_records(topic, PARTITIONS, count)
+        consumed = _librdkafka_consume(trial, topic, count)
+    return {
+        "produce-1kib": megabytes / produced.wall,
+        "produce-1kib-cpu": produced.cpu / megabytes * 1e3,
+        "consume-1kib": megabytes / consumed.wall,
+        "consume-1kib-cpu": consumed.cpu / megabytes * 1e3,
+    }
+
+
+def librdkafka_produce_only(trial: Trial) -> Numbers:
+    """The produce halves of the two above, for the mock cluster, which forgets what it was given."""
+    small = max(PRODUCE_CHUNK * PARTITIONS, trial.count(1_000_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
+    medium = max(PRODUCE_CHUNK * PARTITIONS, trial.count(200_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
+    with trial.topic(PARTITIONS) as topic:
+        first = _librdkafka_produce(trial, topic, small, SMALL)
+        second = _librdkafka_produce(trial, topic, medium, MEDIUM)
+        trial.expect_records(topic, PARTITIONS, small + medium)
+    megabytes = medium * MEDIUM / 1e6
+    return {
+        "produce-100b": small / first.wall / 1e3,
+        "produce-100b-cpu": first.cpu / small * 1e6,
+        "produce-1kib": megabytes / second.wall,
+        "produce-1kib-cpu": second.cpu / megabytes * 1e3,
+    }
+
+
+def small_pipelined(trial: Trial) -> Numbers:
+    """One record of 100 bytes a request, 32 requests in flight on one connection."""
+    return _small_requests(trial, "small-pipelined", connections=1, depth=32)
+
+
+def small_parallel(trial: Trial) -> Numbers:
+    """One record of 100 bytes a request, 20 connections with one request in flight each."""
+    return _small_requests(trial, "small-parallel", connections=20, depth=1)
+
+
+def _small_requests(trial: Trial, name: str, connections: int, depth: int) -> Numbers:
+    count = trial.count(100_000)
+    with trial.topic(PARTITIONS, warm_mib=64) as topic:
+        requests = [frames.produce(topic, index, records=1, size=SMALL) for index in range(PARTITIONS)]
+        with Stopwatch(trial.broker.pid) as watch:
+            load = trial.generator.run(
+                trial.broker.port, requests, connections=connections, depth=depth, count=count
+            )
+        trial.expect_records(topic, PARTITIONS, count)
+    return {name: count / load.seconds / 1e3, f"{name}-cpu": watch.cpu / count * 1e6}
+
+
+def big_batches(trial: Trial) -> Numbers:
+    """Batches of 1 MB, uncompressed records of 1 KiB, two in flight on one connection."""
+    count = trial.count(400)
+    with trial.topic(PARTITIONS, warm_mib=1024) as topic:
+        frame = frames.produce(topic, 0, records=RECORDS_PER_BIG_BATCH, size=MEDIUM)
+        with Stopwatch(trial.broker.pid) as watch:
+            load = trial.generator.run(trial.broker.port, [frame], connections=1, depth=2, count=count)
+        trial.expect_records(topic, PARTITIONS, count * RECORDS_PER_BIG_BATCH)
+    megabytes = count * len(frame) / 1e6
+    return {"big-batches": megabytes / load.seconds, "big-batches-cpu": watch.cpu / megabytes * 1e3}
+
+
+def raw_fetch(trial: Trial) -> Numbers:
+    """Answers of about 10 MB to one connection that asks again and again."""
+    count = trial.count(300)
+    with trial.topic(1, warm_mib=64) as topic:
+        frame = frames.produce(topic, 0, records=RECORDS_PER_BIG_BATCH, size=MEDIUM)
+        trial.generator.run(trial.broker.port, [frame], connections=1, depth=1, count=12)
+        request = frames.fetch(topic, 0, FETCH_BYTES)
+        with Stopwatch(trial.broker.pid) as watch:
+            load = trial.generator.run(trial.broker.port, [request], connections=1, depth=1, count=count)
+    if load.smallest < FETCH_BYTES * 0.8:
+        raise RuntimeError(f"{trial.broker.name} answered a fetch with {load.smallest} bytes")
+    megabytes = load.bytes_received / 1e6
+    return {"fetch": megabytes / load.seconds, "fetch-cpu": watch.cpu / megabytes * 1e3}
+
+
+MEASURES = (
+    Measure("librdkafka-100b", librdkafka_100_b),
+    Measure("librdkafka-1kib", librdkafka_1_kib),
+    Measure("librdkafka-produce", librdkafka_produce_only, on_mock=True, only_mock=True),
+    Measure("small-pipelined", small_pipelined, on_mock=True),
+    Measure("small-parallel", small_parallel, on_mock=True),
+    Measure("big-batches", big_batches, on_mock=True),
+    Measure("fetch", raw_fetch),
+)

@@ -1,0 +1,64 @@
+"""One trial: one measure, one broker, one round."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, NamedTuple
+
+import peers
+import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from broker_process import BrokerProcess
+    from generator import Generator
+
+Numbers = dict[str, float]
+"""What a trial found, by the name of the figure."""
+
+
+class Trial(NamedTuple):
+    """What a measure is given."""
+
+    broker: BrokerProcess
+    generator: Generator
+    directory: Path
+    """For files of the bench, on the disk the brokers store on."""
+    label: str
+    """Differs from trial to trial; names of topics and groups begin with it."""
+    scale: float
+    """How much of the usual work to do."""
+
+    def count(self, usual: int) -> int:
+        """The work to do where `usual` is usual."""
+        return max(1, int(usual * self.scale))
+
+    @contextlib.contextmanager
+    def topic(self, partitions: int = 1, *, warm_mib: int = 0) -> Iterator[str]:
+        """A topic for this trial, deleted afterwards; as much memory as it will take is made ready."""
+        name = f"{self.label}-topic"
+        system.warm_memory(self.directory, warm_mib)
+        peers.create_topics(self.broker, [name], partitions)
+        peers.await_leaders(self.broker, name, partitions)
+        try:
+            yield name
+        finally:
+            peers.delete_topics(self.broker, [name])
+
+    def expect_records(self, topic: str, partitions: int, count: int) -> None:
+        """Raise unless the broker took every record: a fast error is not a fast broker."""
+        found = peers.records_in(self.broker, topic, partitions)
+        if found != count:
+            raise RuntimeError(f"{self.broker.name} holds {found} records of {topic} instead of {count}")
+
+
+class Measure(NamedTuple):
+    """Something to measure."""
+
+    name: str
+    run: Callable[[Trial], Numbers]
+    on_mock: bool = False
+    """Whether librdkafka's mock cluster can do it too."""
+    only_mock: bool = False
