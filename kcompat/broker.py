@@ -208,7 +208,7 @@ class BrokerNode:
         everyone = ("brokers", "<default>")
         own_changed = any(old.configs(*entity) != new.configs(*entity) for entity in (mine, everyone))
         if own_changed:
-            self.config = self.config.with_dynamic(new.configs(*mine), new.configs(*everyone))
+            self.config = self.config.with_stored(new.configs(*mine), new.configs(*everyone))
             self.services.config = self._local.config = self.config
             self.server.hub.limits = limits_of(self.config)
         self._local.reconfigure(old, new, everything=own_changed)
@@ -288,6 +288,7 @@ def limits_of(config: BrokerConfig) -> Limits:
         max_idle_s=config.connections_max_idle_ms / 1000,
         max_connections=config.max_connections,
         max_connections_per_ip=config.max_connections_per_ip,
+        per_ip_overrides=config.ip_overrides,
     )
 
 

@@ -15,7 +15,7 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from kcompat.api.context import RequestContext, Services
     from kcompat.config.broker import BrokerConfig
@@ -68,37 +68,57 @@ def alter(
     times = Counter((resource.type, resource.name) for resource in resources)
     config = config_in_force(context.services)
     outcomes: list[Change] = []
-    pending: list[tuple[int, Promise[ErrorCode]]] = []
+    pending: list[tuple[int, Promise[Change]]] = []
     for position, resource in enumerate(resources):
         if times[resource.type, resource.name] > 1:
             outcomes.append(Change(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once."))
             continue
-        outcome = _judge(context.services, config, resource, replace=replace, validate_only=validate_only)
+        judge = partial(
+            _judge, context.services, config, resource, replace=replace, validate_only=validate_only
+        )
+        outcome = judge()
         outcomes.append(outcome)
         if outcome.error is ErrorCode.NONE and not validate_only and resource.type in _STORED_AS:
-            pending.append((position, _store(context.services, resource, outcome.configs)))
+            stored: Promise[Change] = Promise()
+            _store(context.services, resource, judge, outcome, stored)
+            pending.append((position, stored))
     return _gather(outcomes, pending)
 
 
 _STORED_AS = {ResourceType.TOPIC: "topics", ResourceType.BROKER: "brokers"}
 
 
-def _store(services: Services, resource: Resource, configs: Mapping[str, str]) -> Promise[ErrorCode]:
-    kind = _STORED_AS[ResourceType(resource.type)]
-    return services.controller.set_configs(kind, resource.name or CLUSTER_DEFAULT, dict(configs))
+def _store(
+    services: Services,
+    resource: Resource,
+    judge: Callable[[], Change],
+    outcome: Change,
+    stored: Promise[Change],
+) -> None:
+    """Store a change; judge it again if another client changed the same entity in between."""
+    if outcome.error is not ErrorCode.NONE:
+        stored.complete(outcome)
+        return
+    kind, name = _STORED_AS[ResourceType(resource.type)], resource.name or CLUSTER_DEFAULT
+    basis = services.cluster.image.configs(kind, name)
+
+    def done(error: ErrorCode) -> None:
+        if error is ErrorCode.INVALID_UPDATE_VERSION:
+            _store(services, resource, judge, judge(), stored)
+        else:
+            stored.complete(outcome if error is ErrorCode.NONE else Change(error, error.message))
+
+    services.controller.set_configs(kind, name, dict(outcome.configs), basis).then(done)
 
 
-def _gather(
-    outcomes: list[Change], pending: Sequence[tuple[int, Promise[ErrorCode]]]
-) -> Promise[list[Change]]:
+def _gather(outcomes: list[Change], pending: Sequence[tuple[int, Promise[Change]]]) -> Promise[list[Change]]:
     answer: Promise[list[Change]] = Promise()
     waiting = len(pending)
 
-    def stored(position: int, error: ErrorCode) -> None:
+    def stored(position: int, outcome: Change) -> None:
         nonlocal waiting
         waiting -= 1
-        if error is not ErrorCode.NONE:
-            outcomes[position] = Change(error, error.message)
+        outcomes[position] = outcome
         if not waiting:
             answer.complete(outcomes)
 

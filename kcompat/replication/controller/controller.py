@@ -148,11 +148,13 @@ class Controller:
         """Add partitions to topics with distinct names."""
         return self._submit(CreatePartitions(specs, validate_only))
 
-    def set_configs(self, kind: str, name: str, configs: Mapping[str, str]) -> Promise[ErrorCode]:
+    def set_configs(
+        self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
+    ) -> Promise[ErrorCode]:
         """Replace all dynamic configs of an entity, which the caller has validated; `kind` is "topics" or
-        "brokers".
+        "brokers". INVALID_UPDATE_VERSION if they were not `basis` any more.
         """
-        return self._submit(SetConfigs(kind, name, configs))
+        return self._submit(SetConfigs(kind, name, configs, basis))
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
         """A fresh block of producer ids; None when it cannot be had now."""

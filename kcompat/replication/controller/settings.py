@@ -29,16 +29,23 @@ MAX_PRODUCER_ID = 2**63 - 1
 
 
 class SetConfigs(Struct, frozen=True):
-    """Replace the dynamic configs of one entity: all of them, as they shall be."""
+    """Replace the dynamic configs of one entity: all of them, as they shall be.
+
+    `basis` is what they were made from; INVALID_UPDATE_VERSION says that they are no longer that. None
+    replaces whatever there is.
+    """
 
     kind: str
     name: str
     configs: Mapping[str, str]
+    basis: Mapping[str, str] | None = None
 
     def decide(self, state: ControllerState) -> Decision[ErrorCode]:
         """Write them and show them."""
         if self.kind == "topics" and self.name not in state.image.topics:
             return Decision(state, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self.basis is not None and self.basis != state.image.configs(self.kind, self.name):
+            return Decision(state, ErrorCode.INVALID_UPDATE_VERSION)
         entity = (self.kind, self.name)
         path, data = config_path(*entity), encode_config(self.configs)
         write: Op = SetData(path, data) if entity in state.image.entity_configs else Create(path, data)

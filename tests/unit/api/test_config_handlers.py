@@ -43,7 +43,9 @@ class Controller:
         self.error = ErrorCode.NONE
         self.held: list[Promise[ErrorCode]] | None = None
 
-    def set_configs(self, kind: str, name: str, configs: Mapping[str, str]) -> Promise[ErrorCode]:
+    def set_configs(
+        self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
+    ) -> Promise[ErrorCode]:
         promise: Promise[ErrorCode] = Promise()
         if self.held is not None:
             self.held.append(promise)
@@ -281,6 +283,21 @@ def test_the_answer_waits_for_every_store_and_tells_what_failed(world: World) ->
     first.complete(ErrorCode.NONE)
     assert [row.error_code for row in answer.value.responses] == [0, ErrorCode.NOT_CONTROLLER]
     assert answer.value.responses[1].error_message == ErrorCode.NOT_CONTROLLER.message
+
+
+def test_a_change_from_another_connection_in_between_is_kept(world: World) -> None:
+    world.controller.held = []
+    element = IncrementalAlterConfigsRequest.AlterableConfig("retention.ms", SET, "7")
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(TOPIC, "t1", [element])
+    answer = incremental_alter_configs.handle(
+        world.context(1), IncrementalAlterConfigsRequest(resources=[resource])
+    )
+    (first,) = world.controller.held
+    world.controller.held = None
+    world.image.stored["topics", "t1"] = {"segment.bytes": "30"}
+    first.complete(ErrorCode.INVALID_UPDATE_VERSION)
+    assert answer.value.responses[0].error_code == 0
+    assert world.image.stored["topics", "t1"] == {"segment.bytes": "30", "retention.ms": "7"}
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,16 @@ async def test_configs_of_a_topic_that_is_not_there(path: Path) -> None:
         assert error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+async def test_configs_made_from_others_than_there_are_do_not_replace_them(path: Path) -> None:
+    async with World(path) as world:
+        await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        first = world.controller.set_configs("topics", "t", {"retention.ms": "5"}, basis={})
+        second = world.controller.set_configs("topics", "t", {"segment.ms": "6"}, basis={})
+        assert await answer(first) is ErrorCode.NONE
+        assert await answer(second) is ErrorCode.INVALID_UPDATE_VERSION
+        assert world.broker.image.configs("topics", "t") == {"retention.ms": "5"}
+
+
 async def test_producer_ids_are_never_given_twice(path: Path) -> None:
     async with World(path) as world:
         assert await answer(world.controller.allocate_producer_ids()) == ProducerIdBlock(1, 0, 999)
