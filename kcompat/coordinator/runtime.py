@@ -82,14 +82,19 @@ class Runtime(Generic[S]):
         loader = Loader(self._log, self._serde, runner.shard, partition)
         self._continue_loading(slot, loader, INLINE_LOAD_BYTES)
 
-    def unload(self, partition: int, leader_epoch: int) -> None:
-        """Another broker leads the partition from `leader_epoch` on (or the partition is gone)."""
+    def unload(self, partition: int, leader_epoch: int | None) -> None:
+        """Another broker leads the partition from `leader_epoch` on; None when the partition is deleted.
+
+        A topic of the same name that is created later starts its epochs anew, so a deletion forgets them.
+        """
         slot = self._slots.get(partition)
-        if slot is not None and leader_epoch < slot.leader_epoch:
+        if leader_epoch is None:
+            self._unloaded_epochs.pop(partition, None)
+        elif slot is not None and leader_epoch < slot.leader_epoch:
             return
-        self._unloaded_epochs[partition] = max(
-            leader_epoch, self._unloaded_epochs.get(partition, leader_epoch)
-        )
+        else:
+            seen = self._unloaded_epochs.get(partition, leader_epoch)
+            self._unloaded_epochs[partition] = max(leader_epoch, seen)
         if slot is not None:
             del self._slots[partition]
             slot.runner.close()

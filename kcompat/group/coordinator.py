@@ -87,8 +87,8 @@ class GroupCoordinator:
         """This broker leads a partition of `__consumer_offsets`."""
         self.runtime.load(partition, leader_epoch)
 
-    def unload(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads a partition of `__consumer_offsets` no more."""
+    def unload(self, partition: int, leader_epoch: int | None) -> None:
+        """This broker leads a partition of `__consumer_offsets` no more; None when it is deleted."""
         self.runtime.unload(partition, leader_epoch)
 
     def partition_of(self, group_id: str) -> int:

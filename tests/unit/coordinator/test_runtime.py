@@ -311,6 +311,16 @@ def test_news_of_an_older_epoch_changes_nothing(world: World) -> None:
     assert world.runtime.gate(0) == ErrorCode.NONE
 
 
+def test_a_topic_made_anew_starts_its_epochs_anew(world: World) -> None:
+    world.runtime.load(0, leader_epoch=5)
+    world.runtime.unload(0, leader_epoch=6)
+    world.runtime.unload(0, leader_epoch=None)
+    world.runtime.load(0, leader_epoch=0)
+    assert world.runtime.gate(0) == ErrorCode.NONE
+    world.runtime.unload(0, leader_epoch=None)
+    assert world.runtime.gate(0) == ErrorCode.NOT_COORDINATOR
+
+
 def test_unloading_answers_all_who_wait_and_stops_the_timers(world: World) -> None:
     shard = world.load()
     parked: Promise[str] = Promise()
