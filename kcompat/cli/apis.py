@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from kcompat.api.documentation import coverage_page, name_of, versions_of
 from kcompat.api.registry import SERVED
 
+if TYPE_CHECKING:
+    import argparse
 
-def run() -> int:
-    """Print one line per API."""
+
+def run(options: argparse.Namespace) -> int:
+    """Print one line per API, or the page of the documentation."""
+    if options.markdown:
+        print(coverage_page(SERVED), end="")
+        return 0
     print(f"{'KEY':>3}  {'API':<28}  VERSIONS")
     for served in sorted(SERVED, key=lambda served: served.key):
-        name = "".join(word.capitalize() for word in served.key.name.split("_"))
-        print(f"{int(served.key):>3}  {name:<28}  {served.min_version}-{served.max_version}")
+        print(f"{int(served.key):>3}  {name_of(served.key):<28}  {versions_of(served)}")
     return 0

@@ -38,7 +38,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_start(commands)
-    commands.add_parser("apis", help="list the APIs and versions that are served")
+    apis = commands.add_parser("apis", help="list the APIs and versions that are served")
+    apis.add_argument("--markdown", action="store_true", help="the whole reference page")
     config = commands.add_parser("config", help="list the configuration keys")
     config.add_argument("words", nargs="*", metavar="WORD", help="only keys whose name contains one of these")
     config.add_argument("--topic", action="store_true", help="topic keys instead of broker keys")
@@ -93,7 +94,7 @@ def _run(options: argparse.Namespace) -> int:
         case "apis":
             from kcompat.cli import apis
 
-            return apis.run()
+            return apis.run(options)
         case "config":
             from kcompat.cli import config
 

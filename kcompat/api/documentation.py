@@ -1,0 +1,40 @@
+"""The coverage page of the documentation, written from the registry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.api_keys import API_FACTS, ApiKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.api.served import Served
+
+_HEAD = """# APIs and versions
+
+What the broker serves; ApiVersions is answered from the same list. `kcompat apis` prints it. Written from the registry by
+`kcompat apis --markdown`.
+
+| key | API | served | exist |
+| ---: | --- | --- | --- |
+"""
+
+
+def name_of(key: ApiKey) -> str:
+    """The name of an API as Kafka's documentation writes it."""
+    return "".join(word.capitalize() for word in key.name.split("_"))
+
+
+def versions_of(served: Served) -> str:
+    """The versions served, lowest to highest."""
+    return f"{served.min_version}-{served.max_version}"
+
+
+def coverage_page(served: Iterable[Served]) -> str:
+    """The whole page, in Markdown."""
+    rows = [
+        f"| {int(api.key)} | {name_of(api.key)} | {versions_of(api)} | 0-{API_FACTS[api.key].last} |"
+        for api in sorted(served, key=lambda api: api.key)
+    ]
+    return _HEAD + "\n".join(rows) + "\n"
