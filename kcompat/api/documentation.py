@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _HEAD = """# APIs and versions
 
-What the broker serves; ApiVersions is answered from the same list. `kcompat apis` prints it. Written from the registry by
-`kcompat apis --markdown`.
+What the broker serves; ApiVersions is answered from the same list. `kcompat apis` prints it, and
+`kcompat apis --markdown` writes this page.
 
 | key | API | served | exist |
 | ---: | --- | --- | --- |
