@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.operation import ReplayPosition
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.schema import ProtocolViolation
 from kcompat.records.batch import BatchHeader, iter_headers, read_records
 from kcompat.records.control import ControlType, read_marker
@@ -21,7 +22,9 @@ logger = logging.getLogger(__name__)
 class Loader:
     """One pass over one partition's log.
 
-    What cannot be read is skipped with a warning, as the rest is still good.
+    Outside transactions only the last record of a key in a slice is replayed: the topic is a compacted one,
+    so the state cannot depend on the others. What cannot be read is skipped with a warning, as the rest is
+    still good.
     """
 
     def __init__(self, log: CoordinatorLog, serde: Serde, shard: Shard, partition: int) -> None:
@@ -30,6 +33,7 @@ class Loader:
         self._shard = shard
         self._partition = partition
         self._next_offset = log.start_offset(partition)
+        self._latest: dict[bytes, Record] = {}
 
     def step(self, max_bytes: int) -> bool:
         """Replay about `max_bytes` of the log; True when its end has been reached."""
@@ -40,10 +44,12 @@ class Loader:
                 continue  # a read may begin with a batch that ends before the wanted offset
             self._replay_batch(data[position : position + header.size], header)
             self._next_offset = header.next_offset
+        self._replay_latest()
         if self._next_offset == reached:
             return True
         last_offset = self._next_offset - 1
-        if self._log.when_committed(self._partition, last_offset).done:
+        committed = self._log.when_committed(self._partition, last_offset)
+        if committed.done and committed.value == ErrorCode.NONE:
             self._shard.committed(last_offset)
         return self._next_offset >= self._log.end_offset(self._partition)
 
@@ -54,17 +60,28 @@ class Loader:
 
     def _replay_batch(self, batch: memoryview, header: BatchHeader) -> None:
         try:
+            if header.is_transactional:
+                self._replay_latest()
             if header.is_control:
                 marker = read_marker(batch)
                 if marker is not None:
                     commit = marker.type == ControlType.COMMIT
                     self._shard.replay_end_transaction(header.producer_id, commit, header.base_offset)
                 return
-            producer_id = header.producer_id if header.is_transactional else -1
             for record in read_records(batch):
-                self._replay_record(record, producer_id)
+                if header.is_transactional:
+                    self._replay_record(record, header.producer_id)
+                else:
+                    key = record.key or b""
+                    self._latest.pop(key, None)  # so that keys stay in the order of their last records
+                    self._latest[key] = record
         except RecordsDamaged as damage:
             logger.warning("Skipped a batch of %s at offset %d: %s", self._name, header.base_offset, damage)
+
+    def _replay_latest(self) -> None:
+        for record in self._latest.values():
+            self._replay_record(record, producer_id=-1)
+        self._latest.clear()
 
     def _replay_record(self, record: Record, producer_id: int) -> None:
         try:
