@@ -22,14 +22,9 @@ def name_problem(topic: str) -> str | None:
     if not topic:
         return "the empty string is not allowed"
     if topic in (".", ".."):
-        return "'.' or '..' is not allowed"
+        return f"'{topic}' is not allowed"
     if len(topic) > MAX_NAME_LENGTH:
         return f"the length of '{topic}' is longer than the max allowed length {MAX_NAME_LENGTH}"
     if not _LEGAL.fullmatch(topic):
         return f"'{topic}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
     return None
-
-
-def collides(topic: str, other: str) -> bool:
-    """Whether two names differ only in '.' against '_', which metric names cannot tell apart."""
-    return topic.replace(".", "_") == other.replace(".", "_")
