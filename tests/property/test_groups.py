@@ -66,6 +66,8 @@ class Groups(RuleBasedStateMachine):
         self.world.coordinator.start()
         self.clients = [Client(None) for _ in range(4)] + [Client(name) for name in INSTANCES]
         self.generation = 0
+        self.members_of: dict[int, frozenset[str]] = {}
+        """The dynamic members of each generation, as its leader was told."""
         self.held = False
         self.acknowledged: dict[tuple[str, int], int] = {}
         """Offsets whose commits were answered with no error."""
@@ -198,6 +200,7 @@ class Groups(RuleBasedStateMachine):
         assert durable(self.world.coordinator) == before
         group = self.world.group()
         self.generation = 0 if group is None else group.generation
+        self.members_of.clear()  # a generation that was never written is counted again
         self.hear()
 
     # --- what clients hear
@@ -218,6 +221,9 @@ class Groups(RuleBasedStateMachine):
             assert answer.generation >= 1
             assert bool(answer.members) <= (answer.leader == answer.member_id)
             client.member_id, client.generation, client.joined = answer.member_id, answer.generation, answer
+            if answer.members:
+                dynamic = frozenset(m.member_id for m in answer.members if m.instance_id is None)
+                assert self.members_of.setdefault(answer.generation, dynamic) == dynamic
         elif answer.error == ErrorCode.MEMBER_ID_REQUIRED:
             client.member_id = answer.member_id
         elif answer.error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
@@ -234,6 +240,7 @@ class Groups(RuleBasedStateMachine):
         group = self.world.group()
         if group is None:
             self.generation = 0
+            self.members_of.clear()
         else:
             assert group.generation >= self.generation
             self.generation = group.generation
@@ -245,6 +252,16 @@ class Groups(RuleBasedStateMachine):
             return
         owned = [decode(member.assignment) for member in group.members.values()]
         assert len(frozenset().union(*owned)) == sum(map(len, owned))
+
+    @invariant()
+    def a_stable_group_has_what_the_log_says(self) -> None:
+        group = self.world.group()
+        if group is not None and group.is_in(GroupState.STABLE):
+            assert group.stored is not None
+            assert group.stored.generation == group.generation
+            for stored in group.stored.members:
+                if stored.member_id in group.members:
+                    assert group.members[stored.member_id].assignment == stored.assignment
 
     @invariant()
     def what_was_acknowledged_is_there(self) -> None:
