@@ -22,12 +22,6 @@ class KeyedTimers:
         self._run = run
         self._timers: dict[Hashable, Timer] = {}
 
-    def __len__(self) -> int:
-        return len(self._timers)
-
-    def __contains__(self, key: Hashable) -> bool:
-        return key in self._timers
-
     def schedule(self, key: Hashable, delay_ms: float, operation: Operation[Any, None]) -> None:
         """Run `operation` in `delay_ms` milliseconds, unless the key is set again or cancelled before."""
         self.cancel(key)

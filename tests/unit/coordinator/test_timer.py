@@ -42,7 +42,7 @@ def test_runs_its_operation_when_due(timers: KeyedTimers, clock: VirtualClock, r
     assert ran == []
     clock.advance(1)
     assert ran == ["due"]
-    assert len(timers) == 0
+    assert clock.pending == 0
 
 
 def test_setting_a_key_again_replaces_its_timer(
@@ -62,7 +62,7 @@ def test_cancelled_timers_do_not_run(timers: KeyedTimers, clock: VirtualClock, r
     timers.schedule("b", 100, operation("b"))
     timers.cancel("a")
     timers.cancel("never set")
-    assert "a" not in timers
+    assert clock.pending == 1
     timers.cancel_all()
     clock.advance(1000)
     assert ran == []
