@@ -45,7 +45,12 @@ if TYPE_CHECKING:
 
 ROUNDS = 8
 SMALL_SEGMENTS = {"segment.bytes": "65536", "index.interval.bytes": "1024"}
+BUSY_RETENTION = {"log.initial.task.delay.ms": "0", "log.retention.check.interval.ms": "100"}
 RETRIABLE = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
 
 
 class Actor:
@@ -79,20 +84,22 @@ class Actor:
 class Producer(Actor):
     """Writes batches of numbered values to a partition of its own, sending each batch once."""
 
+    configs = SMALL_SEGMENTS
+
     def __init__(self, topic: str, acks: int, codec: Codec) -> None:
         self.topic, self.acks, self.codec = topic, acks, codec
         self.acknowledged: dict[int, bytes] = {}
         self.sent: set[bytes] = set()
 
     def prepare(self, client: RawClient) -> None:
-        assert create_topic(client, self.topic, configs=SMALL_SEGMENTS) == 0
+        assert create_topic(client, self.topic, configs=self.configs) == 0
 
     def step(self, client: RawClient, number: int) -> None:
         values = [
             b"%d-%d-%d" % (number, len(self.sent), index) + b"." * 100 for index in range(number % 7 + 1)
         ]
         self.sent.update(values)
-        batch = build_batch([Record(0, number, None, value) for value in values], codec=self.codec)
+        batch = build_batch([Record(0, now_ms(), None, value) for value in values], codec=self.codec)
         answer = produce(client, self.topic, batch, acks=self.acks)
         assert answer.error_code == 0
         self.acknowledged.update(enumerate(values, answer.base_offset))
@@ -103,6 +110,21 @@ class Producer(Actor):
         assert len(set(stored.values())) == len(stored)
         assert set(stored.values()) <= self.sent
         assert self.acknowledged.items() <= stored.items()
+
+
+class RetainedProducer(Producer):
+    """Writes to a topic whose old segments go all the time."""
+
+    configs = SMALL_SEGMENTS | {"retention.bytes": "200000", "file.delete.delay.ms": "50"}
+
+    def verify(self, client: RawClient) -> None:
+        start = fetch(client, self.topic, 0).log_start_offset
+        stored = {record.offset: record.value for record in read_all(client, self.topic, offset=start)}
+        assert list(stored) == list(range(start, start + len(stored)))
+        assert set(stored.values()) <= self.sent
+        kept = {offset: value for offset, value in self.acknowledged.items() if offset >= start}
+        assert kept.items() <= stored.items()
+        assert sum(map(len, stored.values())) > 100_000 or start == 0
 
 
 class IdempotentProducer(Actor):
@@ -116,7 +138,7 @@ class IdempotentProducer(Actor):
 
     def step(self, client: RawClient, number: int) -> None:
         batch = build_batch(
-            [Record(0, number, None, b"%d" % (2 * number + index)) for index in range(2)],
+            [Record(0, now_ms(), None, b"%d" % (2 * number + index)) for index in range(2)],
             producer_id=self.producer_id,
             producer_epoch=self.producer_epoch,
             base_sequence=2 * number,
@@ -186,7 +208,7 @@ class Deleter(Actor):
         self.low_watermark = self.end = 0
 
     def step(self, client: RawClient, number: int) -> None:
-        answer = produce(client, self.topic, build_batch([Record(0, 0, None, b"v" * 500)] * 10))
+        answer = produce(client, self.topic, build_batch([Record(0, now_ms(), None, b"v" * 500)] * 10))
         assert answer.error_code == 0
         self.end = answer.base_offset + 10
         deleted = delete_records(client, self.topic, answer.base_offset - 5) if number else None
@@ -261,6 +283,7 @@ def actors() -> list[Actor]:
         Producer("acks-1", 1, Codec.NONE),
         Producer("acks-all", ACKS_ALL, Codec.NONE),
         Producer("acks-all-lz4", ACKS_ALL, Codec.LZ4),
+        RetainedProducer("retained", ACKS_ALL, Codec.NONE),
         IdempotentProducer(),
         Committer(),
         Creator(),
@@ -274,7 +297,7 @@ def actors() -> list[Actor]:
 def test_nothing_acknowledged_is_lost(end: Callable[[KcompatBroker], None], tmp_path: Path) -> None:
     rng = random.Random()
     cast = actors()
-    broker = KcompatBroker(data_dir=tmp_path)
+    broker = KcompatBroker(BUSY_RETENTION, data_dir=tmp_path)
     with broker:
         address = ("127.0.0.1", broker.port)
         with RawClient(address) as client:
