@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
-CACHED_JARS = Path(__file__).resolve().parent.parent / ".cache" / "spark"
+HERE = Path(__file__).resolve().parent
+CACHED_JARS = HERE.parent / ".cache" / "spark"
 
 
 def connector_setting() -> tuple[str, str]:
@@ -35,6 +36,7 @@ def spark_session(name: str) -> Iterator[SparkSession]:
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.showConsoleProgress": "false",
@@ -42,7 +44,6 @@ def spark_session(name: str) -> Iterator[SparkSession]:
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
     try:
         yield session
     finally:
