@@ -43,8 +43,10 @@ class OpenFile:
         return self.fd
 
     def __del__(self) -> None:
-        with contextlib.suppress(OSError):
+        try:  # noqa: SIM105 - half the price of contextlib.suppress, for every file that is opened
             os.close(self.fd)
+        except OSError:
+            pass
 
 
 class FileRange(msgspec.Struct, frozen=True, gc=False):
@@ -156,12 +158,12 @@ class Files:
         finally:
             os.close(fd)
 
-    def size(self, path: str) -> int:
-        """Length in bytes; 0 when there is no such file."""
+    def size(self, path: str) -> int | None:
+        """Length in bytes; None when there is no such file."""
         try:
             return os.stat(path).st_size
         except FileNotFoundError:
-            return 0
+            return None
 
     def modified_ms(self, path: str) -> int:
         """Time of the last change in ms since the epoch."""

@@ -71,10 +71,12 @@ class _IndexFile:
         self._truncate(0)
 
     def load(self) -> bool:
-        """Take the entries of an existing file, ignoring the zeros Kafka preallocates; False if it is not
-        sane.
+        """Take the entries of the file, without the zeros Kafka preallocates; False if it is missing or
+        unsound.
         """
         size = self._files.size(self.path)
+        if size is None:
+            return False
         self._stored = size // self._entry.size
         if self._stored:
             self.last = self._get(self._stored - 1)

@@ -27,7 +27,7 @@ Brief = tuple[int, int, int, int]
 
 
 def walk(file: OpenFile, position: int, end: int) -> Iterator[Brief]:
-    """The batches from `position` up to `end`, which is trusted to be the end of a whole batch.
+    """The whole batches from `position` up to `end`, as their headers tell; nothing else is checked.
 
     Of a message set of an old format (magic 0, 1) each outer message is one batch.
     """
@@ -40,7 +40,7 @@ def walk(file: OpenFile, position: int, end: int) -> Iterator[Brief]:
                 chunk = chunk.ljust(_BRIEF_SIZE, b"\0")
         base, length, magic, delta = _BRIEF(chunk, at)
         size = length + _LOG_OVERHEAD
-        if size < _OLD_MINIMUM:
+        if size < _OLD_MINIMUM or size > end - position:
             return
         yield position, base, (base + delta if magic >= MAGIC else base), size
         position += size

@@ -116,12 +116,12 @@ class Segment:
         log.
         """
         self.is_active = False
-        self.size = self._files.size(self.path + LOG)
+        self.size = self._files.size(self.path + LOG) or 0
         self._forget_tail(MAX_OFFSET)
         if self.size == 0:
             return True
         indexes = (self.offset_index, self.time_index)
-        if not all(self._files.exists(index.path) and index.load() for index in indexes):
+        if not all(index.load() for index in indexes):
             return False
         if not self.txn_index.load():
             return False
@@ -135,7 +135,7 @@ class Segment:
 
     def begin_recovery(self) -> None:
         """Forget what the indexes say; `recovered` tells the batches one by one."""
-        self.size = self._files.size(self.path + LOG)
+        self.size = self._files.size(self.path + LOG) or 0
         for index in (self.offset_index, self.time_index, self.txn_index):
             index.reset()
         self._since_index = 0

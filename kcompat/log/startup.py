@@ -44,7 +44,7 @@ def _replaced(files: Files, directory: str, names: list[str], swaps: list[str]) 
         if name.endswith(LOG + SWAP):
             path = f"{directory}/{name}"
             file = files.open_existing(path)
-            for _, base, last, _ in walk(file, 0, files.size(path)):
+            for _, base, last, _ in walk(file, 0, files.size(path) or 0):
                 low = base if low is None else min(low, base)
                 high = max(high, last + 1)
             low = _offset(name) if low is None else min(low, _offset(name))

@@ -43,7 +43,7 @@ class TransactionIndex:
 
     def load(self) -> bool:
         """Count the entries of an existing file; False if it is damaged."""
-        size = self._files.size(self.path)
+        size = self._files.size(self.path) or 0
         self.count = size // _ENTRY.size
         if size % _ENTRY.size:
             return False

@@ -37,7 +37,7 @@ class LogMachine(RuleBasedStateMachine):
         self.epoch = 0
         self.sequence = 0
 
-    @initialize(segment_bytes=st.sampled_from([200, 500, 2000]), interval=st.sampled_from([0, 100, 4096]))
+    @initialize(segment_bytes=st.sampled_from([300, 600, 2000]), interval=st.sampled_from([0, 100, 4096]))
     def create(self, segment_bytes: int, interval: int) -> None:
         config = LogConfig(
             segment_bytes=segment_bytes, index_interval_bytes=interval, retention_ms=-1, retention_bytes=1500
@@ -186,5 +186,5 @@ class LogMachine(RuleBasedStateMachine):
 
 TestLog = LogMachine.TestCase
 TestLog.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=100, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
