@@ -181,7 +181,7 @@ class BrokerNode:
 
     def _make_groups(self) -> GroupCoordinator:
         config = self.config
-        log = TopicLog(self.replicas, CONSUMER_OFFSETS, config.offsets_commit_timeout_ms)
+        log = TopicLog(self.replicas, CONSUMER_OFFSETS)
         groups = GroupCoordinator(
             log, self._clock, GroupConfig.read(config.get), self._count_offsets_partitions
         )
@@ -190,7 +190,9 @@ class BrokerNode:
             if partition.is_leader:
                 groups.load(partition.index, partition.role.leader_epoch)
             else:
-                groups.unload(partition.index, partition.role.leader_epoch)
+                # A partition without replicas is deleted; one of the same name may begin at epoch 0 again.
+                epoch = partition.role.leader_epoch if partition.role.replicas else None
+                groups.unload(partition.index, epoch)
 
         self.replicas.on_leadership(CONSUMER_OFFSETS, follow)
         return groups

@@ -77,13 +77,16 @@ class Purgatory:
         return len({id(delayed) for waiting in self._waiting.values() for delayed in waiting})
 
     def wait(
-        self, operation: Operation[Result], keys: Iterable[Hashable], timeout_ms: float
+        self, operation: Operation[Result], keys: Iterable[Hashable], timeout_ms: float | None
     ) -> Delayed[Result]:
-        """Park an operation that is known to be unready, until an event on one of `keys` or `timeout_ms`."""
+        """Park an operation that is known to be unready, until an event on one of `keys` or `timeout_ms`
+        (None: for as long as it takes).
+        """
         delayed = Delayed(self, operation, tuple(keys))
         for key in delayed._keys:
             self._waiting.setdefault(key, {})[delayed] = None
-        delayed.start(self._clock.call_later(timeout_ms, delayed.expire))
+        if timeout_ms is not None:
+            delayed.start(self._clock.call_later(timeout_ms, delayed.expire))
         return delayed
 
     def wake(self, key: Hashable) -> None:

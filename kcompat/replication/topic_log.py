@@ -22,12 +22,11 @@ ACKS_ALL = -1
 
 
 class TopicLog:
-    """One topic's partitions on this broker, by index. `commit_timeout_ms` bounds the wait for the ISR."""
+    """One topic's partitions on this broker, by index. How long to wait is the coordinator's affair."""
 
-    def __init__(self, replicas: ReplicaManager, topic: str, commit_timeout_ms: int) -> None:
+    def __init__(self, replicas: ReplicaManager, topic: str) -> None:
         self._replicas = replicas
         self._topic = topic
-        self._commit_timeout_ms = commit_timeout_ms
 
     def append(self, partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
         """Append one batch as acks=all demands; its last offset, or the error a produce would get and -1."""
@@ -57,7 +56,7 @@ class TopicLog:
             outcome.complete(error)
 
         self._replicas.produces.wait(
-            DelayedProduce({found: offset + 1}, settle, answer=True), (found,), self._commit_timeout_ms
+            DelayedProduce({found: offset + 1}, settle, answer=True), (found,), timeout_ms=None
         )
         return outcome
 

@@ -58,15 +58,7 @@ SUPPORTED_OPERATIONS = {
             Operation.ALTER_CONFIGS,
         }
     ),
-    ResourceType.GROUP: frozenset(
-        {
-            Operation.READ,
-            Operation.DELETE,
-            Operation.DESCRIBE,
-            Operation.DESCRIBE_CONFIGS,
-            Operation.ALTER_CONFIGS,
-        }
-    ),
+    ResourceType.GROUP: frozenset({Operation.READ, Operation.DELETE, Operation.DESCRIBE}),
     ResourceType.CLUSTER: frozenset(
         {
             Operation.CREATE,
