@@ -1,0 +1,1 @@
+"""Fakes and tools for tests: virtual time, raw clients, small worlds of the broker's machines."""
