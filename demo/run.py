@@ -138,7 +138,7 @@ class Demo:
         self.console.line(f"a consumer group read {sum(map(len, partitions)):,} orders back")
         equal = sorted(chain(*partitions), key=lambda order: order.number) == list(chain(*self.written()))
         self.proofs.append((f"{expected:,} records came back, every one equal to what was written", equal))
-        sentence = "the records of each key are in one partition, in the order in which they were written"
+        sentence = "each key's records are in one partition, in the order in which they were written"
         self.proofs.append((sentence, in_order(partitions)))
 
     def spark(self, bootstrap: str, home: Path) -> None:
@@ -173,10 +173,8 @@ class Demo:
         self.console.keep()
         query.stop()
         known = totals(chain(*self.written(), orders(before, self.live)))
-        sentence = (
-            f"Spark's own connector counted {everything:,} orders, {self.live:,} of them while they arrived"
-        )
-        self.proofs.append((f"{sentence}; every sum is right", query.totals == known))
+        sentence = f"Spark counted {everything:,} orders, {self.live:,} of them live, and every sum is right"
+        self.proofs.append((sentence, query.totals == known))
 
 
 class LiveQuery:

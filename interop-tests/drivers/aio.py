@@ -10,7 +10,15 @@ import aiokafka
 import aiokafka.admin
 import aiokafka.errors
 
-from drivers.base import OPERATION_TIMEOUT_S, POLL_MS, ConsumerPort, DriverError, Record, ThreadedDriver
+from drivers.base import (
+    HEARTBEAT_MS,
+    OPERATION_TIMEOUT_S,
+    POLL_MS,
+    ConsumerPort,
+    DriverError,
+    Record,
+    ThreadedDriver,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -39,6 +47,7 @@ class _Consumer(ConsumerPort):
             group_id=group,
             auto_offset_reset="earliest",
             enable_auto_commit=False,
+            heartbeat_interval_ms=HEARTBEAT_MS,
         )
         await consumer.start()
         return consumer

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 POLL_MS = 100
+HEARTBEAT_MS = 300
 OPERATION_TIMEOUT_S = 30
 
 

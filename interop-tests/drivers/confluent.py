@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import confluent_kafka as ck
 import confluent_kafka.admin as ck_admin
 
-from drivers.base import OPERATION_TIMEOUT_S, POLL_MS, ConsumerPort, DriverError, Record, ThreadedDriver
+from drivers.base import (
+    HEARTBEAT_MS,
+    OPERATION_TIMEOUT_S,
+    POLL_MS,
+    ConsumerPort,
+    DriverError,
+    Record,
+    ThreadedDriver,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +44,7 @@ class _Consumer(ConsumerPort):
                 "group.id": group,
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
+                "heartbeat.interval.ms": HEARTBEAT_MS,
                 **extra,
             }
         )

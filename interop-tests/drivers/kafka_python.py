@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from drivers.base import POLL_MS, ConsumerPort, DriverError, Record, ThreadedDriver
+from drivers.base import HEARTBEAT_MS, POLL_MS, ConsumerPort, DriverError, Record, ThreadedDriver
 
 
 def _lend_six() -> None:
@@ -49,6 +49,7 @@ class _Consumer(ConsumerPort):
             group_id=group,
             auto_offset_reset="earliest",
             enable_auto_commit=False,
+            heartbeat_interval_ms=HEARTBEAT_MS,
         )
         # A leader of kafka-python 3.x that has no metadata yet assigns nothing.
         self._consumer.partitions_for_topic(topic)
