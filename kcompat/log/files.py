@@ -134,7 +134,7 @@ class Files:
         """Replace a file as a whole: write `<path>.tmp`, then rename; `sync` makes it survive a power cut."""
         temporary = path + ".tmp"
         self.write_file(temporary, data, sync=sync)
-        os.replace(temporary, path)
+        self.rename(temporary, path)
         if sync:
             self.sync_directory(os.path.dirname(path))
 

@@ -206,6 +206,10 @@ class LocalLog:
         self._flushes.cut(offset)
         self.size = self._segments.size
 
+    def _drop_newest_first(self, segments: list[Segment]) -> None:
+        """Cut segments off the end now, in an order that leaves no hole if the process dies meanwhile."""
+        self._drop(segments[::-1], delay_ms=0)
+
     def _drop(self, segments: list[Segment], *, delay_ms: int) -> None:
         """Put files out of use by renaming them, and unlink them later; with no delay, now."""
         for segment in segments:

@@ -350,7 +350,7 @@ class Log(LocalLog):
             if offset < segments.first_base_offset:
                 self.truncate_fully_and_start_at(offset)
                 return True
-            self._drop(segments.take_above(offset), delay_ms=0)
+            self._drop_newest_first(segments.take_above(offset))
             segments.active.truncate_to(offset)
             segments.active.reopen(offset)
             remove_snapshots(self.context.files, self.directory, above=offset)
@@ -362,7 +362,7 @@ class Log(LocalLog):
         """Drop everything and go on with an empty log at `offset`. Raises StorageError."""
         with self._faults():
             old = list(self._segments)
-            self._drop(old, delay_ms=0)
+            self._drop_newest_first(old)
             segment = Segment(self.context.files, self.directory, offset, self.config, self.last_flush_ms)
             segment.create()
             self._segments.replace(old, segment)

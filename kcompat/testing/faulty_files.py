@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from kcompat.log.files import Files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcompat.log.files import OpenFile
 
 
@@ -33,3 +35,47 @@ class FaultyFiles(Files):
         """See `Files.sync`."""
         self.syncs += 1
         super().sync(file)
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+class CrashingFiles(Files):
+    """Lets `steps` changes happen; the next one is done by half, if it can be, and the process ends."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def _step(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise Crash
+
+    def write(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> int:
+        """See `Files.write`."""
+        if self.steps == 0:
+            super().write(fd, memoryview(data)[: len(data) // 2], position)
+        self._step()
+        return super().write(fd, data, position)
+
+    def open(self, path: str) -> OpenFile:
+        """See `Files.open`."""
+        self._step()
+        return super().open(path)
+
+    def truncate(self, file: OpenFile, size: int) -> None:
+        """See `Files.truncate`."""
+        self._step()
+        super().truncate(file, size)
+
+    def rename(self, source: str, target: str) -> None:
+        """See `Files.rename`."""
+        self._step()
+        super().rename(source, target)
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """See `Files.remove`."""
+        for path in paths:
+            self._step()
+            super().remove([path])
