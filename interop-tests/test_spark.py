@@ -159,6 +159,38 @@ def test_fail_on_data_loss(run, client, name, tmp_path):
     assert run(*arguments, "--tolerate") == ["5", "6"]
 
 
+def test_the_deprecated_offset_fetching_uses_a_consumer_group(spark, run, client, name):
+    client.create_topic(name, 2, {})
+    client.produce(name, texts(*range(5)) + texts(*range(7), partition=1))
+    setting = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+    spark.conf.set(setting, "true")
+    try:
+        assert run("subscribe_pattern", "--pattern", name) == {name: 12}
+    finally:
+        spark.conf.unset(setting)
+
+
+def test_read_committed_reads_what_no_transaction_wrote(spark, broker, client, name):
+    from spark_session import read_batch
+
+    client.create_topic(name, 1, {})
+    client.produce(name, texts(*range(5)))
+    options = {"subscribe": name, "kafka.isolation.level": "read_committed"}
+    assert read_batch(spark, broker.bootstrap, **options).count() == 5
+
+
+def test_a_query_goes_on_after_its_topic_was_made_anew(run, client, name, tmp_path):
+    arguments = ("fail_on_data_loss", "--topic", name, "--checkpoint", tmp_path / "checkpoint", "--tolerate")
+    client.create_topic(name, 1, {})
+    client.produce(name, texts("a", "b", "c"))
+    assert run(*arguments) == ["a", "b", "c"]
+    client.delete_topic(name)
+    eventually(lambda: name not in client.topics(), "the topic is gone")
+    client.create_topic(name, 1, {})
+    client.produce(name, texts("d", "e", "f", "g", "h"))
+    assert run(*arguments) == ["g", "h"]
+
+
 class Numbers:
     """A producer thread that writes 0, 1, 2, … to two partitions until it is told to stop."""
 
