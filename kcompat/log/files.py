@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     Readable = bytes | bytearray | memoryview
 
-OUT_OF_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+OUT_OF_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Faults that pass: no room on the volume, and no room for one more open file."""
+
 _MAX_READ = 1 << 30
 
 
@@ -227,6 +229,10 @@ class Files:
         for path in paths:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
+
+    def remove_empty_directory(self, path: str) -> None:
+        """Remove a directory that holds nothing; needs no file descriptor."""
+        os.rmdir(path)
 
     def remove_tree(self, path: str) -> None:
         """Remove a directory and what it holds; what is already gone does not matter."""

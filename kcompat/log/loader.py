@@ -42,11 +42,20 @@ def create_log(
     context: LogContext | None,
     now_ms: int,
 ) -> Log:
-    """A new, empty log: one directory and its `partition.metadata`. Raises FileExistsError, OSError."""
+    """A new, empty log: one directory and its `partition.metadata`. Raises FileExistsError, OSError.
+
+    Where that fails, nothing stays behind, so that it may be tried again.
+    """
     context = context or LogContext(directory)
     files = context.files
     files.make_directory(directory)
-    files.write_file(f"{directory}/{PARTITION_METADATA}", format_partition_metadata(topic_id))
+    metadata = f"{directory}/{PARTITION_METADATA}"
+    try:
+        files.write_file(metadata, format_partition_metadata(topic_id))
+    except OSError:
+        files.remove([metadata])
+        files.remove_empty_directory(directory)
+        raise
     return Log(
         directory,
         topic,
