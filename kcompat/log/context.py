@@ -36,6 +36,9 @@ class LogContext:
     def log_start_moved(self) -> None:
         """Store the log start offsets now: an acknowledged DeleteRecords survives a kill."""
 
+    def log_cut(self) -> None:
+        """Store the recovery points now: what is appended after a truncation is not below an old one."""
+
     def fault(self, error: OSError) -> StorageError:
         """Report a failed operation. A full disk passes; any other fault takes the directory offline."""
         fault = StorageError(self.path, error)

@@ -61,15 +61,10 @@ class LogDirectory(LogContext):
     def claim(self, broker_id: int, cluster_id: str) -> None:
         """Create the directory if need be, lock it, and see that it belongs to this broker and cluster.
 
-        Raises LogDirectoryError with a sentence for the user.
+        Raises LogDirectoryError with a sentence for the user, OSError where the disk says no.
         """
-        try:
-            self.files.make_directories(self.path)
-            self._lock = self.files.lock(f"{self.path}/{LOCK}")
-        except OSError as error:
-            raise LogDirectoryError(
-                f"The log directory {self.path} is of no use: {error.strerror}."
-            ) from error
+        self.files.make_directories(self.path)
+        self._lock = self.files.lock(f"{self.path}/{LOCK}")
         if self._lock is None:
             raise LogDirectoryError(
                 f"The log directory {self.path} is in use by another broker process. "
@@ -157,6 +152,11 @@ class LogDirectory(LogContext):
             self._replace(LOG_STARTS, self._log_starts())
             self.files.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", format_clean_shutdown(-1), sync=True)
 
+    def take_offline(self, error: OSError) -> None:
+        """The directory cannot even be loaded."""
+        self.offline = StorageError(self.path, error)
+        logger.error("%s", self.offline)
+
     def abandon(self) -> None:
         """Let go of the directory without touching it (a start that failed)."""
         self._logs.clear()
@@ -206,6 +206,11 @@ class LogDirectory(LogContext):
     def log_start_moved(self) -> None:
         """See `LogContext`."""
         self.checkpoint_log_starts()
+
+    def log_cut(self) -> None:
+        """See `LogContext`."""
+        self._worker.close()  # an older checkpoint that is still being written must not come after this one
+        self._replace(RECOVERY_POINTS, self._recovery_points())
 
     def _recovery_points(self) -> Offsets:
         return {key: log.recovery_point for key, log in self._logs.items()}

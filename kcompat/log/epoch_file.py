@@ -22,13 +22,14 @@ class EpochFile:
     (KAFKA-16541).
     """
 
-    __slots__ = ("_files", "_path", "cache", "current")
+    __slots__ = ("_files", "_path", "_synced", "cache", "current")
 
     def __init__(self, files: Files, directory: str, cache: LeaderEpochCache) -> None:
         self._files = files
         self._path = f"{directory}/{LEADER_EPOCH_CHECKPOINT}"
         self.cache = cache
         self.current = cache.latest
+        self._synced = False
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Note that an epoch begins; `save` stores it."""
@@ -48,7 +49,8 @@ class EpochFile:
         self.current = _UNSAVED
 
     def save(self, *, sync: bool = False) -> None:
-        """Write the file if anything changed since, or in any case with `sync`. Raises OSError."""
-        if self.current == _UNSAVED or sync:
+        """Write the file if anything changed since; with `sync`, have it on the device. Raises OSError."""
+        if self.current == _UNSAVED or (sync and not self._synced):
             self._files.replace_file(self._path, format_epochs(self.cache.entries), sync=sync)
             self.current = self.cache.latest
+            self._synced = sync

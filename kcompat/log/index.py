@@ -67,8 +67,12 @@ class _IndexFile:
             self._recent.clear()
 
     def reset(self) -> None:
-        """Drop all entries, also those in the file."""
-        self._truncate(0)
+        """Drop all entries and the file, whatever is in it."""
+        self._stored = 0
+        self._recent.clear()
+        self.last = None
+        self.is_full = self._limit <= 0
+        self._files.remove([self.path])
 
     def load(self) -> bool:
         """Take the entries of the file, without the zeros Kafka preallocates; False if it is missing or

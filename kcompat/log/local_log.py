@@ -204,6 +204,7 @@ class LocalLog:
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self._flushes.cut(offset)
+        self._flush_at = self.recovery_point + self.config.flush_messages
         self.size = self._segments.size
 
     def _drop_newest_first(self, segments: list[Segment]) -> None:

@@ -169,6 +169,7 @@ class Log(LocalLog):
         Producer checks are made here, in the same breath as the offsets. Raises StorageError.
         """
         size = header.batch_length + LOG_OVERHEAD
+        assert size == len(batch), "one batch, all of it, and nothing else"
         if size > self.config.segment_bytes:
             return self._refuse(ErrorCode.RECORD_LIST_TOO_LARGE)
         marker = None
@@ -355,6 +356,7 @@ class Log(LocalLog):
             segments.active.reopen(offset)
             remove_snapshots(self.context.files, self.directory, above=offset)
             self._set_end(offset)
+            self.context.log_cut()
             self.producer_state = load_producers(self.context.files, self.directory, list(segments), offset)
         return True
 
@@ -372,6 +374,7 @@ class Log(LocalLog):
             self._epochs.save()
             self.log_start_offset = offset
             self._set_end(offset)
+            self.context.log_cut()
             self.context.log_start_moved()
 
     def delete_records_before(self, offset: int) -> None:

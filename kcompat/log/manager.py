@@ -51,23 +51,30 @@ class LogManager:
     def open(self, broker_id: int, cluster_id: str, config_for: Callable[[str], LogConfig]) -> None:
         """Claim every directory and load its logs; `config_for` gives a topic's settings.
 
-        A directory with a disk fault goes offline while others serve. Raises LogDirectoryError when a
-        directory is in use or foreign, StorageError when none can be read.
+        A directory with a disk fault goes offline while others serve. Raises LogDirectoryError with a
+        sentence for the user when a directory is in use or foreign, or when none can be used.
         """
-        claimed: list[LogDirectory] = []
         try:
             for directory in self.directories:
-                directory.claim(broker_id, cluster_id)
-                claimed.append(directory)
-            for directory in self.directories:
+                self._claim(directory, broker_id, cluster_id)
+            for directory in self._online():
                 self._load_directory(directory, config_for)
+            self._insist_on_one()
         except BaseException:
-            for directory in claimed:
+            for directory in self.directories:
                 directory.abandon()
             raise
-        faults = [directory.offline for directory in self.directories if directory.offline is not None]
-        if len(faults) == len(self.directories):
-            raise faults[0]
+
+    def _insist_on_one(self) -> None:
+        if not self._online():
+            faults = "; ".join(str(directory.offline) for directory in self.directories)
+            raise LogDirectoryError(f"No log directory can be used: {faults}.")
+
+    def _claim(self, directory: LogDirectory, broker_id: int, cluster_id: str) -> None:
+        try:
+            directory.claim(broker_id, cluster_id)
+        except OSError as error:
+            directory.take_offline(error)
 
     def _load_directory(self, directory: LogDirectory, config_for: Callable[[str], LogConfig]) -> None:
         try:
@@ -79,7 +86,7 @@ class LogManager:
                 elif is_deleted_directory(name):
                     directory.delete_tree_later(f"{directory.path}/{name}", LogConfig().file_delete_delay_ms)
         except OSError as error:
-            logger.error("%s", directory.fault(error))  # noqa: TRY400 - the sentence says it all
+            directory.take_offline(error)
         else:
             directory.end_loading()
             if directory.count():

@@ -119,6 +119,7 @@ class Segment:
         self.size = self._files.size(self.path + LOG) or 0
         self._forget_tail(MAX_OFFSET)
         if self.size == 0:
+            self._reset_indexes()
             return True
         indexes = (self.offset_index, self.time_index)
         if not all(index.load() for index in indexes):
@@ -136,10 +137,13 @@ class Segment:
     def begin_recovery(self) -> None:
         """Forget what the indexes say; `recovered` tells the batches one by one."""
         self.size = self._files.size(self.path + LOG) or 0
-        for index in (self.offset_index, self.time_index, self.txn_index):
-            index.reset()
+        self._reset_indexes()
         self._since_index = 0
         self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
+
+    def _reset_indexes(self) -> None:
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            index.reset()
 
     def recovered(self, position: int, size: int, last_offset: int, timestamp: int) -> None:
         """Note a batch that recovery found whole."""
@@ -175,12 +179,10 @@ class Segment:
         self.release()
 
     def sync(self) -> None:
-        """Force the log and its indexes to the device. Also called on the storage thread, for a retired
-        segment.
-        """
+        """Force the log to the device, and the indexes if they are final. Also on the storage thread."""
         if self.size:
             self._files.sync(self.file)
-            for path in self.names[1:]:
+            for path in () if self.is_active else self.names[1:]:
                 if self._files.exists(path):
                     self._files.sync(self._files.open_existing(path))
 

@@ -79,7 +79,7 @@ def test_truncation_drops_entries_at_and_above_the_offset(tmp_path: Path) -> Non
     assert (tmp_path / "i").stat().st_size == 301 * 8
     assert index.position_for(1000) == 300
     index.reset()
-    assert (len(index), index.last, (tmp_path / "i").stat().st_size) == (0, None, 0)
+    assert (len(index), index.last, (tmp_path / "i").exists()) == (0, None, False)
 
 
 def test_loading_ignores_the_zeros_kafka_preallocates(tmp_path: Path) -> None:

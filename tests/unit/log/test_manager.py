@@ -98,7 +98,7 @@ def test_a_foreign_broker_or_cluster_is_refused(tmp_path: Path, clock: VirtualCl
 
 def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path, clock: VirtualClock) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(LogDirectoryError, match="of no use"):
+    with pytest.raises(LogDirectoryError, match="No log directory can be used"):
         start(clock, tmp_path / "file")
 
 
@@ -242,6 +242,30 @@ def test_a_partition_in_two_directories_is_refused(tmp_path: Path, clock: Virtua
         start(clock, tmp_path / "a", tmp_path / "b")
 
 
+def test_a_directory_that_cannot_be_made_is_offline_while_another_serves(
+    tmp_path: Path, clock: VirtualClock
+) -> None:
+    (tmp_path / "file").write_text("")
+    manager = start(clock, tmp_path / "file", tmp_path / "b")
+    assert [directory.offline is None for directory in manager.directories] == [False, True]
+    manager.close()
+
+
+def test_a_truncation_stores_recovery_points_at_once(tmp_path: Path, clock: VirtualClock) -> None:
+    manager = start(clock, tmp_path)
+    log = manager.create("t", 0, TOPIC_ID, CONFIG)
+    append(log, 5)
+    log.flush()
+    manager.checkpoint_recovery_points()
+    log.truncate_to(2)
+    append(log, 5)
+    kill(manager)
+    assert (tmp_path / "recovery-point-offset-checkpoint").read_bytes() == b"0\n1\nt 0 2\n"
+    manager = start(clock, tmp_path)
+    assert manager.get("t", 0).log_end_offset == 7
+    manager.close()
+
+
 def test_a_fault_takes_one_directory_offline(tmp_path: Path, clock: VirtualClock) -> None:
     files = FaultyFiles()
     manager = start(clock, tmp_path / "a", tmp_path / "b", files=files)
@@ -278,7 +302,7 @@ def test_an_unreadable_directory_is_offline_while_another_serves(tmp_path: Path,
     manager = start(clock, tmp_path / "a", tmp_path / "b", files=files)
     assert [directory.offline is None for directory in manager.directories] == [False, True]
     manager.close()
-    with pytest.raises(StorageError):
+    with pytest.raises(LogDirectoryError, match="Input/output error"):
         start(clock, tmp_path / "a", files=files)
 
 
