@@ -97,7 +97,7 @@ def create_partitions(trial: Trial) -> Numbers:
 MEASURES = (
     Measure("acks-1", acks_1, on_mock=True),
     Measure("acks-all", acks_all, on_mock=True),
-    Measure("end-to-end", produce_to_consume, on_mock=True),
-    Measure("fresh-group", fresh_group, on_mock=True),
+    Measure("end-to-end", produce_to_consume),
+    Measure("fresh-group", fresh_group),
     Measure("create", create_partitions),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import resource
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -45,6 +46,7 @@ def main() -> None:
     """Run what was asked for and print the table."""
     options = _options()
     _allow_many_files()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended"))  # so that the brokers end too
     try:
         results = _run(options)
     except FileNotFoundError as missing:
@@ -133,9 +135,11 @@ def _measure(
 
 
 def _say(text: str) -> None:
-    """Show progress, on a terminal only."""
+    """Show progress: in one line on a terminal, in many elsewhere."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+    elif text:
+        print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

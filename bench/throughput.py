@@ -56,7 +56,7 @@ def _librdkafka_consume(trial: Trial, topic: str, count: int) -> Stopwatch:
     with Stopwatch(trial.broker.pid) as watch:
         consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
         while found < count:
-            records = consumer.consume(10_000, timeout=10)
+            records = consumer.consume(min(10_000, count - found), timeout=10)
             if not records:
                 raise RuntimeError(f"{trial.broker.name} gave {found} of {count} records")
             found += len(records)
