@@ -66,6 +66,7 @@ class BrokerNode:
         self.config = config
         self._stops: list[Callable[[], object]] = []
         self._timers: dict[str, Timer] = {}
+        self._offline: set[str] = set()
 
     # -- life
     # ----------------------------------------------------------------------------------------------------
@@ -242,6 +243,11 @@ class BrokerNode:
             config.replica_high_watermark_checkpoint_interval_ms,
             self._checkpoint_high_watermarks,
         )
+        self._every(
+            "offline directories",
+            config.replica_high_watermark_checkpoint_interval_ms,
+            self._report_offline_directories,
+        )
         self._every("producers", config.producer_id_expiration_check_interval_ms, self._expire_producers)
         self._every(
             "flush", config.log_flush_scheduler_interval_ms, lambda: logs.flush_due(self._clock.now_ms())
@@ -269,6 +275,20 @@ class BrokerNode:
 
     def _checkpoint_high_watermarks(self) -> None:
         self.logs.checkpoint_high_watermarks(self.replicas.high_watermarks())
+
+    def _report_offline_directories(self) -> None:
+        """Tell the controller of the partitions that a failed disk took with it; the others serve on."""
+        failed = [
+            (log.topic, log.partition)
+            for directory in self.logs.directories
+            if directory.offline is not None and directory.path not in self._offline
+            for log in directory.logs
+        ]
+        self._offline.update(
+            directory.path for directory in self.logs.directories if directory.offline is not None
+        )
+        if failed:
+            self.controller.replicas_failed(failed)
 
     def _expire_producers(self) -> None:
         self.logs.expire_producers(self._clock.now_ms(), self.config.producer_id_expiration_ms)

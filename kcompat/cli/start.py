@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -41,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
         with _directory(options) as directory:
             config = read_config(options, os.environ, directory)
             _log_oddities(config)
+            _raise_file_limit()
             asyncio.run(_serve(config))
     except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
         print(f"kcompat: {error}", file=sys.stderr)
@@ -101,6 +103,12 @@ def _log_oddities(config: BrokerConfig) -> None:
         )
     for key in config.ineffective_keys:
         logger.info("%s is accepted but has no effect: %s", key.name, key.reason)
+
+
+def _raise_file_limit() -> None:
+    """Every active log and every connection is an open file: take as many as the system allows."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _serve(config: BrokerConfig) -> None:
