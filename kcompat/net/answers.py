@@ -2,8 +2,9 @@
 
 An answer is one of
 
-- a `list` of pieces: the whole response as it goes over the wire, length prefix included. A piece is a buffer
-  or a `FileRange`. Buffers must own their bytes: the frame they answer is gone when they are sent.
+- a `list` of pieces: the whole response as it goes over the wire, length prefix included. A piece is a
+  buffer, a `FileRange` or a `LazyPiece`. Buffers must own their bytes: the frame they answer is gone when
+  they are sent.
 - `None`: nothing is sent (a produce with acks=0).
 - `CLOSE`: the connection is closed once the answers of earlier frames are out.
 - `Waiting`: one of the above comes later.
@@ -39,6 +40,15 @@ class FileRange(Protocol):
     def __len__(self) -> int: ...
 
 
+class LazyPiece(Protocol):
+    """Bytes that are made while they are sent; only their number is known before."""
+
+    def __len__(self) -> int: ...
+
+    def next_piece(self) -> bytes:
+        """The next of them, at least one, until `len` bytes were given; some 100 KiB at a time."""
+
+
 class Close(Enum):
     """The type of `CLOSE`."""
 
@@ -47,7 +57,7 @@ class Close(Enum):
 
 CLOSE: Final = Close.CLOSE
 
-Piece: TypeAlias = "bytes | bytearray | memoryview | FileRange"
+Piece: TypeAlias = "bytes | bytearray | memoryview | FileRange | LazyPiece"
 Settled: TypeAlias = "Sequence[Piece] | Close | None"
 Answer: TypeAlias = "Settled | Waiting"
 

@@ -1,4 +1,6 @@
-"""Unsent answers of one connection: small pieces joined, big ones as they are, file ranges with sendfile."""
+"""Unsent answers of one connection: small pieces joined, big ones as they are, file ranges with sendfile, and
+what is made while it is sent, a piece at a time.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from socket import socket
 
-    from kcompat.net.answers import FileRange, Piece
+    from typing_extensions import TypeIs
+
+    from kcompat.net.answers import FileRange, LazyPiece, Piece
 
 JOIN_LIMIT: Final = 64 * KIB
 """Pieces are joined up to this size: a copy of more costs more than one more piece in sendmsg."""
@@ -22,6 +26,9 @@ SENDFILE_MIN: Final = 16 * KIB
 """Shorter file ranges are read and joined with their neighbours."""
 MAX_PIECES: Final = 64
 """Pieces per sendmsg."""
+
+LAZY_COST: Final = 8
+"""What making a byte counts against the bytes of a turn: it takes longer than sending one."""
 
 _BUFFERS: Final = (bytes, bytearray, memoryview)
 
@@ -33,11 +40,12 @@ class TruncatedRangeError(Exception):
 class OutQueue:
     """What a connection could not send at once. It exists only while there is something to send."""
 
-    __slots__ = ("_pieces", "_range_sent", "memory", "progress_at")
+    __slots__ = ("_lazy_left", "_pieces", "_range_sent", "memory", "progress_at")
 
     def __init__(self, now: float) -> None:
         self._pieces: deque[Piece] = deque()
         self._range_sent = 0
+        self._lazy_left = 0
         self.memory = 0
         """Bytes held in memory; file ranges cost none."""
         self.progress_at = now
@@ -50,7 +58,7 @@ class OutQueue:
         for given in pieces:
             piece = given
             if not isinstance(piece, _BUFFERS):
-                if piece.length >= SENDFILE_MIN:
+                if _is_lazy(piece) or piece.length >= SENDFILE_MIN:
                     self._push_joined(small)
                     small, joined = [], 0
                     self._pieces.append(piece)
@@ -78,7 +86,10 @@ class OutQueue:
         try:
             while self._pieces:
                 head = self._pieces[0]
-                if isinstance(head, _BUFFERS):
+                if _is_lazy(head):
+                    budget -= LAZY_COST * self._make(head)
+                    sent = self._send_buffers(sock)
+                elif isinstance(head, _BUFFERS):
                     sent = self._send_buffers(sock)
                 else:
                     sent = self._send_range(sock, head, budget)
@@ -110,6 +121,17 @@ class OutQueue:
             self._pieces.popleft()
         return sent
 
+    def _make(self, head: LazyPiece) -> int:
+        """Put the next bytes of the first piece before what is left of it; their number."""
+        left = self._lazy_left or len(head)
+        made = head.next_piece()
+        self._lazy_left = left - len(made)
+        if not self._lazy_left:
+            self._pieces.popleft()
+        self._pieces.appendleft(made)
+        self.memory += len(made)
+        return len(made)
+
     def _send_range(self, sock: socket, head: FileRange, budget: int) -> int:
         offset = self._range_sent
         sent = os.sendfile(
@@ -123,6 +145,10 @@ class OutQueue:
         else:
             self._range_sent = offset + sent
         return sent
+
+
+def _is_lazy(piece: Piece) -> TypeIs[LazyPiece]:
+    return hasattr(piece, "next_piece")
 
 
 def _read(piece: FileRange) -> bytes:

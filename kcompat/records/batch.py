@@ -165,6 +165,13 @@ def set_log_append_time(view: memoryview, position: int, now_ms: int) -> None:
     _write_crc(view, position, header.size)
 
 
+def set_create_time(view: memoryview, position: int) -> None:
+    """Undo a producer's own LogAppendTime mark on the batch at `position`; its max timestamp stays."""
+    header = read_header(view, position)
+    _pack_attributes(view, position + _ATTRIBUTES_AT, header.attributes & ~LOG_APPEND_TIME_FLAG)
+    _write_crc(view, position, header.size)
+
+
 def seal(batch: bytearray, attributes: int) -> None:
     """Set attributes, batch length and CRC of a batch whose records were replaced."""
     _pack_int(batch, _LENGTH_AT, len(batch) - LOG_OVERHEAD)
@@ -219,13 +226,39 @@ def build_batch(
         attributes |= TRANSACTIONAL_FLAG
     if control:
         attributes |= CONTROL_FLAG
-    body = encode_records(records, base_timestamp)
+    return frame_body(
+        encode_records(records, base_timestamp),
+        attributes,
+        len(records),
+        base_timestamp,
+        max_timestamp,
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        producer=(producer_id, producer_epoch, base_sequence),
+    )
+
+
+def frame_body(
+    body: bytearray,
+    attributes: int,
+    count: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    *,
+    base_offset: int = 0,
+    leader_epoch: int = NO_LEADER_EPOCH,
+    producer: tuple[int, int, int] = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE),
+) -> bytearray:
+    """A batch around `count` encoded records, compressed as `attributes` say.
+
+    `producer` is id, epoch and base sequence.
+    """
+    codec = Codec(attributes & CODEC_MASK)
     batch = bytearray(HEADER_SIZE)
     batch += body if codec == Codec.NONE else compress(codec, body)
     _HEADER.pack_into(
-        batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch, MAGIC, 0, attributes,
-        len(records) - 1, base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence,
-        len(records),
+        batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch, MAGIC, 0, attributes, count - 1,
+        base_timestamp, max_timestamp, *producer, count,
     )  # fmt: skip
     _write_crc(memoryview(batch), 0, len(batch))
     return batch

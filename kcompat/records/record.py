@@ -62,17 +62,17 @@ def decode_record(body: bytes, base_offset: int, base_timestamp: int) -> Record:
     """One record from the bytes after its length; raises `RecordsDamaged` unless they are used up exactly."""
     timestamp_delta, position = read_varint(body, 1, max_bytes=10)
     offset_delta, position = read_varint(body, position)
-    key, position = _read_bytes(body, position)
-    value, position = _read_bytes(body, position)
+    key, position = read_bytes(body, position)
+    value, position = read_bytes(body, position)
     count, position = read_varint(body, position)
     if not 0 <= count <= len(body) - position:
         raise RecordsDamaged(f"{count} headers in {len(body) - position} bytes")
     headers = []
     for _ in range(count):
-        name, position = _read_bytes(body, position)
+        name, position = read_bytes(body, position)
         if name is None:
             raise RecordsDamaged("a record header without a key")
-        header_value, position = _read_bytes(body, position)
+        header_value, position = read_bytes(body, position)
         headers.append((name.decode(errors="replace"), header_value))
     if position != len(body):
         raise RecordsDamaged(f"{len(body) - position} bytes left over in a record")
@@ -110,18 +110,30 @@ def encode_records(records: Sequence[Record], base_timestamp: int) -> bytearray:
     """The records as a batch's body, uncompressed, at offset deltas 0, 1, 2, ..."""
     out = bytearray()
     for delta, record in enumerate(records):
-        body = bytearray(1)
-        append_varint(body, record.timestamp - base_timestamp)
-        append_varint(body, delta)
-        _append_bytes(body, record.key)
-        _append_bytes(body, record.value)
-        append_varint(body, len(record.headers))
-        for name, value in record.headers:
-            _append_bytes(body, name.encode())
-            _append_bytes(body, value)
-        append_varint(out, len(body))
-        out += body
+        append_record(out, record.timestamp - base_timestamp, delta, record.key, record.value, record.headers)
     return out
+
+
+def append_record(
+    out: bytearray,
+    timestamp_delta: int,
+    offset_delta: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Sequence[Header] = (),
+) -> None:
+    """Append one record to a batch's body."""
+    body = bytearray(1)
+    append_varint(body, timestamp_delta)
+    append_varint(body, offset_delta)
+    _append_bytes(body, key)
+    _append_bytes(body, value)
+    append_varint(body, len(headers))
+    for name, content in headers:
+        _append_bytes(body, name.encode())
+        _append_bytes(body, content)
+    append_varint(out, len(body))
+    out += body
 
 
 def _append_bytes(out: bytearray, value: bytes | None) -> None:
@@ -132,7 +144,7 @@ def _append_bytes(out: bytearray, value: bytes | None) -> None:
         out += value
 
 
-def _read_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:
+def read_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:
     """A length-prefixed value, None for a negative length, and the position after it."""
     length, position = read_varint(body, position)
     if length < 0:

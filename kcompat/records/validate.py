@@ -34,7 +34,8 @@ from kcompat.records.batch import (
 from kcompat.records.compression import Codec, output_bound
 from kcompat.records.errors import RecordsDamaged
 
-_FIRST_VERSION_WITH_ZSTD = 7  # KIP-110
+FIRST_VERSION_WITH_ZSTD = 7  # KIP-110
+KEY_MISSING = "a compacted topic takes no record without a key"
 _NO_BOUND = 2**63 - 1
 _SMALLEST_RECORD = 7  # length, attributes, two deltas, two lengths, header count: one byte each
 
@@ -170,10 +171,10 @@ def _refuse_after(rest: memoryview) -> Refusal | None:
 
 
 def _refuse_codec(codec: int, api_version: int) -> Refusal | None:
-    if codec == Codec.ZSTD and api_version < _FIRST_VERSION_WITH_ZSTD:
+    if codec == Codec.ZSTD and api_version < FIRST_VERSION_WITH_ZSTD:
         return Refusal(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
-            f"zstd needs produce version {_FIRST_VERSION_WITH_ZSTD}, not {api_version}",
+            f"zstd needs produce version {FIRST_VERSION_WITH_ZSTD}, not {api_version}",
         )
     if codec > Codec.ZSTD:
         return _invalid(f"unknown compression codec {codec}")
@@ -189,8 +190,8 @@ def _refuse_records(
     try:
         for index, record in enumerate(read_records(batch, rules.max_message_bytes)):
             if rules.compacts and record.key is None:
-                keyless.append((index, "a compacted topic takes no record without a key"))
-            if complaint := _complain_of_time(record.timestamp, header, rules, now_ms):
+                keyless.append((index, KEY_MISSING))
+            if complaint := complain_of_time(record.timestamp, header.uses_log_append_time, rules, now_ms):
                 untimely.append((index, complaint))
     except RecordsDamaged as damage:
         return _invalid(str(damage))
@@ -203,13 +204,14 @@ def _refuse_records(
     return Refusal(error, message, record_errors)
 
 
-def _complain_of_time(timestamp: int, header: BatchHeader, rules: ProduceRules, now_ms: int) -> str | None:
+def complain_of_time(timestamp: int, marked: bool, rules: ProduceRules, now_ms: int) -> str | None:
+    """What is wrong with a record's time; `marked` is whether its producer said LogAppendTime."""
     if not rules.stamps_append_time and timestamp != NO_TIMESTAMP:
         oldest = now_ms - rules.message_timestamp_before_max_ms
         newest = now_ms + rules.message_timestamp_after_max_ms
         if oldest <= timestamp <= newest:
             return None
         return f"timestamp {timestamp} is not between {oldest} and {newest}"
-    if header.uses_log_append_time:
+    if marked:
         return "only the broker may mark a batch LogAppendTime"
     return None

@@ -1,0 +1,99 @@
+"""A range of a log in an older message format, converted while it is sent.
+
+Answers to Kafka's `LazyDownConversionRecords` and `LazyDownConversionRecordsSend` (KIP-283): the size of the
+answer is settled beforehand, from the size of the range and of its first batch converted; what follows is
+converted piece by piece, cut where that size ends, or filled up with the beginning of a message that the
+client takes for the one that did not fit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.log.files import pread_all
+from kcompat.records.batch import LOG_OVERHEAD
+from kcompat.records.down_convert import UnsupportedCodec, down_convert, overflow_message
+from kcompat.records.errors import RecordsDamaged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.log.files import FileRange
+
+_READ = 128 * 1024
+
+
+class ConvertedRange:
+    """The messages of the batches in `source`, from `first_offset` on, as a piece of an answer.
+
+    Made with the first batch converted: raises `UnsupportedCodec` or `RecordsDamaged` where that cannot be,
+    and OSError. Later batches that cannot be converted end the messages; the next fetch begins with them.
+    """
+
+    __slots__ = ("_left", "_pieces", "_size")
+
+    def __init__(self, source: FileRange, magic: int, first_offset: int, max_message_bytes: int) -> None:
+        batches = _batches(source)
+        first, size = b"", 0
+        for batch in batches:
+            first = b"".join(down_convert(batch, magic, first_offset, max_message_bytes))
+            size = max(len(source), len(first)) if first else LOG_OVERHEAD
+            if first:
+                break
+        self._pieces = _pieces(first, batches, magic, max_message_bytes)
+        self._size = self._left = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def next_piece(self) -> bytes:
+        """The next bytes, at least one, until `len` of them were given. OSError passes through."""
+        piece = (next(self._pieces, b"") or overflow_message(self._left))[: self._left]
+        self._left -= len(piece)
+        return piece
+
+    def read(self) -> bytes:
+        """All the bytes at once."""
+        return b"".join(iter(self.next_piece, b""))
+
+
+def _pieces(first: bytes, rest: Iterator[memoryview], magic: int, max_message_bytes: int) -> Iterator[bytes]:
+    if first:
+        yield first
+    try:
+        for batch in rest:
+            yield from down_convert(batch, magic, 0, max_message_bytes)
+    except (UnsupportedCodec, RecordsDamaged):
+        return
+
+
+def _batches(source: FileRange) -> Iterator[memoryview]:
+    """The whole batches of a range; a few, or one big one, are held at a time."""
+    position, end = source.position, source.position + source.length
+    while (batch_size := _size_at(source, position, end)) is not None:
+        data = memoryview(pread_all(source.file, min(max(_READ, batch_size), end - position), position))
+        at = 0
+        while (size := _whole_size(data[at:])) is not None:
+            yield data[at : at + size]
+            at += size
+        if not at:
+            return  # the file has become shorter than the range
+        position += at
+
+
+def _size_at(source: FileRange, position: int, end: int) -> int | None:
+    """The size of the batch at `position`, unless it does not end by `end`."""
+    size = _declared_size(pread_all(source.file, LOG_OVERHEAD, position)) if position < end else None
+    return size if size is not None and size <= end - position else None
+
+
+def _whole_size(data: memoryview) -> int | None:
+    """The size of the batch that `data` begins with, unless it is cut short."""
+    size = _declared_size(data)
+    return size if size is not None and size <= len(data) else None
+
+
+def _declared_size(data: bytes | memoryview) -> int | None:
+    if len(data) < LOG_OVERHEAD:
+        return None
+    return LOG_OVERHEAD + max(int.from_bytes(data[8:LOG_OVERHEAD], "big", signed=True), 0)

@@ -1,0 +1,129 @@
+"""Stored batches as messages of magic 0 or 1, for clients that know nothing newer (Kafka's `RecordsUtil`).
+
+A compressed batch becomes one wrapper under the same codec, an uncompressed one plain messages. Headers,
+producer ids and leader epochs have no place there, and timestamps none in magic 0. Control batches vanish.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from kcompat.records.batch import HEADER_SIZE, LOG_APPEND_TIME_FLAG, read_header
+from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, decompress
+from kcompat.records.message_set import (
+    LEGACY_CODECS,
+    MAGIC_V1,
+    encode_message,
+    encode_wrapper,
+    read_messages,
+    shallow_messages,
+)
+from kcompat.records.record import read_bytes, read_varint, split_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.records.batch import BatchHeader
+
+PIECE = 128 * 1024
+"""About the bytes of one piece of an uncompressed batch, and of filling."""
+
+Fields = tuple[int, int, bytes | None, bytes | None]
+"""Offset, timestamp, key and value."""
+
+_MAGIC_AT = 16
+_OVERFLOW = struct.Struct(">qi")
+
+
+class UnsupportedCodec(Exception):  # noqa: N818 - says what is the matter
+    """A batch under a codec that the old formats do not have. On the wire: UNSUPPORTED_COMPRESSION_TYPE."""
+
+
+def down_convert(
+    batch: memoryview, magic: int, first_offset: int, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+) -> Iterator[bytes]:
+    """The messages of one whole batch, in pieces; none for a control batch or an empty one.
+
+    What an old Kafka stored in that format, or an older one, stays as it is. Of the rest, messages below
+    `first_offset` are left out, unless they are compressed. Raises `UnsupportedCodec` (zstd) and
+    `RecordsDamaged`.
+    """
+    stored_magic = batch[_MAGIC_AT]
+    if stored_magic <= magic:
+        yield bytes(batch)
+    elif stored_magic == MAGIC_V1:
+        wrapper = next(shallow_messages(bytes(batch)))
+        fields = (
+            (m.offset, m.timestamp, m.key, m.value) for m in read_messages(bytes(batch), max_message_bytes)
+        )
+        yield from _encode(fields, Codec(wrapper.codec), magic, 0, first_offset)
+    else:
+        header = read_header(batch)
+        if header.is_control:
+            return
+        if header.codec not in LEGACY_CODECS:
+            raise UnsupportedCodec(f"compression codec {header.codec} in message format v{magic}")
+        attributes = LOG_APPEND_TIME_FLAG if magic == MAGIC_V1 and header.uses_log_append_time else 0
+        records = _fields(batch, header, max_message_bytes)
+        yield from _encode(records, Codec(header.codec), magic, attributes, first_offset)
+
+
+def _encode(
+    fields: Iterator[Fields], codec: Codec, magic: int, attributes: int, first_offset: int
+) -> Iterator[bytes]:
+    """Plain messages from `first_offset` on, or all of them in a wrapper; `attributes` lack the codec."""
+    if codec != Codec.NONE:
+        if wrapper := _wrap(fields, codec, magic, attributes):
+            yield wrapper
+        return
+    pieces, size = [], 0
+    for offset, timestamp, key, value in fields:
+        if offset < first_offset:
+            continue
+        message = encode_message(offset, magic, attributes, timestamp, key, value)
+        pieces.append(message)
+        size += len(message)
+        if size >= PIECE:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    if pieces:
+        yield b"".join(pieces)
+
+
+def _wrap(fields: Iterator[Fields], codec: Codec, magic: int, attributes: int) -> bytes | None:
+    inner = bytearray()
+    first = last = max_timestamp = -1
+    for last, timestamp, key, value in fields:
+        if first < 0:
+            first = last
+        if timestamp > max_timestamp:
+            max_timestamp = timestamp
+        offset = last - first if magic == MAGIC_V1 else last
+        inner += encode_message(offset, magic, attributes, timestamp, key, value)
+    if not inner:
+        return None
+    return encode_wrapper(
+        inner, codec, magic, last_offset=last, attributes=attributes, timestamp=max_timestamp
+    )
+
+
+def _fields(batch: memoryview, header: BatchHeader, max_message_bytes: int) -> Iterator[Fields]:
+    """The records of a batch v2; their headers are not looked at."""
+    base_offset, base_timestamp = header.base_offset, header.base_timestamp
+    stamp = header.max_timestamp if header.uses_log_append_time else None
+    for body in split_records(decompress(header.codec, batch[HEADER_SIZE : header.size], max_message_bytes)):
+        timestamp_delta, position = read_varint(body, 1, max_bytes=10)
+        offset_delta, position = read_varint(body, position)
+        key, position = read_bytes(body, position)
+        value, position = read_bytes(body, position)
+        timestamp = base_timestamp + timestamp_delta if stamp is None else stamp
+        yield base_offset + offset_delta, timestamp, key, value
+
+
+def overflow_message(room: int) -> bytes:
+    """The beginning of a message that `room` bytes cannot hold, or the first 128 KiB of that.
+
+    It fills up the rest of an answer: an old client sees that there is more, and that it was not empty.
+    """
+    return _OVERFLOW.pack(-1, max(room + 1, HEADER_SIZE)).ljust(min(room, PIECE), b"\0")[:room]

@@ -1,0 +1,189 @@
+"""Message sets: the formats of magic 0 and 1, which clients before Kafka 0.11 read and write.
+
+A message, big-endian: int64 offset, int32 size of what follows, uint32 CRC-32 of everything after the CRC,
+int8 magic, int8 attributes, in magic 1 int64 timestamp (KIP-32), then key and value, each with an int32
+length (negative is null). A set is messages one after another; the last may be cut short, and is ignored.
+
+Compressed messages travel in the value of one wrapper without key. Inner offsets are absolute in magic 0;
+in magic 1 they count from the first message, and the wrapper has the absolute offset of the last (KIP-31).
+Attribute bits: 0 to 2 the codec, 3 in magic 1 LogAppendTime, which makes the wrapper's timestamp that of all.
+
+Answers to Kafka's `LegacyRecord` and `AbstractLegacyRecordBatch`.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from kcompat.records.batch import CODEC_MASK, LOG_APPEND_TIME_FLAG, LOG_OVERHEAD, MAGIC, NO_TIMESTAMP
+from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, compress, decompress
+from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
+from kcompat.records.legacy_lz4 import with_old_checksum, with_right_checksum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAGIC_V0 = 0
+MAGIC_V1 = 1
+SMALLEST_MESSAGE = 14
+"""Size field of a message v0 without key and value."""
+LEGACY_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
+
+_MAGIC_AT = 16
+_LOG_PREFIX = struct.Struct(">qiI")
+_FIELDS_V0 = struct.Struct(">bbi")
+_FIELDS_V1 = struct.Struct(">bbqi")
+_INT = struct.Struct(">i")
+_LONG = struct.Struct(">q")
+_NULL = _INT.pack(-1)
+_NO_LIMIT = 2**31
+
+
+class Message(NamedTuple):
+    """One message: offset as it stands or is meant, timestamp in ms (-1 in magic 0), key and value."""
+
+    offset: int
+    magic: int
+    attributes: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+
+    @property
+    def codec(self) -> int:
+        """The compression bits; not 0 in a wrapper."""
+        return self.attributes & CODEC_MASK
+
+    @property
+    def uses_log_append_time(self) -> bool:
+        """Whether the broker set the timestamp; magic 0 has none."""
+        return self.magic == MAGIC_V1 and self.attributes & LOG_APPEND_TIME_FLAG != 0
+
+
+def encode_message(
+    offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None
+) -> bytes:
+    """One message; the timestamp is left out in magic 0."""
+    key_size = -1 if key is None else len(key)
+    if magic == MAGIC_V0:
+        fields = _FIELDS_V0.pack(magic, attributes, key_size)
+    else:
+        fields = _FIELDS_V1.pack(magic, attributes, timestamp, key_size)
+    if value is None:
+        content = b"".join((fields, key or b"", _NULL))
+    else:
+        content = b"".join((fields, key or b"", _INT.pack(len(value)), value))
+    return _LOG_PREFIX.pack(offset, len(content) + 4, crc32(content)) + content
+
+
+def encode_wrapper(
+    inner: bytes | bytearray, codec: Codec, magic: int, *, last_offset: int, attributes: int, timestamp: int
+) -> bytes:
+    """The wrapper of the inner messages; `attributes` without the codec, `timestamp` the largest inside."""
+    packed = compress(codec, inner)
+    if codec == Codec.LZ4 and magic == MAGIC_V0:
+        packed = with_old_checksum(packed)
+    return encode_message(last_offset, magic, attributes | codec, timestamp, None, packed)
+
+
+def shallow_messages(data: bytes, max_size: int = _NO_LIMIT) -> Iterator[Message]:
+    """The messages of a set as they stand, wrappers closed; ends at one that is cut short.
+
+    Raises `MessageTooLarge` past `max_size` bytes, `MessageCorrupt` where no message begins and at a wrong
+    CRC, `RecordsDamaged` at a batch v2 and at lengths that lie.
+    """
+    position, end = 0, len(data)
+    while end - position > LOG_OVERHEAD:
+        size = _INT.unpack_from(data, position + 8)[0]
+        if size < SMALLEST_MESSAGE:
+            raise MessageCorrupt(f"a message of {size} bytes")
+        if end - position <= _MAGIC_AT:
+            return
+        magic = data[position + _MAGIC_AT]
+        if magic > MAGIC:
+            raise MessageCorrupt(f"a message of magic {magic}")
+        start, position = position, position + LOG_OVERHEAD + size
+        if position > end:
+            return
+        if position - start > max_size:
+            raise MessageTooLarge(f"a message of {position - start} bytes, of {max_size} that may be")
+        if magic == MAGIC:
+            raise RecordsDamaged("a batch v2 among messages")
+        yield _decode(data, start, position)
+
+
+def _decode(data: bytes, start: int, end: int) -> Message:
+    """The message between two positions."""
+    offset, _, crc = _LOG_PREFIX.unpack_from(data, start)
+    content = data[start + _MAGIC_AT : end]
+    if crc32(content) != crc:
+        raise MessageCorrupt(f"the message with offset {offset} does not match its CRC")
+    magic, attributes = content[0], content[1]
+    if magic == MAGIC_V0:
+        timestamp, position = NO_TIMESTAMP, 2
+    elif len(content) < _FIELDS_V1.size:
+        raise RecordsDamaged(f"a message v1 with {len(content)} bytes behind its CRC")
+    else:
+        timestamp, position = _LONG.unpack_from(content, 2)[0], 10
+    key, position = _field(content, position)
+    value, _ = _field(content, position)
+    return Message(offset, magic, attributes, timestamp, key, value)
+
+
+def _field(content: bytes, position: int) -> tuple[bytes | None, int]:
+    start = position + 4
+    if start > len(content):
+        raise RecordsDamaged("a message that ends before its key or value")
+    size = _INT.unpack_from(content, position)[0]
+    if size < 0:
+        return None, start
+    if size > len(content) - start:
+        raise RecordsDamaged(f"a field of {size} bytes where {len(content) - start} are left")
+    return content[start : start + size], start + size
+
+
+def inner_messages(wrapper: Message, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Message]:
+    """The messages inside, at offsets as they stand there, with the timestamps that count.
+
+    What comes out is bounded by `compression.output_bound`. Raises `MessageCorrupt` at a wrong CRC inside and
+    `RecordsDamaged` at everything else that is no set of plain messages, maybe not before the end.
+    """
+    codec, magic = wrapper.codec, wrapper.magic
+    if codec not in LEGACY_CODECS:
+        raise RecordsDamaged(f"compression codec {codec} in message format v{magic}")
+    if wrapper.value is None:
+        raise RecordsDamaged("a compressed message without a value")
+    packed = wrapper.value
+    if codec == Codec.LZ4 and magic == MAGIC_V0:
+        packed = with_right_checksum(packed)
+    data = b"".join(decompress(codec, packed, max_message_bytes))
+    stamped = wrapper.uses_log_append_time
+    message = None
+    for message in shallow_messages(data):
+        if message.magic != magic:
+            raise RecordsDamaged(f"a message of magic {message.magic} inside one of magic {magic}")
+        if message.codec:
+            raise RecordsDamaged("a compressed message inside a compressed message")
+        yield message._replace(timestamp=wrapper.timestamp) if stamped else message
+    if message is None:
+        raise RecordsDamaged("a compressed message with nothing inside")
+    if magic == MAGIC_V1 and 0 != wrapper.offset < message.offset:
+        raise RecordsDamaged(f"a wrapper at {wrapper.offset} whose last message is at {message.offset}")
+
+
+def read_messages(data: bytes, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Message]:
+    """Every message of a set at absolute offsets; holds all that is in a wrapper at once.
+
+    Raises as `shallow_messages` and `inner_messages` do.
+    """
+    for outer in shallow_messages(data):
+        if not outer.codec:
+            yield outer
+            continue
+        inner = list(inner_messages(outer, max_message_bytes))
+        # Some releases of librdkafka leave the wrapper's offset 0.
+        relative = outer.magic == MAGIC_V1 and outer.offset != 0
+        base = outer.offset - inner[-1].offset if relative else 0
+        yield from (message._replace(offset=base + message.offset) for message in inner)
