@@ -44,7 +44,33 @@ def build_parser() -> argparse.ArgumentParser:
     config.add_argument("words", nargs="*", metavar="WORD", help="only keys whose name contains one of these")
     config.add_argument("--topic", action="store_true", help="topic keys instead of broker keys")
     config.add_argument("--markdown", action="store_true", help="the whole reference page")
+    _add_log(commands)
     return parser
+
+
+def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    log = commands.add_parser("log", help="look into the files of a log directory")
+    actions = log.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
+    dump = actions.add_parser(
+        "dump",
+        help="print files in readable form",
+        description="Print segments, indexes, producer snapshots and checkpoints in readable form, and point "
+        "out damage by file and byte. Exit code 1: something is wrong; 2: a file cannot be read.",
+    )
+    dump.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a file, a partition, or a whole data directory"
+    )
+    dump.add_argument("--deep", action="store_true", help="every record, not only every batch")
+    dump.add_argument(
+        "--verify",
+        action="store_true",
+        help="check CRCs, offsets and records, and the index entries against the log",
+    )
+    dump.add_argument("--json", action="store_true", help="one JSON object a line")
+    dump.add_argument("--quiet", action="store_true", help="only what is wrong")
+    dump.add_argument(
+        "--topic", help="decode records as this topic's (default: the one the directory is named after)"
+    )
 
 
 def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -99,6 +125,10 @@ def _run(options: argparse.Namespace) -> int:
             from kcompat.cli import config
 
             return config.run(options)
+        case "log":
+            from kcompat.cli import log
+
+            return log.run(options)
         case _:
             build_parser().print_help()
             return 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from kcompat.log.checkpoints import CheckpointDamaged
 from kcompat.log.names import SNAPSHOT, offset_of, segment_name
 from kcompat.log.producer_snapshot import decode_snapshot, encode_snapshot
 from kcompat.log.producers import ProducerState
@@ -50,12 +51,14 @@ def load_producers(
     for offset in reversed(snapshot_offsets(files, directory)):
         if first <= offset <= end_offset:
             path = snapshot_path(directory, offset)
-            entries = decode_snapshot(files.read_file(path))
-            if entries is not None:
+            try:
+                entries = decode_snapshot(files.read_file(path))
+            except CheckpointDamaged as damage:
+                logger.warning("%s is damaged (%s): deleting it and using an older one", path, damage)
+                files.remove([path])
+            else:
                 state, start = ProducerState(entries), offset
                 break
-            logger.warning("%s is damaged: deleting it and using an older one", path)
-            files.remove([path])
     if start < end_offset:
         _replay(state, segments, start)
     state.end_offset = end_offset

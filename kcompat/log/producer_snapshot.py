@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from crc32c import crc32c
 
+from kcompat.log.checkpoints import CheckpointDamaged
 from kcompat.log.producers import BatchMetadata, ProducerEntry
 
 if TYPE_CHECKING:
@@ -39,15 +40,17 @@ def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
     return struct.pack(">hI", _VERSION, crc32c(body)) + body
 
 
-def decode_snapshot(data: bytes) -> list[ProducerEntry] | None:
-    """The producers in a snapshot file; None if it is damaged or of an unknown version."""
+def decode_snapshot(data: bytes) -> list[ProducerEntry]:
+    """The producers in a snapshot file. Raises CheckpointDamaged, also for an unknown version."""
     if len(data) < _HEAD.size:
-        return None
+        raise CheckpointDamaged(f"{len(data)} bytes are too few")
     version, crc, count = _HEAD.unpack_from(data)
-    if version != _VERSION or crc != crc32c(memoryview(data)[_CRC_END:]):
-        return None
+    if version != _VERSION:
+        raise CheckpointDamaged(f"unknown version {version}")
+    if crc != crc32c(memoryview(data)[_CRC_END:]):
+        raise CheckpointDamaged("the CRC is wrong")
     if len(data) != _HEAD.size + count * _ENTRY.size:
-        return None
+        raise CheckpointDamaged(f"{len(data)} bytes cannot hold {count} producers")
     entries = []
     for fields in _ENTRY.iter_unpack(memoryview(data)[_HEAD.size :]):
         producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, start = fields

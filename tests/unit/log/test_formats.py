@@ -86,10 +86,11 @@ def test_producer_snapshot() -> None:
 
 def test_a_damaged_producer_snapshot_is_noticed_at_every_byte() -> None:
     data = encode_snapshot([ProducerEntry(7, 2, 1000, 3, -1, [BatchMetadata(9, 50, 4, 1000)])])
-    for at in range(len(data)):
-        assert decode_snapshot(data[:at]) is None
-        assert decode_snapshot(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]) is None
-    assert decode_snapshot(data + b"\0") is None
+    damaged = [data[:at] for at in range(len(data))]
+    damaged += [data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in range(len(data))]
+    for content in (*damaged, data + b"\0"):
+        with pytest.raises(CheckpointDamaged):
+            decode_snapshot(content)
 
 
 def test_transaction_index(tmp_path: Path) -> None:

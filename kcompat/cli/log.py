@@ -1,0 +1,52 @@
+"""`kcompat log`: what stands in the files of a log directory, and what is wrong with it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from kcompat.cli.progress import Progress
+from kcompat.log.dump.rows import DAMAGE, as_json, as_text
+from kcompat.log.dump.segment import Depth
+from kcompat.log.dump.tree import Dumper, files_in
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from kcompat.log.dump.tree import DumpFile
+
+FOUND_DAMAGE = 1
+UNREADABLE = 2
+
+
+def run(options: argparse.Namespace) -> int:
+    """Dump the files; 1 if anything in them is wrong, 2 if one cannot be read."""
+    try:
+        return _dump(files_in(options.paths), options)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        print(f"kcompat: {error.filename} cannot be read: {error.strerror}", file=sys.stderr)
+    except ValueError as error:
+        print(f"kcompat: {error}", file=sys.stderr)
+    return UNREADABLE
+
+
+def _dump(files: Sequence[DumpFile], options: argparse.Namespace) -> int:
+    dumper = Dumper(Depth(options.deep, options.verify), options.topic)
+    progress = Progress(sum(file.size for file in files), shown=options.quiet or not sys.stdout.isatty())
+    faults = 0
+    with progress:
+        for file in files:
+            if not (options.quiet or options.json):
+                print(f"{file.path} ({file.size} bytes)")
+            for row in dumper.rows(file):
+                faults += row.kind == DAMAGE
+                if row.kind == DAMAGE or not options.quiet:
+                    print(as_json(file.path, row) if options.json else as_text(file.path, row))
+                progress.at(row.at)
+            progress.finished(file.size)
+    if not options.json:
+        print(f"{len(files)} files, {faults} faults")
+    return FOUND_DAMAGE if faults else 0

@@ -1,0 +1,52 @@
+"""A bar on standard error for work that takes a while; only on a terminal, and only for a lot of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+WORTH_SHOWING = 64 << 20
+"""Bytes below which no bar is worth its flicker."""
+
+_WIDTH = 40
+_INTERVAL_S = 0.1
+
+
+class Progress:
+    """How many of `total` bytes are done, file by file. Shows nothing unless `shown`."""
+
+    def __init__(self, total: int, *, shown: bool) -> None:
+        self._total = total
+        self._shown = shown and total >= WORTH_SHOWING and sys.stderr.isatty()
+        self._before = 0
+        self._drawn_at = time.monotonic()
+
+    def at(self, position: int) -> None:
+        """The work stands at a byte of the current file."""
+        if self._shown:
+            now = time.monotonic()
+            if now - self._drawn_at >= _INTERVAL_S:
+                self._drawn_at = now
+                self._draw(self._before + position)
+
+    def finished(self, size: int) -> None:
+        """The current file, of `size` bytes, is done."""
+        self._before += size
+
+    def _draw(self, done: int) -> None:
+        filled = _WIDTH * min(done, self._total) // self._total
+        bar = "#" * filled + "." * (_WIDTH - filled)
+        print(f"\r[{bar}] {done >> 20} of {self._total >> 20} MiB", end="", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

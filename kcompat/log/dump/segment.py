@@ -1,0 +1,121 @@
+"""A segment file: its batches, on demand its records, and what is wrong with either."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from kcompat.log.dump.batches import FoundBatch, Order, crc_is_right, read_batches
+from kcompat.log.dump.rows import Row, damage, plain
+from kcompat.log.files import pread_all
+from kcompat.records.batch import CODEC_MASK, LOG_APPEND_TIME_FLAG, read_records
+from kcompat.records.compression import Codec
+from kcompat.records.control import read_marker
+from kcompat.records.errors import RecordsDamaged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.log.dump.internal import Decode
+    from kcompat.log.files import OpenFile
+    from kcompat.records.record import Record
+
+
+class Depth(msgspec.Struct, frozen=True):
+    """How far to look: at headers alone, into every record (`deep`), and whether to check what can be."""
+
+    deep: bool = False
+    verify: bool = False
+
+
+def dump_segment(
+    file: OpenFile, end: int, base_offset: int, order: Order, decode: Decode, depth: Depth
+) -> Iterator[Row]:
+    """The rows of a segment file of `end` bytes. At most one batch is in memory, if it is right."""
+    misplaced = order.begin_segment(base_offset)
+    if misplaced is not None:
+        yield damage(0, misplaced)
+    for found in read_batches(file, end):
+        if not isinstance(found, FoundBatch):
+            yield damage(found.position, found.message)
+            return
+        is_right = not (depth.deep or depth.verify) or crc_is_right(file, found)
+        fields = _fields(found)
+        if depth.deep or depth.verify:
+            fields["isvalid"] = is_right
+        yield Row("batch", found.position, fields)
+        for message in order.follow(found):
+            yield damage(found.position, message)
+        if not is_right:
+            yield damage(found.position, f"the CRC of the batch at offset {found.base_offset} is wrong")
+        elif depth.deep or depth.verify:
+            yield from _records(file, found, decode, depth)
+
+
+def _fields(batch: FoundBatch) -> dict[str, Any]:
+    """What DumpLogSegments shows of a batch, by the names it gives."""
+    header = batch.header
+    codec = batch.attributes & CODEC_MASK
+    common = {
+        "timestampType": "LogAppendTime" if batch.attributes & LOG_APPEND_TIME_FLAG else "CreateTime",
+        "maxTimestamp": batch.max_timestamp,
+        "size": batch.size,
+        "magic": batch.magic,
+        "compresscodec": Codec(codec).name.lower() if codec in set(Codec) else str(codec),
+        "crc": batch.crc,
+    }
+    if header is None:
+        return {"offset": batch.base_offset, **common}
+    own: dict[str, Any] = {
+        "baseOffset": header.base_offset,
+        "lastOffset": header.last_offset,
+        "count": header.record_count,
+        "baseSequence": header.base_sequence,
+        "lastSequence": header.last_sequence,
+        "producerId": header.producer_id,
+        "producerEpoch": header.producer_epoch,
+        "partitionLeaderEpoch": header.leader_epoch,
+        "isTransactional": header.is_transactional,
+        "isControl": header.is_control,
+    }
+    if header.has_delete_horizon:
+        own["deleteHorizonMs"] = header.base_timestamp
+    return {**own, **common}
+
+
+def _records(file: OpenFile, batch: FoundBatch, decode: Decode, depth: Depth) -> Iterator[Row]:
+    """The records of a batch whose CRC is right. Those of the old formats are not unfolded."""
+    header = batch.header
+    if header is None:
+        return
+    data = memoryview(pread_all(file, batch.size, batch.position))
+    next_offset = header.base_offset
+    try:
+        marker = read_marker(data) if header.is_control else None
+        for record in read_records(data):
+            if not next_offset <= record.offset <= header.last_offset:
+                yield damage(batch.position, f"a record at offset {record.offset} in the batch")
+            next_offset = record.offset + 1
+            if depth.deep:
+                fields = _record_fields(record, batch)
+                if marker is not None:
+                    fields["endTxnMarker"] = marker.type.name
+                    fields["coordinatorEpoch"] = marker.coordinator_epoch
+                elif header.is_control:
+                    fields["key"], fields["value"] = plain(record.key), plain(record.value)
+                else:
+                    fields["key"], fields["value"] = decode(record)
+                yield Row("record", batch.position, fields)
+    except RecordsDamaged as error:
+        yield damage(batch.position, f"the records of the batch cannot be read: {error}")
+
+
+def _record_fields(record: Record, batch: FoundBatch) -> dict[str, Any]:
+    fields: dict[str, Any] = {"offset": record.offset, "timestamp": record.timestamp}
+    if batch.header is not None and batch.header.base_sequence >= 0:
+        delta = record.offset - batch.base_offset
+        fields["sequence"] = (batch.header.base_sequence + delta) & 0x7FFFFFFF
+    if record.headers:
+        fields["headers"] = [[name, plain(value)] for name, value in record.headers]
+    return fields

@@ -1,0 +1,155 @@
+"""Which files a dump of some paths reads, and how each is read."""
+
+# Plain paths, as everywhere below the log.
+# ruff: noqa: PTH100, PTH112, PTH116, PTH118, PTH119
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kcompat.log.checkpoints import CheckpointDamaged, parse_epochs, read_optional
+from kcompat.log.dump.batches import Order
+from kcompat.log.dump.indexes import Batches, dump_offset_index, dump_time_index, dump_txn_index
+from kcompat.log.dump.internal import decoder_of
+from kcompat.log.dump.segment import Depth, dump_segment
+from kcompat.log.dump.small import SMALL_FILES, dump_small, dump_snapshot
+from kcompat.log.files import FILES, OpenFile
+from kcompat.log.names import (
+    CLEANED,
+    DELETED,
+    INDEX,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT,
+    SWAP,
+    TIME_INDEX,
+    TXN_INDEX,
+    offset_of,
+    parse_partition_directory,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kcompat.log.dump.rows import Row
+
+_TEMPORARY = (DELETED, CLEANED, SWAP)
+
+
+class DumpFile(msgspec.Struct, frozen=True):
+    """A file to dump, with its size in bytes when it was listed."""
+
+    path: str
+    size: int
+
+
+def files_in(paths: Sequence[str]) -> list[DumpFile]:
+    """The files that a dump of these files and directories reads: those of a log directory or a partition
+    whose names are known, segments in the order of their offsets. A file named itself is always there.
+
+    Raises OSError.
+    """
+    found: list[DumpFile] = []
+    for path in paths:
+        if os.path.isdir(path):
+            found.extend(_files_below(path.rstrip("/") or "/"))
+        else:
+            found.append(DumpFile(path, os.stat(path).st_size))
+    return found
+
+
+def _files_below(directory: str) -> Iterator[DumpFile]:
+    with os.scandir(directory) as entries:
+        ordered = sorted(entries, key=lambda entry: (entry.is_dir(), _in_order(entry.name)))
+    for entry in ordered:
+        if entry.is_dir():
+            yield from _files_below(entry.path)
+        elif entry.name in SMALL_FILES or _suffix(entry.name) is not None:
+            yield DumpFile(entry.path, entry.stat().st_size)
+
+
+def _in_order(name: str) -> tuple[str, int]:
+    """Sorts partitions by their number."""
+    return parse_partition_directory(name) or (name, -1)
+
+
+def _suffix(name: str) -> str | None:
+    """What kind of segment file or snapshot the name says; None for others."""
+    for temporary in _TEMPORARY:
+        name = name.removesuffix(temporary)
+    if offset_of(name) is None:
+        return None
+    return next((suffix for suffix in (*SEGMENT_SUFFIXES, SNAPSHOT) if name.endswith(suffix)), None)
+
+
+class Dumper:
+    """Dumps files one after another; segments of one partition are seen as one log.
+
+    `topic` is whose records they are, where the name of the directory shall not say it.
+    """
+
+    def __init__(self, depth: Depth, topic: str | None = None) -> None:
+        self._depth = depth
+        self._topic = topic
+        self._directory: str | None = None
+        self._order = Order()
+
+    def rows(self, file: DumpFile) -> Iterator[Row]:
+        """The rows of one file. Raises OSError, and ValueError for a file whose name says nothing."""
+        directory, name = os.path.split(file.path)
+        if name in SMALL_FILES:
+            yield from dump_small(name, FILES.read_file(file.path))
+            return
+        suffix, offset = _suffix(name), offset_of(name)
+        if suffix is None or offset is None:
+            raise ValueError(f"{file.path} has no name that a file of a log has")
+        if suffix == SNAPSHOT:
+            yield from dump_snapshot(FILES.read_file(file.path), offset)
+        elif suffix == LOG:
+            yield from self._segment(file, directory, name, offset)
+        else:
+            yield from self._index(file, suffix, offset)
+
+    def _segment(self, file: DumpFile, directory: str, name: str, base_offset: int) -> Iterator[Row]:
+        is_live = name.endswith(LOG)
+        if not is_live or directory != self._directory:
+            self._directory = directory if is_live else None
+            self._order = Order(_known_epochs(directory) if is_live else None)
+        parsed = parse_partition_directory(os.path.basename(os.path.abspath(directory)))
+        topic = self._topic or (parsed[0] if parsed else "")
+        opened = _open(file.path)
+        yield from dump_segment(opened, file.size, base_offset, self._order, decoder_of(topic), self._depth)
+
+    def _index(self, file: DumpFile, suffix: str, base_offset: int) -> Iterator[Row]:
+        opened = _open(file.path)
+        log = self._log_beside(file.path, suffix) if self._depth.verify else None
+        if suffix == INDEX:
+            yield from dump_offset_index(opened, file.size, base_offset, log)
+        elif suffix == TIME_INDEX:
+            yield from dump_time_index(opened, file.size, base_offset, log)
+        else:
+            assert suffix == TXN_INDEX, "every suffix of a segment is known"
+            yield from dump_txn_index(opened, file.size, log)
+
+    def _log_beside(self, path: str, suffix: str) -> Batches | None:
+        head, tail = os.path.split(path)
+        beside = os.path.join(head, tail.replace(suffix, LOG, 1))
+        size = FILES.size(beside)
+        return None if size is None else Batches(_open(beside), size)
+
+
+def _open(path: str) -> OpenFile:
+    return OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+
+def _known_epochs(directory: str) -> set[int] | None:
+    """The epochs in the leader-epoch-checkpoint; None if it cannot tell."""
+    data = read_optional(FILES, os.path.join(directory, LEADER_EPOCH_CHECKPOINT))
+    with suppress(CheckpointDamaged):
+        return {epoch for epoch, _ in parse_epochs(data or b"")} or None
+    return None
