@@ -12,6 +12,7 @@ from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kcompat.testing.raw_client import RawClient
 
 ACKS_ALL = -1
+EARLIEST_TIMESTAMP = -2
 FETCH_BYTES = 1 << 20
 
 
@@ -80,6 +82,16 @@ def fetch(client: RawClient, topic: str, offset: int, partition: int = 0, max_wa
     """What one fetch finds from `offset` on."""
     request = fetch_request(topic, offset, partition, max_wait_ms)
     return client.call(request, 11).responses[0].partitions[0]
+
+
+def earliest_offset(client: RawClient, topic: str, partition: int = 0) -> int:
+    """Where the partition's log starts."""
+    wanted = ListOffsetsRequest.ListOffsetsPartition(partition_index=partition, timestamp=EARLIEST_TIMESTAMP)
+    named = ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=[wanted])
+    request = ListOffsetsRequest(replica_id=-1, topics=[named])
+    found = client.call(request, 5).topics[0].partitions[0]
+    assert found.error_code == 0, found
+    return int(found.offset)
 
 
 def read_all(client: RawClient, topic: str, partition: int = 0, offset: int = 0) -> Iterator[Record]:

@@ -32,6 +32,7 @@ from kcompat.testing.raw_requests import (
     delete_records,
     delete_topic,
     describe_topic,
+    earliest_offset,
     fetch,
     find_coordinator,
     init_producer_id,
@@ -118,13 +119,21 @@ class RetainedProducer(Producer):
     configs = SMALL_SEGMENTS | {"retention.bytes": "200000", "file.delete.delay.ms": "50"}
 
     def verify(self, client: RawClient) -> None:
-        start = fetch(client, self.topic, 0).log_start_offset
+        start = self._start_at_rest(client)
         stored = {record.offset: record.value for record in read_all(client, self.topic, offset=start)}
         assert list(stored) == list(range(start, start + len(stored)))
         assert set(stored.values()) <= self.sent
         kept = {offset: value for offset, value in self.acknowledged.items() if offset >= start}
         assert kept.items() <= stored.items()
         assert sum(map(len, stored.values())) > 100_000 or start == 0
+
+    def _start_at_rest(self, client: RawClient) -> int:
+        """Where the log starts once retention has nothing left to do."""
+        start = -1
+        while start != (now := earliest_offset(client, self.topic)):
+            start = now
+            time.sleep(0.25)
+        return start
 
 
 class IdempotentProducer(Actor):
