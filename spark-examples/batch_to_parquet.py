@@ -16,20 +16,21 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def offsets(spark: SparkSession, bootstrap: str, topic: str, offset: int) -> str:
-    """The connector's JSON that names the same offset in every partition of the topic."""
-    partitions = read_batch(spark, bootstrap, subscribe=topic).select("partition").distinct().collect()
-    return json.dumps({topic: {str(row.partition): offset for row in partitions}})
+def partitions(spark: SparkSession, bootstrap: str, topic: str) -> list[int]:
+    """The partitions of the topic that hold records."""
+    rows = read_batch(spark, bootstrap, subscribe=topic).select("partition").distinct().collect()
+    return sorted(row.partition for row in rows)
 
 
 def export(spark: SparkSession, bootstrap: str, topic: str, start: int, end: int, output: str) -> int:
     """Write the records from ``start`` up to but without ``end`` and return how many there are."""
+    numbers = partitions(spark, bootstrap, topic)
     records = read_batch(
         spark,
         bootstrap,
-        subscribe=topic,
-        startingOffsets=offsets(spark, bootstrap, topic, start),
-        endingOffsets=offsets(spark, bootstrap, topic, end),
+        assign=json.dumps({topic: numbers}),
+        startingOffsets=json.dumps({topic: {str(number): start for number in numbers}}),
+        endingOffsets=json.dumps({topic: {str(number): end for number in numbers}}),
     )
     text = records.selectExpr(
         "CAST(key AS STRING)", "CAST(value AS STRING)", "partition", "offset", "timestamp"
