@@ -24,12 +24,14 @@ from kcompat.config.listeners import check_supported
 from kcompat.config.topic import topic_config
 from kcompat.group.config import GroupConfig
 from kcompat.group.coordinator import GroupCoordinator
+from kcompat.log.identity import stored_identity
 from kcompat.log.manager import LogManager
 from kcompat.net.limits import Limits
 from kcompat.net.listener import Listener
 from kcompat.net.loop_clock import LoopClock
 from kcompat.net.server import Server
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
+from kcompat.replication.adoption import adopt
 from kcompat.replication.controller import loading
 from kcompat.replication.controller.controller import Controller
 from kcompat.replication.fetch_session import FetchSessions
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Timer
     from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.store import MetadataStore
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.log import Log
     from kcompat.replication.partition import Partition
@@ -53,7 +56,7 @@ logger = logging.getLogger(__name__)
 METADATA_FILE = "metadata.db"
 LONGEST_INTERVAL_MS = 2**40
 DEFAULT_BROKER_ID = 1
-"""The id of a broker that was given none."""
+"""The id of a broker that was given none and whose log directories are new."""
 
 
 class BrokerNode:
@@ -61,7 +64,9 @@ class BrokerNode:
 
     def __init__(self, config: BrokerConfig) -> None:
         if config.broker_id < 0:
-            config = config.with_static({"broker.id": str(DEFAULT_BROKER_ID)})
+            known = stored_identity(config.log_dirs).broker_id
+            broker_id = DEFAULT_BROKER_ID if known is None else known
+            config = config.with_static({"broker.id": str(broker_id)})
         check_supported(config.listeners)
         self.config = config
         self._stops: list[Callable[[], object]] = []
@@ -100,13 +105,14 @@ class BrokerNode:
         store = await self._open_store()
         session = await store.session()
         await loading.prepare(session)
-        cluster_id = await loading.cluster_id(session, uuid_to_text(random_uuid()))
+        cluster_id = await self._cluster_id(session)
         self.logs = LogManager(config.log_dirs, self._clock)
         defaults = log_config(topic_config(config, {}))
         self.logs.open(
             broker_id, cluster_id, lambda _: defaults
         )  # topics' own settings come with their roles
         self._stops.append(self.logs.close)
+        await adopt(session, self.logs, cluster_id, config)
 
         self.cluster = MetadataCache(cluster_id)
         self.replicas = ReplicaManager(broker_id, self._clock)
@@ -134,6 +140,11 @@ class BrokerNode:
         self._schedule_housekeeping()
         self.server.start()
         self._stops.append(self.server.stop)
+
+    async def _cluster_id(self, session: MetadataStore) -> str:
+        """The id the store knows, else that of the log directories, else a new one."""
+        stored = await loading.cluster_id(session)
+        return stored or stored_identity(self.config.log_dirs).cluster_id or uuid_to_text(random_uuid())
 
     async def _open_store(self) -> EmbeddedStore:
         store = EmbeddedStore(

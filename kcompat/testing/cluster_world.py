@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.cluster.embedded import EmbeddedStore
 from kcompat.cluster.image import MetadataCache
-from kcompat.cluster.znodes import BrokerRegistration
+from kcompat.cluster.znodes import CLUSTER_ID, BrokerRegistration, encode_cluster_id
 from kcompat.config.broker import BrokerConfig
 from kcompat.promise import Promise
 from kcompat.replication.controller import loading
@@ -56,7 +56,7 @@ class ClusterWorld:
         self.store = EmbeddedStore.in_memory(clock.now_ms)
         self.session = session = await self.store.session()
         await loading.prepare(session)
-        await loading.cluster_id(session, "the-cluster")
+        await session.create(CLUSTER_ID, encode_cluster_id("the-cluster"))
         broker = Brokerless(self.cluster)
         self.controller = Controller(1, session, broker, lambda: self.config, clock)
         await self.controller.start(

@@ -50,10 +50,10 @@ async def prepare(store: MetadataStore) -> None:
             await store.multi([Create(path) for path in missing])
 
 
-async def cluster_id(store: MetadataStore, proposed: str) -> str:
-    """The cluster's id; `proposed` becomes it if the cluster has none yet. Needs `prepare`."""
+async def cluster_id(store: MetadataStore) -> str | None:
+    """The cluster's id; None from a store that is new."""
     if await store.exists(znodes.CLUSTER_ID) is None:
-        await _create_if_absent(store, znodes.CLUSTER_ID, znodes.encode_cluster_id(proposed))
+        return None
     decoded, _ = await _read(store, znodes.CLUSTER_ID, znodes.decode_cluster_id)
     return decoded
 

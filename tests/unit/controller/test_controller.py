@@ -78,7 +78,9 @@ class World:
         self.store = EmbeddedStore(SqliteJournal(self.path), self.clock.now_ms)
         self.session = await self.store.session()
         await loading.prepare(self.session)
-        assert await loading.cluster_id(self.session, "the-cluster") == "the-cluster"
+        if await loading.cluster_id(self.session) is None:
+            await self.session.create(znodes.CLUSTER_ID, znodes.encode_cluster_id("the-cluster"))
+        assert await loading.cluster_id(self.session) == "the-cluster"
         self.controller = Controller(1, self.session, self.broker, lambda: self.config, self.clock)
         await self.controller.start(REGISTRATION)
         return self

@@ -1,0 +1,39 @@
+"""Whose log directories these are, before anything is opened: what their `meta.properties` say."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kcompat.log.checkpoints import CheckpointDamaged, parse_properties, read_optional
+from kcompat.log.files import FILES
+from kcompat.log.names import META_PROPERTIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.log.files import Files
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """The broker and the cluster that wrote a log directory; None for what it does not say."""
+
+    broker_id: int | None = None
+    cluster_id: str | None = None
+
+
+def stored_identity(directories: Iterable[str], files: Files = FILES) -> Identity:
+    """What the first directory that was in use before says. `LogDirectory.claim` compares all of them.
+
+    ZooKeeper's brokers write `broker.id`, KRaft's `node.id`. What cannot be read says nothing here.
+    """
+    for directory in directories:
+        with suppress(OSError, CheckpointDamaged):
+            data = read_optional(files, f"{directory}/{META_PROPERTIES}")
+            if data is not None:
+                properties = parse_properties(data)
+                number = properties.get("broker.id", properties.get("node.id", ""))
+                return Identity(int(number) if number.isdecimal() else None, properties.get("cluster.id"))
+    return Identity()
