@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcompat.group.shard import GroupShard
     from kcompat.group.turn import Turn
 
+MAX_TIMESTAMP = 2**63 - 1
 Errors = dict["TopicPartition", ErrorCode]
 """What became of each partition of a request."""
 
@@ -73,10 +74,15 @@ def _commit_one(turn: Turn, request: CommitRequest, offset: OffsetToCommit) -> E
             leader_epoch=offset.leader_epoch,
             metadata=metadata,
             commit_timestamp=turn.now_ms if offset.commit_timestamp == -1 else offset.commit_timestamp,
-            expire_timestamp=-1 if request.retention_ms == -1 else turn.now_ms + request.retention_ms,
+            expire_timestamp=_expiry(turn.now_ms, request.retention_ms),
         ),
     )
     return ErrorCode.NONE
+
+
+def _expiry(now_ms: int, retention_ms: int) -> int:
+    """When a retention of its own ends, as far as an int64 can say it; -1 where the client asked for none."""
+    return -1 if retention_ms == -1 else min(now_ms + retention_ms, MAX_TIMESTAMP)
 
 
 def _metadata_fits(metadata: str, config: GroupConfig) -> bool:

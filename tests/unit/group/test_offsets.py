@@ -325,6 +325,14 @@ def test_a_retention_of_its_own_ends_when_it_says() -> None:
     assert world.fetch() == {T1: 6}
 
 
+def test_a_retention_without_an_end() -> None:
+    world = expiring()
+    world.commit({T0: 5}, retention_ms=2**63 - 1)
+    world.restart().start()
+    world.clock.advance(WEEK_MS + CHECK_MS)
+    assert world.fetch() == {T0: 5}
+
+
 def test_the_client_s_date_counts() -> None:
     world = expiring()
     world.commit({T0: 5}, timestamp=world.clock.now_ms() - WEEK_MS)
