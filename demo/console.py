@@ -23,6 +23,7 @@ class Console:
         self.live = sys.stdout.isatty()
         self._drawn = 0
         self._next_drawing = 0.0
+        self._note = ""
 
     def heading(self, text: str) -> None:
         """Begin a part of the demo."""
@@ -45,9 +46,11 @@ class Console:
         self._draw([f"{text} [{_blocks(done, total):·<{BAR_WIDTH}}] {done:,} of {total:,}"])
 
     def table(self, rows: Mapping[str, tuple[int, int]], note: str) -> None:
-        """Show orders and money by city with bars; in a pipe only the note."""
+        """Show orders and money by city with bars; in a pipe only a note that is new."""
         if not self.live:
-            self.line(note)
+            if note != self._note:
+                self.line(note)
+            self._note = note
             return
         most = max((orders for orders, _ in rows.values()), default=1)
         lines = [
