@@ -44,4 +44,4 @@ def unsupported(served: tuple[Served, ...]) -> ApiVersionsResponse:
 
 
 def _rows(served: tuple[Served, ...]) -> list[ApiVersionsResponse.ApiVersion]:
-    return [ApiVersionsResponse.ApiVersion(api.key, api.advertised_since, api.max_version) for api in served]
+    return [ApiVersionsResponse.ApiVersion(api.key, api.min_version, api.max_version) for api in served]

@@ -1,4 +1,4 @@
-"""Fetch (key 1), versions 4-18.
+"""Fetch (key 1), versions 0-18.
 
 Behaviour
 - Answers at once when there are `min_bytes`, when a partition has an error, or when nothing may be waited
@@ -9,14 +9,16 @@ Behaviour
 - read_committed stops at the last stable offset and lists the aborted transactions of the range.
 
 Version notes
-- 5: log start offset. 7: fetch sessions (KIP-227). 9: fenced by leader epoch (KIP-320). 10: zstd (KIP-110):
-  older versions still get zstd batches, as Kafka gives them, unless the topic itself demands zstd.
+- 0, 1: messages of magic 0; 2, 3: of magic 1, converted while they are sent. 3: `max_bytes`; before it the
+  limit of a partition holds even for its first batch.
+- 4: batches v2, isolation level. 5: log start offset. 7: fetch sessions (KIP-227). 9: fenced by leader epoch
+  (KIP-320).
+- 10: zstd (KIP-110): 4 to 9 still get zstd batches, as from Kafka, unless the topic itself demands zstd.
 - 11: rack id (KIP-392; no follower serves consumers yet, so none is preferred).
 - 12: last fetched epoch and diverging epoch (KIP-595), tagged fields. 13: topics by id (KIP-516).
 - 15: the replica id in a tagged struct. 16: leader endpoints beside NOT_LEADER_OR_FOLLOWER (KIP-951).
 
-Not here yet: versions 0-3 (message formats v0 and v1); fetches by followers, which are refused with
-NOT_LEADER_OR_FOLLOWER.
+Not here yet: fetches by followers, which are refused with NOT_LEADER_OR_FOLLOWER.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.context import Interruptible
+from kcompat.api.old_fetch import FIRST_WITH_BATCHES, in_old_format
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from kcompat.replication.delayed_fetch import Results
     from kcompat.replication.fetch_session import FetchContext, PartitionKey
 
+FIRST_WITH_MAX_BYTES = 3
 FIRST_WITH_SESSIONS = 7
 FIRST_WITH_ZSTD = 10
 FIRST_WITH_IDS = 13
@@ -57,6 +61,7 @@ def handle(
         min_bytes=request.min_bytes,
         max_bytes=min(request.max_bytes, context.services.config.fetch_max_bytes),
         isolation_level=request.isolation_level,
+        hard_limit=context.api_version < FIRST_WITH_MAX_BYTES,
     )
     results = fetch.read()
     if request.max_wait_ms <= 0 or not session.targets or fetch.must_answer(results):
@@ -119,6 +124,8 @@ def _resolve(context: RequestContext, target: FetchTarget) -> Partition | ErrorC
 
 
 def _respond(context: RequestContext, session: FetchContext, results: Results) -> FetchResponse:
+    if context.api_version < FIRST_WITH_BATCHES:
+        results = in_old_format(results, context.api_version, context.services.replicas)
     session_id, told = session.answer(results, context.now_ms)
     response = FetchResponse(session_id=session_id if context.api_version >= FIRST_WITH_SESSIONS else 0)
     topic_answer: TopicAnswer | None = None

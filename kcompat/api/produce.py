@@ -1,4 +1,4 @@
-"""Produce (key 0), versions 3-13.
+"""Produce (key 0), versions 0-13.
 
 Behaviour
 - Each partition stands alone: one refused batch does not touch the others. A partition named twice is
@@ -9,12 +9,13 @@ Behaviour
 - Clients may not write internal topics, except the one Kafka itself trusts (`__admin_client`).
 
 Version notes
-- 8: per-record errors and an error message (KIP-467).
+- 0, 1: messages of magic 0, 2: of magic 1, stored as one batch v2. Nothing whole is stored without an error.
+- 3: exactly one batch v2. 8: per-record errors and an error message (KIP-467).
 - 10: the current leader beside NOT_LEADER_OR_FOLLOWER (KIP-951).
 - 13: topics by id (KIP-516).
 
-Not here yet: versions 0-2 (message formats v0 and v1); transactional batches are refused with
-INVALID_TXN_STATE, as by a broker whose coordinator does not know the transaction.
+Not here yet: transactional batches are refused with INVALID_TXN_STATE, as by a broker whose coordinator does
+not know the transaction.
 """
 
 from __future__ import annotations
@@ -25,16 +26,20 @@ from kcompat.net.answers import CLOSE, Close
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.recompress import conform
+from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal, check_produced
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.log.config import LogConfig
     from kcompat.promise import Promise
+    from kcompat.records.batch import BatchHeader
     from kcompat.replication.partition import Partition
 
 ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
+FIRST_WITH_BATCHES = 3
 FIRST_WITH_RECORD_ERRORS = 8
 FIRST_WITH_LEADER = 10
 FIRST_WITH_IDS = 13
@@ -106,10 +111,9 @@ def _append(
     assert isinstance(batch, memoryview)  # what the decoder gives
     log = partition.log
     config = log.config
-    header = check_produced(batch, context.api_version, config, context.now_ms)
-    if isinstance(header, Refusal):
-        return _refuse_batch(answer, header, log.log_start_offset, context.api_version)
-    stored = conform(batch, header, config.compression_type, config.max_message_bytes)
+    stored = _accept(batch, context, config)
+    if stored is None:
+        return answer
     if isinstance(stored, Refusal):
         return _refuse_batch(answer, stored, log.log_start_offset, context.api_version)
     result = partition.append(*stored, acks, context.now_ms)
@@ -128,6 +132,18 @@ def _append(
     if acks == ACKS_ALL and partition.committed(result.last_offset + 1) is None:
         waiting[partition] = (result.last_offset + 1, answer)
     return answer
+
+
+def _accept(
+    batch: memoryview, context: RequestContext, config: LogConfig
+) -> tuple[memoryview, BatchHeader] | Refusal | None:
+    """What to store, why nothing, or None where an old client sent nothing whole."""
+    if context.api_version < FIRST_WITH_BATCHES:
+        return accept_old(batch, config, config.compression_type, context.now_ms)
+    header = check_produced(batch, context.api_version, config, context.now_ms)
+    if isinstance(header, Refusal):
+        return header
+    return conform(batch, header, config.compression_type, config.max_message_bytes)
 
 
 def _refuse_batch(

@@ -46,7 +46,6 @@ def _served(
     handle: Handler,
     *,
     since: int = 0,
-    advertised_since: int | None = None,
     mode: Mode = Mode.BLOCKING,
 ) -> Served:
     return Served(
@@ -54,15 +53,13 @@ def _served(
         handle,
         min_version=since,
         max_version=API_FACTS[key].latest_stable,
-        advertised_since=since if advertised_since is None else advertised_since,
         mode=mode,
     )
 
 
 SERVED: tuple[Served, ...] = (
-    # Message formats v0 and v1 (Produce 0-2, Fetch 0-3) come with their conversion.
-    _served(ApiKey.PRODUCE, produce.handle, since=3, advertised_since=0, mode=Mode.PIPELINED),
-    _served(ApiKey.FETCH, fetch.handle, since=4, mode=Mode.INTERRUPTIBLE),
+    _served(ApiKey.PRODUCE, produce.handle, mode=Mode.PIPELINED),
+    _served(ApiKey.FETCH, fetch.handle, mode=Mode.INTERRUPTIBLE),
     _served(ApiKey.LIST_OFFSETS, list_offsets.handle),
     _served(ApiKey.METADATA, metadata.handle),
     _served(ApiKey.OFFSET_COMMIT, offset_commit.handle),

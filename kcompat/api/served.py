@@ -18,14 +18,11 @@ Handler = Callable[[Any, Any], Any]
 class Served(Struct, frozen=True):
     """One API: who answers it, its versions, and what a waiting request means to the ones behind it.
 
-    `advertised_since` is below `min_version` only where Kafka 4 does the same: librdkafka leaves compression
-    out when the advertised Produce range does not start at 0 (KAFKA-18659). A version below `min_version`
-    closes the connection.
+    Any other version closes the connection.
     """
 
     key: ApiKey
     handle: Handler
     min_version: int
     max_version: int
-    advertised_since: int
     mode: Mode

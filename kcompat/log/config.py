@@ -29,6 +29,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_compaction_lag_ms: int = MAX_LONG
     delete_retention_ms: int = 86_400_000
     min_cleanable_dirty_ratio: float = 0.5
+    message_downconversion_enable: bool = True
     message_timestamp_before_max_ms: int = MAX_LONG
     message_timestamp_after_max_ms: int = MAX_LONG
 

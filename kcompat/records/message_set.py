@@ -145,7 +145,7 @@ def _field(content: bytes, position: int) -> tuple[bytes | None, int]:
 
 
 def inner_messages(wrapper: Message, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Message]:
-    """The messages inside, at offsets as they stand there, with the timestamps that count.
+    """The messages inside, at offsets as they stand there, with the timestamps (and their kind) that count.
 
     What comes out is bounded by `compression.output_bound`. Raises `MessageCorrupt` at a wrong CRC inside and
     `RecordsDamaged` at everything else that is no set of plain messages, maybe not before the end.
@@ -159,14 +159,19 @@ def inner_messages(wrapper: Message, max_message_bytes: int = DEFAULT_MAX_MESSAG
     if codec == Codec.LZ4 and magic == MAGIC_V0:
         packed = with_right_checksum(packed)
     data = b"".join(decompress(codec, packed, max_message_bytes))
-    stamped = wrapper.uses_log_append_time
+    mark = wrapper.attributes & LOG_APPEND_TIME_FLAG if magic == MAGIC_V1 else 0
     message = None
     for message in shallow_messages(data):
         if message.magic != magic:
             raise RecordsDamaged(f"a message of magic {message.magic} inside one of magic {magic}")
         if message.codec:
             raise RecordsDamaged("a compressed message inside a compressed message")
-        yield message._replace(timestamp=wrapper.timestamp) if stamped else message
+        if mark:
+            yield message._replace(timestamp=wrapper.timestamp, attributes=mark)
+        elif message.attributes:
+            yield message._replace(attributes=0)  # a mark inside counts for nothing
+        else:
+            yield message
     if message is None:
         raise RecordsDamaged("a compressed message with nothing inside")
     if magic == MAGIC_V1 and 0 != wrapper.offset < message.offset:

@@ -26,10 +26,19 @@ class Fetch:
     """Reads `targets` in order within the limits; as a delayed operation, waits until `min_bytes` are there.
 
     A target without a partition comes with the error that says why. `max_bytes` bounds the answer, except
-    that the first batch found is always returned whole (KIP-74).
+    that the first batch found is always returned whole (KIP-74), unless `hard_limit`.
     """
 
-    __slots__ = ("_isolation_level", "_max_bytes", "_min_bytes", "_sizes", "_specs", "_targets", "_total")
+    __slots__ = (
+        "_hard_limit",
+        "_isolation_level",
+        "_max_bytes",
+        "_min_bytes",
+        "_sizes",
+        "_specs",
+        "_targets",
+        "_total",
+    )
 
     def __init__(
         self,
@@ -38,8 +47,10 @@ class Fetch:
         min_bytes: int,
         max_bytes: int,
         isolation_level: int,
+        hard_limit: bool = False,
     ) -> None:
         self._targets = targets
+        self._hard_limit = hard_limit
         self._min_bytes = min_bytes
         self._max_bytes = max_bytes
         self._isolation_level = isolation_level
@@ -50,7 +61,7 @@ class Fetch:
     def read(self) -> Results:
         """Read every partition once."""
         results: Results = []
-        left, min_one_batch = self._max_bytes, True
+        left, min_one_batch = self._max_bytes, not self._hard_limit
         for target, partition in self._targets:
             if not isinstance(partition, Partition):
                 results.append((target, Fetched(partition)))

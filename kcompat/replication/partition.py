@@ -18,6 +18,7 @@ from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from kcompat.log.converted import ConvertedRange
     from kcompat.log.files import FileRange
     from kcompat.log.log import AppendResult, Log
     from kcompat.records.batch import BatchHeader
@@ -65,7 +66,7 @@ class Fetched(Struct):
     high_watermark: int = -1
     last_stable_offset: int = -1
     log_start_offset: int = -1
-    records: FileRange | bytes = b""
+    records: FileRange | ConvertedRange | bytes = b""
     aborted: list[tuple[int, int]] | None = None
     diverging: tuple[int, int] | None = None
 

@@ -32,6 +32,7 @@ def log_config(topic: TopicConfig) -> LogConfig:
         max_compaction_lag_ms=topic.max_compaction_lag_ms,
         delete_retention_ms=topic.delete_retention_ms,
         min_cleanable_dirty_ratio=topic.min_cleanable_dirty_ratio,
+        message_downconversion_enable=topic.message_downconversion_enable,
         message_timestamp_before_max_ms=topic.message_timestamp_before_max_ms,
         message_timestamp_after_max_ms=topic.message_timestamp_after_max_ms,
     )
