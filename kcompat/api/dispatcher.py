@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MAX_VALUES = 250_000
+"""Array elements and fields of one request. A handler costs some microseconds for each, and while it runs
+everybody waits: more than this would be seconds."""
+
 _KEY_AND_VERSION = struct.Struct(">hh").unpack_from
 _PREFIX = struct.Struct(">ii").pack
 _FLEXIBLE_PREFIX = struct.Struct(">iiB").pack
@@ -48,7 +52,7 @@ class Route:
         self.version = version
         self.handle = served.handle
         self.mode = served.mode
-        self.decode: Callable[[memoryview, int], tuple[Any, int]] = decoder(request_class(key), version)
+        self.decode: Callable[[memoryview, int, int], tuple[Any, int]] = decoder(request_class(key), version)
         self.encode: Callable[[Any], list[Any]] = encoder(response_class(key), version)
         self.flexible_header = API_FACTS[key].response_header_version(version) >= 1
 
@@ -89,7 +93,7 @@ class Dispatcher:
             if route is None:
                 return _refuse_version(frame, self._services)
             _, version, correlation_id, client_id, body = parse_request_header(frame)
-            request, _ = route.decode(frame, body)
+            request, _ = route.decode(frame, body, MAX_VALUES)
         except (ProtocolViolation, struct.error) as damage:
             logger.info("Closing the connection from %s: %s", connection.peer_host, damage)
             return CLOSE

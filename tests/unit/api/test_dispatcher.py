@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import struct
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcompat.api import api_versions
+from kcompat.api.context import Interruptible
+from kcompat.api.dispatcher import MAX_VALUES, Dispatcher
+from kcompat.api.served import Served
+from kcompat.net.answers import CLOSE, Mode, Waiting
+from kcompat.promise import Promise
+from kcompat.protocol.api_keys import API_FACTS, ApiKey
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.headers import request_header
+from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.protocol.schema import Message
+
+PEER: Any = SimpleNamespace(
+    peer_host="127.0.0.1", listener_name="PLAINTEXT", local_address=("127.0.0.1", 9092), context=None
+)
+CORRELATION_ID = 77
+
+
+def served(key: ApiKey, handle: Callable[..., Any], *, since: int = 0, mode: Mode = Mode.BLOCKING) -> Served:
+    return Served(key, handle, since, API_FACTS[key].latest_stable, mode)
+
+
+def dispatcher(*apis: Served) -> Dispatcher:
+    services: Any = SimpleNamespace(served=(*apis, served(ApiKey.API_VERSIONS, api_versions.handle)))
+    return Dispatcher(services)
+
+
+def frame_of(request: Message, version: int, rest: bytes = b"") -> memoryview:
+    header = request_header(ApiKey(request.api_key), version, CORRELATION_ID, "me")
+    return memoryview(bytearray(header + b"".join(request.encode(version)) + rest))
+
+
+def response(answer: Any, kind: type[Any], version: int, *, flexible: bool = False) -> Any:
+    data = b"".join(answer)
+    length, correlation_id = struct.unpack_from(">ii", data)
+    assert length == len(data) - 4
+    assert correlation_id == CORRELATION_ID
+    return kind.decode(memoryview(data), version, 9 if flexible else 8)
+
+
+@pytest.mark.parametrize("version", [-1, 6, 99, 32767])
+def test_an_api_versions_of_any_version_is_answered_with_our_range_in_version_0(version: int) -> None:
+    unknown = memoryview(bytearray(struct.pack(">hhi", 18, version, CORRELATION_ID) + b"\xff\xfe garbage"))
+    answer = response(dispatcher().on_frame(PEER, unknown), ApiVersionsResponse, 0)
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys] == [(18, 0, 5)]
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_api_versions_lists_what_is_served(version: int) -> None:
+    request = ApiVersionsRequest(client_software_name="me", client_software_version="1.0")
+    apis = served(ApiKey.HEARTBEAT, lambda *_: None, since=2)
+    answer = response(
+        dispatcher(apis).on_frame(PEER, frame_of(request, version)), ApiVersionsResponse, version
+    )
+    assert answer.error_code == 0
+    rows = [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys]
+    assert rows == [(12, 2, 4), (18, 0, 5)]
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a b", "x" * 129])
+def test_a_client_with_an_odd_name_is_refused(name: str) -> None:
+    request = ApiVersionsRequest(client_software_name=name, client_software_version="1.0")
+    answer = response(dispatcher().on_frame(PEER, frame_of(request, 3)), ApiVersionsResponse, 3)
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        b"\0",
+        struct.pack(">hhi", 999, 0, 1),
+        struct.pack(">hhih", ApiKey.HEARTBEAT, 5, 1, -1),
+        struct.pack(">hhih", ApiKey.HEARTBEAT, 1, 1, -1),
+        struct.pack(">hhih", ApiKey.PRODUCE, 9, 1, -1),
+        bytes(frame_of(HeartbeatRequest(group_id="g"), 2))[:-1],
+    ],
+    ids=["empty", "one byte", "unknown key", "above", "below", "not served", "cut short"],
+)
+def test_what_cannot_be_served_closes_the_connection(frame: bytes) -> None:
+    served_from_2 = served(ApiKey.HEARTBEAT, lambda *_: HeartbeatResponse(), since=2)
+    assert dispatcher(served_from_2).on_frame(PEER, memoryview(bytearray(frame))) is CLOSE
+
+
+def test_bytes_behind_a_request_are_ignored() -> None:
+    seen: list[Any] = []
+
+    def handle(context: Any, request: HeartbeatRequest) -> HeartbeatResponse:
+        seen.append((context.api_version, context.client_id, request.group_id))
+        return HeartbeatResponse(error_code=25)
+
+    frame = frame_of(HeartbeatRequest(group_id="g"), 4, b"\1\0\0")
+    answer = dispatcher(served(ApiKey.HEARTBEAT, handle)).on_frame(PEER, frame)
+    assert response(answer, HeartbeatResponse, 4, flexible=True).error_code == 25
+    assert seen == [(4, "me", "g")]
+
+
+def test_a_broken_handler_answers_with_an_error_where_there_is_room_for_one() -> None:
+    def break_down(*_: Any) -> None:
+        raise RuntimeError("a bug")
+
+    apis = dispatcher(served(ApiKey.HEARTBEAT, break_down), served(ApiKey.DESCRIBE_GROUPS, break_down))
+    answer = apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0))
+    assert response(answer, HeartbeatResponse, 0).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert apis.on_frame(PEER, frame_of(DescribeGroupsRequest(), 0)) is CLOSE
+
+
+def test_a_request_with_more_elements_than_anybody_needs_closes_the_connection() -> None:
+    apis = dispatcher(served(ApiKey.DESCRIBE_GROUPS, lambda *_: DescribeGroupsResponse()))
+    assert isinstance(apis.on_frame(PEER, frame_of(DescribeGroupsRequest(groups=[""] * MAX_VALUES), 0)), list)
+    assert apis.on_frame(PEER, frame_of(DescribeGroupsRequest(groups=[""] * (MAX_VALUES + 1)), 0)) is CLOSE
+
+
+@pytest.mark.parametrize("nothing", [None, CLOSE])
+def test_no_answer_and_a_close_pass_through(nothing: object) -> None:
+    apis = dispatcher(served(ApiKey.HEARTBEAT, lambda *_: nothing))
+    assert apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0)) is nothing
+
+
+@pytest.mark.parametrize("mode", [Mode.BLOCKING, Mode.PIPELINED])
+def test_a_promise_is_answered_later(mode: Mode) -> None:
+    later: Promise[HeartbeatResponse] = Promise()
+    apis = dispatcher(served(ApiKey.HEARTBEAT, lambda *_: later, mode=mode))
+    waiting = apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0))
+    assert isinstance(waiting, Waiting)
+    assert (waiting.mode, waiting.interrupt, waiting.promise.done) == (mode, None, False)
+    later.complete(HeartbeatResponse(error_code=27))
+    assert response(waiting.promise.value, HeartbeatResponse, 0).error_code == 27
+
+
+def test_an_interruptible_answer_brings_its_interrupt() -> None:
+    later: Promise[HeartbeatResponse] = Promise()
+
+    def interrupt() -> None:
+        later.complete(HeartbeatResponse(error_code=1))
+
+    apis = dispatcher(
+        served(ApiKey.HEARTBEAT, lambda *_: Interruptible(later, interrupt), mode=Mode.INTERRUPTIBLE)
+    )
+    waiting = apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0))
+    assert isinstance(waiting, Waiting)
+    assert waiting.mode is Mode.INTERRUPTIBLE
+    assert waiting.interrupt is not None
+    waiting.interrupt()
+    assert response(waiting.promise.value, HeartbeatResponse, 0).error_code == 1
