@@ -3,6 +3,7 @@
 Behaviour
 - Offset -1 means the high watermark. Only topics whose cleanup policy has `delete` (POLICY_VIOLATION
   otherwise).
+- A partition named twice counts once, with the offset named last.
 - The answer is durable: a kill right after it does not bring the records back (a difference: Kafka may undo
   it for a minute).
 """
@@ -27,21 +28,20 @@ def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteReco
     response = DeleteRecordsResponse()
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
-        for asked in topic.partitions:
-            error, low_watermark = _delete(context, topic.name, asked.partition_index, asked.offset)
+        offsets = {asked.partition_index: asked.offset for asked in topic.partitions}
+        for index, offset in offsets.items():
+            error, low_watermark = _delete(context, topic.name, index, offset)
             topic_answer.partitions.append(
-                PartitionAnswer(
-                    partition_index=asked.partition_index, low_watermark=low_watermark, error_code=error
-                )
+                PartitionAnswer(partition_index=index, low_watermark=low_watermark, error_code=error)
             )
         response.topics.append(topic_answer)
     return response
 
 
 def _delete(context: RequestContext, topic: str, index: int, offset: int) -> tuple[ErrorCode, int]:
-    if is_internal(topic):
-        return ErrorCode.INVALID_TOPIC_EXCEPTION, -1
     partition = context.services.replicas.get(topic, index)
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1
+    if is_internal(topic):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, -1
     return partition.delete_records_before(offset)

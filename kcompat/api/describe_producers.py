@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
+from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -31,8 +32,11 @@ def _describe(context: RequestContext, topic: str, index: int) -> PartitionAnswe
     answer = PartitionAnswer(partition_index=index)
     partition = context.services.replicas.get(topic, index)
     if partition is None:
-        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        answer.error_message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.message
+        answer.error_code = (
+            ErrorCode.INVALID_TOPIC_EXCEPTION if name_problem(topic) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        )
+        if topic not in context.services.cluster.image.topics:
+            answer.error_message = answer.error_code.message
     elif not partition.is_leader:
         answer.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         answer.error_message = ErrorCode.NOT_LEADER_OR_FOLLOWER.message

@@ -286,14 +286,16 @@ class Segment:
         self, offset: int, max_bytes: int, upper_offset: int | None, min_one_batch: bool
     ) -> FileRange | None:
         """Bytes from the batch that holds `offset`, up to the batch that holds `upper_offset` (None = to the
-        end).
+        end); nothing where the first batch is larger than `max_bytes`, unless `min_one_batch` gives it whole.
         """
         if self.size == 0:
             return None
         file = self._file or self._open()
         start, first_size = self.locate(offset, file)
         end = self.size if upper_offset is None else self.locate(upper_offset, file)[0]
-        if first_size > max_bytes and min_one_batch:
+        if first_size > max_bytes:
+            if not min_one_batch:
+                return None
             max_bytes = first_size
         length = end - start
         if length > max_bytes:

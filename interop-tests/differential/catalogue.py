@@ -1,0 +1,61 @@
+"""Where scenarios are registered, and the versions they are played at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from differential.play import Play
+
+from kcompat.api.registry import SERVED
+from kcompat.protocol.api_keys import ApiKey
+
+Scene: TypeAlias = Callable[[Play, int], None]
+
+KAFKA_3_9_LAST = {
+    ApiKey.PRODUCE: 11, ApiKey.FETCH: 17, ApiKey.LIST_OFFSETS: 9, ApiKey.METADATA: 12,
+    ApiKey.OFFSET_COMMIT: 9, ApiKey.OFFSET_FETCH: 9, ApiKey.FIND_COORDINATOR: 6, ApiKey.JOIN_GROUP: 9,
+    ApiKey.HEARTBEAT: 4, ApiKey.LEAVE_GROUP: 5, ApiKey.SYNC_GROUP: 5, ApiKey.DESCRIBE_GROUPS: 5,
+    ApiKey.LIST_GROUPS: 5, ApiKey.API_VERSIONS: 4, ApiKey.CREATE_TOPICS: 7, ApiKey.DELETE_TOPICS: 6,
+    ApiKey.DELETE_RECORDS: 2, ApiKey.INIT_PRODUCER_ID: 5, ApiKey.OFFSET_FOR_LEADER_EPOCH: 4,
+    ApiKey.DESCRIBE_CONFIGS: 4, ApiKey.ALTER_CONFIGS: 2, ApiKey.DESCRIBE_LOG_DIRS: 4,
+    ApiKey.CREATE_PARTITIONS: 3, ApiKey.DELETE_GROUPS: 2, ApiKey.INCREMENTAL_ALTER_CONFIGS: 1,
+    ApiKey.OFFSET_DELETE: 0, ApiKey.DESCRIBE_CLUSTER: 1, ApiKey.DESCRIBE_PRODUCERS: 0,
+    ApiKey.LIST_CONFIG_RESOURCES: 0, ApiKey.DESCRIBE_TOPIC_PARTITIONS: 0,
+}  # fmt: skip
+"""The last version of each API that a Kafka 3.9.2 advertises; a test holds it against the running one."""
+
+_OURS = {served.key: served for served in SERVED}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scene and the versions of the API it is about."""
+
+    name: str
+    scene: Scene
+    key: ApiKey
+    versions: range
+
+
+SCENARIOS: list[Scenario] = []
+
+
+def common_versions(key: ApiKey) -> range:
+    """The versions of an API that both brokers serve."""
+    ours = _OURS[key]
+    return range(ours.min_version, min(ours.max_version, KAFKA_3_9_LAST[key]) + 1)
+
+
+def scenario(key: ApiKey, since: int = 0, until: int = 99) -> Callable[[Scene], Scene]:
+    """Play the decorated scene at every version of `key` from `since` to `until` that both brokers serve."""
+
+    def register(scene: Scene) -> Scene:
+        common = common_versions(key)
+        versions = range(max(since, common.start), min(until + 1, common.stop))
+        assert versions, f"{scene.__name__} is played at no version"
+        SCENARIOS.append(Scenario(scene.__name__, scene, key, versions))
+        return scene
+
+    return register
