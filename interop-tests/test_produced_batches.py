@@ -90,11 +90,13 @@ CASES = [
     Case("more counted than deltas", patch((57, ">i", 3)), INVALID),
     Case("fewer counted than deltas", patch((57, ">i", 1)), INVALID),
     Case("more counted than there can be", patch((23, ">i", 2**30 - 1), (57, ">i", 2**30)), INVALID),
-    Case("fewer counted than there are", patch((23, ">i", 0), (57, ">i", 1)), INVALID, ours=NONE),
-    Case("garbage for records", patch((61, ">B", 0x7E)), INVALID, ours=NONE),
-    Case("garbage for records, looked at", patch((61, ">B", 0x7E)), INVALID, COMPACTED),
-    Case("falsely gzip", patch((21, ">h", 1)), UNKNOWN, ours=NONE),
-    Case("falsely gzip, looked at", patch((21, ">h", 1)), UNKNOWN, COMPACTED, ours=INVALID),
+    Case("fewer counted than there are", patch((23, ">i", 0), (57, ">i", 1)), INVALID),
+    Case("garbage for records", patch((61, ">B", 0x7E)), INVALID),
+    Case("garbage for records, compacted", patch((61, ">B", 0x7E)), INVALID, COMPACTED),
+    Case("offset deltas that lie", patch((64, ">B", 2)), NONE, ours=INVALID),
+    Case("a header count that lies", patch((69, ">B", 2)), INVALID),
+    Case("attributes of a record", patch((62, ">B", 0xFF)), NONE),
+    Case("falsely gzip", patch((21, ">h", 1)), UNKNOWN, ours=INVALID),
     Case("control batch", batch(control=True), INVALID),
     Case("producer id without a sequence", batch(producer_id=1, producer_epoch=0), INVALID),
     Case("sequence without a producer id", batch(base_sequence=5), NONE),
@@ -155,3 +157,18 @@ def test_what_follows_a_batch_is_not_stored(rest: bytes, broker: BrokerProcess, 
     for position in range(0, len(stored), len(GOOD)):
         assign(stored, position, 0, -1)
     assert stored == GOOD * 3
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_the_largest_timestamp_is_that_of_the_records(codec: Codec, broker: BrokerProcess, name: str) -> None:
+    with RawClient(("127.0.0.1", broker.port)) as client:
+        assert create_topic(client, name) == 0
+        good = batch(record(NOW - 5), record(NOW), record(-1), codec=codec)
+        lying = patch((35, ">q", NOW + 77), data=good)
+        answer = produce(client, name, lying)
+        while answer.error_code in NOT_YET:
+            answer = produce(client, name, lying)
+        assert answer.error_code == 0
+        stored = bytearray(fetch(client, name, 0).records)
+    assign(stored, 0, 0, -1)
+    assert stored == good

@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from crc32c import crc32c
-from msgspec import structs
 
+from kcompat.records import scanning
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, compress, decompress
 from kcompat.records.errors import RecordsDamaged
-from kcompat.records.record import decode_record, encode_records, split_records
+from kcompat.records.record import Record, encode_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from kcompat.records.record import Record
 
 MAGIC = 2
 HEADER_SIZE = 61
@@ -165,6 +163,12 @@ def set_log_append_time(view: memoryview, position: int, now_ms: int) -> None:
     _write_crc(view, position, header.size)
 
 
+def set_max_timestamp(view: memoryview, position: int, timestamp: int) -> None:
+    """Make `timestamp` (ms) the largest of the batch at `position`, and its CRC right again."""
+    _pack_long(view, position + _MAX_TIMESTAMP_AT, timestamp)
+    _write_crc(view, position, read_header(view, position).size)
+
+
 def set_create_time(view: memoryview, position: int) -> None:
     """Undo a producer's own LogAppendTime mark on the batch at `position`; its max timestamp stays."""
     header = read_header(view, position)
@@ -188,12 +192,13 @@ def read_records(batch: memoryview, max_message_bytes: int = DEFAULT_MAX_MESSAGE
     chunks = decompress(header.codec, batch[HEADER_SIZE : header.size], max_message_bytes)
     append_time = header.max_timestamp if header.uses_log_append_time else None
     count = 0
-    for body in split_records(chunks):
+    for offset, timestamp, key, value, headers in scanning.read_records(
+        chunks, header.base_offset, header.base_timestamp
+    ):
         count += 1
         if count > header.record_count:
             raise RecordsDamaged(f"more than the {header.record_count} records that the header counts")
-        record = decode_record(body, header.base_offset, header.base_timestamp)
-        yield record if append_time is None else structs.replace(record, timestamp=append_time)
+        yield Record(offset, timestamp if append_time is None else append_time, key, value, headers)
     if count != header.record_count:
         raise RecordsDamaged(f"{count} records where the header counts {header.record_count}")
 

@@ -1,9 +1,7 @@
 """What a leader checks in the records of one partition of a produce request, version 3 and later.
 
-Everything that follows from the header and the CRC is checked for every batch. Records are opened only
-where a rule is about them: topics that compact (no null keys), topics that bound timestamps, batches
-marked LogAppendTime. That the bytes hold as many records as the header counts is otherwise the producer's
-word, within what the size allows.
+Header, CRC and every record are checked for every batch, compressed or not; see `scanning` for who does that
+fast. Where the header lies about the largest timestamp of the records, it is set right in place.
 
 Answers to Kafka's `ProduceRequest.validateRecords`, `UnifiedLog.analyzeAndValidateRecords` and
 `LogValidator`, in their order. Message sets (magic 0 and 1), which only versions 0 to 2 may carry, are
@@ -30,14 +28,15 @@ from kcompat.records.batch import (
     crc_matches,
     read_header,
     read_records,
+    set_max_timestamp,
 )
-from kcompat.records.compression import Codec, output_bound
+from kcompat.records.compression import Codec
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.scanning import check_records
 
 FIRST_VERSION_WITH_ZSTD = 7  # KIP-110
 KEY_MISSING = "a compacted topic takes no record without a key"
-_NO_BOUND = 2**63 - 1
-_SMALLEST_RECORD = 7  # length, attributes, two deltas, two lengths, header count: one byte each
+_MOST_BLAMED = 1000  # records that one refusal lists
 
 _SMALLEST_MESSAGE = 14  # a message v0 without key and value, after offset and size
 _UP_TO_MAGIC = 17
@@ -81,6 +80,7 @@ def check_produced(
 ) -> BatchHeader | Refusal:
     """The header of the one batch that the leader takes, `view[:header.size]`, or why it takes none.
 
+    `view` has to be writable where the header's max timestamp is not that of the records: it is corrected.
     Bytes after the batch that are no whole batch are ignored, as Kafka does.
     """
     available = len(view)
@@ -105,25 +105,15 @@ def check_produced(
         )
     if not crc_matches(view, 0, size):
         return Refusal(ErrorCode.CORRUPT_MESSAGE, "the batch does not match its CRC")
-    if refusal := _refuse_fields(header, size - HEADER_SIZE, rules):
+    if refusal := _refuse_fields(header):
         return refusal
-    if (
-        attributes & LOG_APPEND_TIME_FLAG
-        or rules.compacts
-        or rules.message_timestamp_before_max_ms != _NO_BOUND
-        or rules.message_timestamp_after_max_ms != _NO_BOUND
-    ):
-        return _refuse_records(view[:size], header, rules, now_ms) or header
-    return header
+    return _check_records(view, size, header, rules, now_ms)
 
 
-def _refuse_fields(header: BatchHeader, payload: int, rules: ProduceRules) -> Refusal | None:
+def _refuse_fields(header: BatchHeader) -> Refusal | None:
     count = header.record_count
     if count <= 0 or count != header.last_offset_delta + 1:
         return _invalid(f"a batch of {count} records that ends at offset delta {header.last_offset_delta}")
-    compressed = header.attributes & CODEC_MASK
-    if count * _SMALLEST_RECORD > (output_bound(payload, rules.max_message_bytes) if compressed else payload):
-        return _invalid(f"{count} records do not fit into {payload} bytes")
     if header.attributes & CONTROL_FLAG:
         return _invalid("a client may not write control records")
     if header.producer_id >= 0 and header.base_sequence < 0:
@@ -181,27 +171,49 @@ def _refuse_codec(codec: int, api_version: int) -> Refusal | None:
     return None
 
 
-def _refuse_records(
-    batch: memoryview, header: BatchHeader, rules: ProduceRules, now_ms: int
-) -> Refusal | None:
-    """The checks of single records; one bad record refuses its batch, and a bad timestamp names the error."""
-    keyless: list[tuple[int, str]] = []
-    untimely: list[tuple[int, str]] = []
+def _check_records(
+    view: memoryview, size: int, header: BatchHeader, rules: ProduceRules, now_ms: int
+) -> BatchHeader | Refusal:
+    """The checks of single records, of which one that is bad refuses its batch."""
     try:
-        for index, record in enumerate(read_records(batch, rules.max_message_bytes)):
-            if rules.compacts and record.key is None:
-                keyless.append((index, KEY_MISSING))
-            if complaint := complain_of_time(record.timestamp, header.uses_log_append_time, rules, now_ms):
-                untimely.append((index, complaint))
+        newest, oldest, keyless = check_records(header, view[HEADER_SIZE:size], rules.max_message_bytes)
     except RecordsDamaged as damage:
         return _invalid(str(damage))
+    if header.attributes & LOG_APPEND_TIME_FLAG:
+        return _blame(view, header, rules, now_ms) or header
+    untimely = False
+    if not rules.stamps_append_time:
+        untimely = (
+            newest > now_ms + rules.message_timestamp_after_max_ms
+            or oldest < now_ms - rules.message_timestamp_before_max_ms
+        )
+        if newest != header.max_timestamp:
+            set_max_timestamp(view, 0, newest)
+            header = read_header(view)
+    if untimely or (keyless and rules.compacts):
+        return _blame(view, header, rules, now_ms) or header
+    return header
+
+
+def _blame(view: memoryview, header: BatchHeader, rules: ProduceRules, now_ms: int) -> Refusal | None:
+    """Which records the topic does not take, 1000 of each kind at most; a bad timestamp names the error."""
+    keyless: list[tuple[int, str]] = []
+    untimely: list[tuple[int, str]] = []
+    for index, record in enumerate(read_records(view, rules.max_message_bytes)):
+        if rules.compacts and record.key is None and len(keyless) < _MOST_BLAMED:
+            keyless.append((index, KEY_MISSING))
+        if complaint := complain_of_time(record.timestamp, header.uses_log_append_time, rules, now_ms):
+            untimely.append((index, complaint))
+            if len(untimely) == _MOST_BLAMED:
+                break
     if not keyless and not untimely:
         return None
     error = ErrorCode.INVALID_TIMESTAMP if untimely else ErrorCode.INVALID_RECORD
     record_errors = tuple(sorted(keyless + untimely))
     first_index, first_message = record_errors[0]
-    message = f"{len(record_errors)} records refused, the first at index {first_index}: {first_message}"
-    return Refusal(error, message, record_errors)
+    return Refusal(
+        error, f"records refused, the first at index {first_index}: {first_message}", record_errors
+    )
 
 
 def complain_of_time(timestamp: int, marked: bool, rules: ProduceRules, now_ms: int) -> str | None:

@@ -12,11 +12,13 @@ from crc32c import crc32c
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import BatchHeader, build_batch, read_header
 from kcompat.records.compression import Codec, compress
-from kcompat.records.record import Record
+from kcompat.records.record import Record, append_varint
 from kcompat.records.validate import Refusal, check_produced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+pytestmark = pytest.mark.usefixtures("scanner")
 
 UNBOUNDED = 2**63 - 1
 
@@ -185,18 +187,52 @@ def test_a_compacted_topic_names_each_record_without_a_key(codec: Codec) -> None
     [
         lambda: patched(61, ">b", 0x7E),  # the first record runs past the end
         lambda: patched(23, ">i", 0, data=patched(57, ">i", 1)),  # one record more than counted
+        lambda: patched(64, ">b", 2),  # the first record says that it is the second
         lambda: patched(21, ">h", Codec.GZIP),  # falsely marked gzip
     ],
 )
-def test_damage_found_while_looking_at_records(damage: Callable[[], bytearray]) -> None:
-    assert error(damage(), Rules(compacts=True)) is ErrorCode.INVALID_RECORD
+@pytest.mark.parametrize("rules", [ANY, Rules(compacts=True), Rules(stamps_append_time=True)])
+def test_damaged_records(damage: Callable[[], bytearray], rules: Rules) -> None:
+    assert error(damage(), rules) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_the_largest_timestamp_is_set_right(codec: Codec) -> None:
+    times = [NOW - 1, NOW, NOW - 9]
+    good = batch(*(Record(0, time, None, b"v") for time in times), codec=codec)
+    lying = patched(35, ">q", NOW + 10**9, data=bytearray(good))
+    assert check(lying + b"rest") == read_header(good)
+    stamped = bytes(lying)
+    assert check(stamped, Rules(stamps_append_time=True)) == read_header(stamped)
+    assert check(lying) == read_header(good)
+    assert lying == good
+
+
+def test_a_batch_without_times_has_none_as_its_largest() -> None:
+    data = batch(Record(0, -5, None, None), Record(0, -7, None, None))
+    assert check(data) == read_header(data)
+    assert read_header(data).max_timestamp == -1
+
+
+def test_a_good_batch_need_not_be_writable() -> None:
+    data = bytes(batch())
+    assert check(data) == read_header(data)
 
 
 def test_a_bomb_is_refused_while_looking_at_records() -> None:
     data = batch()
-    data[61:] = compress(Codec.ZSTD, bytes(80 << 20))
+    huge = bytearray()
+    append_varint(huge, 79 << 20)  # the length of a record that would be whole
+    data[61:] = compress(Codec.ZSTD, bytes(huge) + bytes(80 << 20))
     patched(21, ">h", Codec.ZSTD, data=patched(8, ">i", len(data) - 12, data=data))
-    assert error(data, Rules(compacts=True)) is ErrorCode.INVALID_RECORD
+    assert error(data) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("bad", [Record(0, NOW, None, b"v"), Record(0, 5, b"k", b"v")])
+def test_a_refusal_lists_so_many_records_and_no_more(bad: Record) -> None:
+    outcome = check(batch(*[bad] * 1500), Rules(compacts=True, message_timestamp_before_max_ms=1000))
+    assert isinstance(outcome, Refusal)
+    assert [index for index, _ in outcome.record_errors] == list(range(1000))
 
 
 def test_timestamps_out_of_the_topics_bounds() -> None:

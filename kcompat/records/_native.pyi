@@ -1,0 +1,6 @@
+from kcompat.records._python import Buffer, Fields
+
+def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, int, int, int, int, int]: ...
+def read(
+    body: Buffer, position: int, limit: int, base_offset: int, base_timestamp: int, /
+) -> tuple[list[Fields], int, int]: ...

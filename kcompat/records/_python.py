@@ -1,0 +1,179 @@
+"""The scanner of records v2 in Python: what `_native.c` does, where that was not built.
+
+Both look at whole, uncompressed records and report the first fault as a value. Who has the records in pieces
+goes on after a `Fault.CUT`. Used through `scanning` alone.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+Buffer = bytes | bytearray | memoryview
+Headers = tuple[tuple[str, bytes | None], ...]
+Fields = tuple[int, int, bytes | None, bytes | None, Headers]
+"""Offset, timestamp in ms, key, value, headers: what `Record` is made of."""
+
+NEVER = 2**63 - 1
+"""The oldest timestamp where no record has one."""
+
+_NO_TIMESTAMP = -1
+_SIGN = 1 << 63
+
+
+class Fault(IntEnum):
+    """What is the matter with a record."""
+
+    WHOLE = 0
+    CUT = 1
+    LENGTH = 2
+    VARINT = 3
+    FIELD = 4
+    HEADER_COUNT = 5
+    HEADER_KEY = 6
+    LEFT_OVER = 7
+    OFFSET_DELTA = 8
+
+
+class _Faulty(Exception):  # noqa: N818 - never leaves this module
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+
+
+def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, int, int, int, int, int]:
+    """Check each record: lengths, varints, headers, and offset deltas that count up from `first_index`.
+
+    Returns, up to the first fault: the number of records; the bytes they take; the `Fault`; the largest
+    timestamp (-1 at least); the smallest of those that are not -1 (or `NEVER`); the number of null keys.
+    """
+    data, size = bytes(body), len(body)
+    count = end = keyless = 0
+    newest, oldest, fault = _NO_TIMESTAMP, NEVER, Fault.WHOLE
+    try:
+        while end < size:
+            start, stop = _open(data, end)
+            timestamp_delta, offset_delta, key_start, key_end, _, _, headers, at = _read(data, start, stop)
+            if headers or at != stop:
+                _read_headers(data, at, stop, headers)
+            if offset_delta != first_index + count:
+                fault = Fault.OFFSET_DELTA
+                break
+            timestamp = base_timestamp + timestamp_delta
+            if not -_SIGN <= timestamp < _SIGN:
+                timestamp = _wrap(timestamp)
+            if timestamp > newest:
+                newest = timestamp
+            if timestamp < oldest and timestamp != _NO_TIMESTAMP:
+                oldest = timestamp
+            if key_end < key_start:
+                keyless += 1
+            count += 1
+            end = stop
+    except _Faulty as found:
+        fault = found.fault
+    return count, end, fault, newest, oldest, keyless
+
+
+def read(
+    body: Buffer, position: int, limit: int, base_offset: int, base_timestamp: int, /
+) -> tuple[list[Fields], int, int]:
+    """At most `limit` records from `position` on, where the next one begins, and the `Fault` that came first.
+
+    Offset deltas may be anything: compaction leaves gaps. Raises `ValueError` for a position outside.
+    """
+    data, size = bytes(body), len(body)
+    if not 0 <= position <= size:
+        raise ValueError("a position outside the records")
+    records: list[Fields] = []
+    fault = Fault.WHOLE
+    try:
+        while position < size and len(records) < limit:
+            start, stop = _open(data, position)
+            timestamp, offset, key_start, key_end, value_start, value_end, headers, at = _read(
+                data, start, stop
+            )
+            pairs = _read_headers(data, at, stop, headers) if headers or at != stop else ()
+            key = data[key_start:key_end] if key_end >= key_start else None
+            value = data[value_start:value_end] if value_end >= value_start else None
+            records.append(
+                (_wrap(base_offset + offset), _wrap(base_timestamp + timestamp), key, value, pairs)
+            )
+            position = stop
+    except _Faulty as found:
+        fault = found.fault
+    return records, position, fault
+
+
+def _wrap(value: int) -> int:
+    """As 64 bits with a sign overflow in Java."""
+    return (value + _SIGN) % (2 * _SIGN) - _SIGN
+
+
+def _varint(data: bytes, position: int, end: int, longest: int = 5) -> tuple[int, int]:
+    """A zigzag varint and the position after it; bits beyond 32 (or 64, of 10 bytes) are dropped."""
+    if position < end and (byte := data[position]) < 0x80:  # most of them
+        return (byte >> 1) ^ -(byte & 1), position + 1
+    if position + 1 < end and (high := data[position + 1]) < 0x80:  # nearly all others
+        raw = byte & 0x7F | high << 7
+        return (raw >> 1) ^ -(raw & 1), position + 2
+    raw = shift = 0
+    for at in range(position, min(position + longest, end)):
+        byte = data[at]
+        raw |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            raw &= 0xFFFFFFFF if longest == 5 else 0xFFFFFFFFFFFFFFFF
+            return (raw >> 1) ^ -(raw & 1), at + 1
+        shift += 7
+    raise _Faulty(Fault.VARINT)
+
+
+def _open(data: bytes, position: int) -> tuple[int, int]:
+    """Where the record at `position` begins after its length, and where it ends."""
+    try:
+        length, start = _varint(data, position, len(data))
+    except _Faulty:
+        if len(data) - position < 5:
+            raise _Faulty(Fault.CUT) from None
+        raise
+    if length < 0:
+        raise _Faulty(Fault.LENGTH)
+    if length > len(data) - start:
+        raise _Faulty(Fault.CUT)
+    return start, start + length
+
+
+def _span(data: bytes, position: int, end: int) -> tuple[int, int, int]:
+    """Where a field begins and ends (before it begins: null), and where the next begins."""
+    length, start = _varint(data, position, end)
+    if length < 0:
+        return start, -1, start
+    if length > end - start:
+        raise _Faulty(Fault.FIELD)
+    return start, start + length, start + length
+
+
+def _read(data: bytes, position: int, end: int) -> tuple[int, int, int, int, int, int, int, int]:
+    """Timestamp delta, offset delta, spans of key and value, header count, where the headers begin."""
+    if position == end:
+        raise _Faulty(Fault.FIELD)
+    timestamp_delta, position = _varint(data, position + 1, end, longest=10)  # after the unused attributes
+    offset_delta, position = _varint(data, position, end)
+    key_start, key_end, position = _span(data, position, end)
+    value_start, value_end, position = _span(data, position, end)
+    headers, position = _varint(data, position, end)
+    if not 0 <= headers <= end - position:
+        raise _Faulty(Fault.HEADER_COUNT)
+    return timestamp_delta, offset_delta, key_start, key_end, value_start, value_end, headers, position
+
+
+def _read_headers(data: bytes, position: int, end: int, count: int) -> Headers:
+    pairs = []
+    for _ in range(count):
+        start, stop, position = _span(data, position, end)
+        if stop < start:
+            raise _Faulty(Fault.HEADER_KEY)
+        name = data[start:stop].decode(errors="replace")
+        start, stop, position = _span(data, position, end)
+        pairs.append((name, data[start:stop] if stop >= start else None))
+    if position != end:
+        raise _Faulty(Fault.LEFT_OVER)
+    return tuple(pairs)

@@ -1,0 +1,108 @@
+"""The records of a batch one by one, whatever their codec: checking them all, reading them.
+
+The one place that chooses who does it: `_native` where it was built, else its twin `_python`. The environment
+variable KCOMPAT_NATIVE=0 forces the twin, KCOMPAT_NATIVE=1 makes a missing extension an ImportError.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from kcompat.records._python import NEVER, Fault
+from kcompat.records.compression import decompress
+from kcompat.records.errors import RecordsDamaged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcompat.records._python import Buffer, Fields
+    from kcompat.records.batch import BatchHeader
+
+_native_wanted = os.environ.get("KCOMPAT_NATIVE", "")
+if _native_wanted == "0":
+    from kcompat.records._python import read, scan
+else:
+    try:
+        from kcompat.records._native import read, scan
+    except ImportError:
+        if _native_wanted == "1":
+            raise
+        from kcompat.records._python import read, scan
+
+_SLICE = 500  # records that a reader holds at a time
+
+_COMPLAINTS = {
+    Fault.CUT: "is cut short",
+    Fault.LENGTH: "has a negative length",
+    Fault.VARINT: "has a varint without an end",
+    Fault.FIELD: "has a field that does not fit into it",
+    Fault.HEADER_COUNT: "counts headers that do not fit into it",
+    Fault.HEADER_KEY: "has a header without a key",
+    Fault.LEFT_OVER: "has bytes left over",
+    Fault.OFFSET_DELTA: "has an offset delta that is not its index",
+}
+
+
+def check_records(header: BatchHeader, payload: memoryview, max_message_bytes: int) -> tuple[int, int, int]:
+    """Check every record of a produced batch; `payload` is what follows the header.
+
+    Returns the largest timestamp (-1 at least), the smallest other than -1 (2^63 - 1 without any), and the
+    number of records without key. Raises `RecordsDamaged` at the first bad record, or unless there are as
+    many as the header counts, at offset deltas 0, 1, 2, ...; no more are unpacked than that.
+    """
+    if codec := header.codec:
+        chunks = decompress(codec, payload, max_message_bytes)
+        count, fault, newest, oldest, keyless = _scan_chunks(
+            chunks, header.base_timestamp, header.record_count
+        )
+    else:
+        count, _, fault, newest, oldest, keyless = scan(payload, 0, header.base_timestamp)
+    if fault:
+        raise _damage(count, fault)
+    if count != header.record_count:
+        raise RecordsDamaged(f"{count} records where the header counts {header.record_count}")
+    return newest, oldest, keyless
+
+
+def _scan_chunks(chunks: Iterable[bytes], base_timestamp: int, most: int) -> tuple[int, int, int, int, int]:
+    """Count, fault and the rest as `scan` has them, of all chunks; ends after a fault or `most` records."""
+    count = keyless = 0
+    newest, oldest, fault = -1, NEVER, int(Fault.WHOLE)
+    pending = bytearray()
+    for chunk in chunks:
+        pending += chunk
+        found, end, fault, late, early, nulls = scan(pending, count, base_timestamp)
+        count += found
+        keyless += nulls
+        newest, oldest = max(newest, late), min(oldest, early)
+        del pending[:end]
+        if fault > Fault.CUT or count > most:
+            break
+    return count, fault, newest, oldest, keyless
+
+
+def read_records(chunks: Iterable[Buffer], base_offset: int, base_timestamp: int) -> Iterator[Fields]:
+    """The fields of each record in a batch's uncompressed bytes, which may be in any pieces.
+
+    Holds one piece, one record and 500 results at a time. Raises `RecordsDamaged` at the first bad record.
+    """
+    count = 0
+    pending = bytearray()
+    for chunk in chunks:
+        pending += chunk
+        position = 0
+        fault = int(Fault.WHOLE)
+        while not fault and position < len(pending):
+            records, position, fault = read(pending, position, _SLICE, base_offset, base_timestamp)
+            count += len(records)
+            yield from records
+        if fault > Fault.CUT:
+            raise _damage(count, fault)
+        del pending[:position]
+    if pending:
+        raise _damage(count, Fault.CUT)
+
+
+def _damage(index: int, fault: int) -> RecordsDamaged:
+    return RecordsDamaged(f"the record at index {index} {_COMPLAINTS[Fault(fault)]}")

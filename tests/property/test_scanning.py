@@ -1,0 +1,100 @@
+"""The native scanner and its Python twin say the same of any bytes: whole records, damaged ones, garbage."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kcompat.records import _python, scanning
+from kcompat.records.batch import build_batch, read_header
+from kcompat.records.compression import Codec
+from kcompat.records.record import Record, append_varint, encode_records
+
+_native = pytest.importorskip("kcompat.records._native", exc_type=ImportError)
+
+LONG = st.sampled_from([0, 1, 5, -1, -5, 2**31, 2**63 - 1, -(2**63)]) | st.integers(-(2**63), 2**63 - 1)
+NULLABLE = st.none() | st.binary(max_size=20) | st.binary(min_size=60, max_size=200)
+RECORDS = st.lists(
+    st.builds(
+        Record,
+        offset=st.just(0),
+        timestamp=st.integers(-(2**40), 2**40),
+        key=NULLABLE,
+        value=NULLABLE,
+        headers=st.lists(st.tuples(st.text(max_size=5), NULLABLE), max_size=3).map(tuple),
+    ),
+    max_size=80,
+)
+WHOLE = st.builds(lambda records, base: bytes(encode_records(records, base)), RECORDS, st.integers(0, 2**40))
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> bytes:
+    """Good records with a few bytes changed, put in or taken out, and maybe cut."""
+    body = bytearray(draw(WHOLE))
+    byte = st.sampled_from([0, 1, 2, 0x7E, 0x7F, 0x80, 0xFF]) | st.integers(0, 255)
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, len(body)))
+        kept = draw(st.integers(0, 2))
+        body[at : at + kept] = bytes(draw(st.lists(byte, max_size=2)))
+    return bytes(body[: draw(st.integers(0, len(body)))] if draw(st.booleans()) else body)
+
+
+@st.composite
+def framed(draw: st.DrawFn) -> bytes:
+    """Records whose lengths are right and whose insides are anything: the fields are reached."""
+    body = bytearray()
+    field = st.integers(-3, 20) | LONG
+    for _ in range(draw(st.integers(1, 5))):
+        inside = bytearray(1)
+        for value in draw(st.lists(field, max_size=8)):
+            append_varint(inside, value)
+        inside += draw(st.binary(max_size=12))
+        append_varint(body, len(inside))
+        body += inside
+    return bytes(body)
+
+
+BYTES = WHOLE | mutated() | framed() | st.binary(max_size=100)
+
+
+@given(BYTES, st.integers(-1, 2), LONG)
+@settings(max_examples=500)
+def test_both_scan_alike(body: bytes, first_index: int, base_timestamp: int) -> None:
+    assert _native.scan(body, first_index, base_timestamp) == _python.scan(body, first_index, base_timestamp)
+
+
+@given(BYTES, st.integers(0, 5), st.integers(-1, 5), LONG, LONG)
+@settings(max_examples=500)
+def test_both_read_alike(
+    body: bytes, position: int, limit: int, base_offset: int, base_timestamp: int
+) -> None:
+    arguments = body, min(position, len(body)), limit, base_offset, base_timestamp
+    assert _native.read(*arguments) == _python.read(*arguments)
+
+
+@given(BYTES)
+def test_what_is_checked_can_be_read(body: bytes) -> None:
+    count, end, fault, *_ = _native.scan(body, 0, 0)
+    records, stopped, found = _native.read(body, 0, len(body) + 1, 0, 0)
+    if fault == _python.Fault.OFFSET_DELTA:
+        assert stopped > end or found
+    else:
+        assert (count, end, fault) == (len(records), stopped, found)
+
+
+@given(RECORDS.filter(bool), st.sampled_from(Codec), st.data())
+@settings(deadline=None)
+def test_pieces_do_not_matter(records: list[Record], codec: Codec, draw: st.DataObject) -> None:
+    batch = memoryview(build_batch(records, codec=codec))
+    times = [record.timestamp for record in records]
+    keyless = sum(record.key is None for record in records)
+    oldest = min((time for time in times if time != -1), default=_python.NEVER)
+    header = read_header(batch)
+    assert scanning.check_records(header, batch[61:], 1 << 20) == (max([-1, *times]), oldest, keyless)
+    body = bytes(encode_records(records, header.base_timestamp))
+    cuts = sorted(draw.draw(st.lists(st.integers(0, len(body)), max_size=6)))
+    pieces = [body[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(body)], strict=True)]
+    read = scanning.read_records(pieces, 0, header.base_timestamp)
+    assert [Record(0, *fields[1:]) for fields in read] == records

@@ -1,0 +1,187 @@
+"""Scanning records, natively and in Python, against literal bytes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.records import scanning
+from kcompat.records._python import NEVER, Fault
+from kcompat.records.batch import build_batch, read_header
+from kcompat.records.compression import Codec
+from kcompat.records.errors import RecordsDamaged
+from kcompat.records.record import Record, encode_records
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+SMALLEST = "0c 00 00 00 01 01 00"
+SECOND = "10 00 0a 02 02 6b 02 76 00"
+NOTHING = (0, 0, Fault.WHOLE, -1, NEVER, 0)
+
+
+def test_no_records(scanner: ModuleType) -> None:
+    assert scanner.scan(b"", 0, 7) == NOTHING
+    assert scanner.read(b"", 0, 10, 0, 7) == ([], 0, Fault.WHOLE)
+
+
+def test_two_records(scanner: ModuleType) -> None:
+    body = bytes.fromhex(SMALLEST + SECOND)
+    assert scanner.scan(body, 0, 100) == (2, 16, Fault.WHOLE, 105, 100, 1)
+    records = [(40, 100, None, None, ()), (41, 105, b"k", b"v", ())]
+    assert scanner.read(body, 0, 10, 40, 100) == (records, 16, Fault.WHOLE)
+    assert scanner.read(body, 0, 1, 40, 100) == (records[:1], 7, Fault.WHOLE)
+    assert scanner.read(body, 7, 1, 40, 100) == (records[1:], 16, Fault.WHOLE)
+    assert scanner.read(body, 0, 0, 40, 100) == ([], 0, Fault.WHOLE)
+    assert scanner.read(body, 16, 1, 40, 100) == ([], 16, Fault.WHOLE)
+
+
+@pytest.mark.parametrize("position", [-1, 1, 2**40])
+def test_no_position_outside(scanner: ModuleType, position: int) -> None:
+    with pytest.raises(ValueError, match="outside"):
+        scanner.read(b"", position, 1, 0, 0)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda data: memoryview(bytearray(data))[:]])
+def test_any_buffer(scanner: ModuleType, kind: type) -> None:
+    assert scanner.scan(kind(bytes.fromhex(SMALLEST)), 0, 0)[:3] == (1, 7, Fault.WHOLE)
+
+
+@pytest.mark.parametrize("arguments", [(), (b"",), (b"", 0, 0, 0, 0, 0, 0), ("text", 0, 0)])
+def test_other_arguments_are_a_mistake(scanner: ModuleType, arguments: tuple[object, ...]) -> None:
+    for function in (scanner.scan, scanner.read):
+        with pytest.raises(TypeError):
+            function(*arguments)
+
+
+DAMAGED = [
+    ("80", Fault.CUT),
+    ("80 80 80 80", Fault.CUT),
+    ("80 80 80 80 80", Fault.VARINT),
+    ("80 80 80 80 80 01", Fault.VARINT),
+    ("01", Fault.LENGTH),
+    ("0c 00 00 00 01 01", Fault.CUT),
+    ("fe ff ff ff 0f 00", Fault.CUT),
+    ("00", Fault.FIELD),
+    ("02 00", Fault.VARINT),
+    ("18 00 80 80 80 80 80 80 80 80 80 80 01", Fault.VARINT),
+    ("12 00 00 00 80 80 80 80 80 01", Fault.VARINT),
+    ("0c 00 00 00 06 01 00", Fault.FIELD),
+    ("0c 00 00 00 01 04 00", Fault.FIELD),
+    ("0a 00 00 00 01 01", Fault.VARINT),
+    ("14 00 00 00 fe ff ff ff 0f 01 00", Fault.FIELD),
+    ("0c 00 00 00 01 01 01", Fault.HEADER_COUNT),
+    ("0c 00 00 00 01 01 02", Fault.HEADER_COUNT),
+    ("10 00 00 00 01 01 02 01 01", Fault.HEADER_KEY),
+    ("12 00 00 00 01 01 02 02 68 04", Fault.FIELD),
+    ("10 00 00 00 01 01 02 02 68", Fault.VARINT),
+    ("0e 00 00 00 01 01 00 00", Fault.LEFT_OVER),
+    ("14 00 00 00 01 01 02 02 68 01 00", Fault.LEFT_OVER),
+]
+
+
+@pytest.mark.parametrize(("damaged", "fault"), DAMAGED)
+def test_damage(scanner: ModuleType, damaged: str, fault: Fault) -> None:
+    body = bytes.fromhex(SMALLEST + damaged)
+    assert scanner.scan(body, 0, 0) == (1, 7, fault, 0, 0, 1)
+    assert scanner.read(body, 0, 10, 0, 0) == ([(0, 0, None, None, ())], 7, fault)
+
+
+def test_every_fault_has_a_case_and_a_sentence() -> None:
+    assert {fault for _, fault in DAMAGED} == set(Fault) - {Fault.WHOLE, Fault.OFFSET_DELTA}
+    assert set(scanning._COMPLAINTS) == set(Fault) - {Fault.WHOLE}
+
+
+def test_offset_deltas_count_up_where_a_leader_looks(scanner: ModuleType) -> None:
+    body = bytes.fromhex(SMALLEST + SMALLEST)
+    assert scanner.scan(body, 0, 0) == (1, 7, Fault.OFFSET_DELTA, 0, 0, 1)
+    assert scanner.scan(body, 1, 0)[:3] == (0, 0, Fault.OFFSET_DELTA)
+    assert scanner.scan(bytes.fromhex(SECOND), 1, 0)[:3] == (1, 9, Fault.WHOLE)
+    assert scanner.read(body, 0, 10, 7, 0)[0] == [(7, 0, None, None, ())] * 2
+
+
+def test_timestamps(scanner: ModuleType) -> None:
+    times = [5, -1, 9, -7, 3]
+    body = encode_records([Record(0, time, b"", None) for time in times], 4)
+    assert scanner.scan(body, 0, 4)[3:] == (9, -7, 0)
+    nowhere = encode_records([Record(0, -1, b"", None)], 0)
+    assert scanner.scan(nowhere, 0, 0)[3:5] == (-1, NEVER)
+
+
+def test_sums_wrap_as_in_java(scanner: ModuleType) -> None:
+    body = bytes.fromhex("0c 00 02 00 01 01 00")
+    assert scanner.scan(body, 0, 2**63 - 1)[3:5] == (-1, -(2**63))
+    assert scanner.read(body, 0, 1, 0, 2**63 - 1)[0][0][1] == -(2**63)
+    assert scanner.read(bytes.fromhex(SECOND), 0, 1, 2**63 - 1, 0)[0][0][0] == -(2**63)
+
+
+def test_long_varints_lose_the_bits_that_do_not_fit(scanner: ModuleType) -> None:
+    # a key length of 1 and an offset delta of 0, each in five bytes with a bit too many
+    body = bytes.fromhex("1e 00 00 80 80 80 80 10 82 80 80 80 70 6b 01 00")
+    assert scanner.read(body, 0, 1, 0, 0) == ([(0, 0, b"k", None, ())], 16, Fault.WHOLE)
+    longest = bytes.fromhex("1e 00 ff ff ff ff ff ff ff ff ff 7f 00 01 01 00")
+    assert scanner.read(longest, 0, 1, 0, 0)[0][0][1] == -(2**63)
+
+
+def test_negative_lengths_are_null_and_odd_names_are_replaced(scanner: ModuleType) -> None:
+    body = bytes.fromhex("16 ff 00 00 03 05 04 02 ff 07 00 00")
+    record = (0, 0, None, None, (("\N{REPLACEMENT CHARACTER}", None), ("", b"")))
+    assert scanner.read(body, 0, 1, 0, 0) == ([record], 12, Fault.WHOLE)
+    assert scanner.scan(body, 0, 0) == (1, 12, Fault.WHOLE, 0, 0, 1)
+
+
+RECORDS = [Record(i, 10 + i, b"k" * (i % 3), b"v" * (i * 7), (("h", None),) * (i % 4)) for i in range(60)]
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_whole_batches(scanner: ModuleType, codec: Codec) -> None:
+    batch = memoryview(build_batch(RECORDS, codec=codec))
+    header = read_header(batch)
+    assert scanning.check_records(header, batch[61:], 10**6) == (69, 10, 0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 50, 1000, 10**6])
+def test_any_pieces(scanner: ModuleType, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = bytes(encode_records(RECORDS, 10))
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    monkeypatch.setattr(scanning, "_SLICE", 7)
+    assert [Record(*fields) for fields in scanning.read_records(pieces, 0, 10)] == RECORDS
+    assert scanning._scan_chunks(pieces, 10, 60) == (60, Fault.WHOLE, 69, 10, 0)
+    with pytest.raises(RecordsDamaged, match="index 60 is cut short"):
+        list(scanning.read_records([*pieces, b"\x80"], 0, 10))
+    assert scanning._scan_chunks([*pieces, b"\x80"], 10, 60)[:2] == (60, Fault.CUT)
+
+
+def test_no_more_is_unpacked_than_the_header_counts(scanner: ModuleType) -> None:
+    pieces = iter([bytes(encode_records(RECORDS, 10)), b"more"])
+    assert scanning._scan_chunks(pieces, 10, 59)[0] == 60
+    assert next(pieces) == b"more"
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_a_count_that_lies(scanner: ModuleType, codec: Codec) -> None:
+    batch = build_batch(RECORDS, codec=codec)
+    for count in (59, 61):
+        batch[57:61] = count.to_bytes(4, "big")
+        with pytest.raises(RecordsDamaged, match=f"60 records where the header counts {count}"):
+            scanning.check_records(read_header(batch), memoryview(batch)[61:], 10**6)
+
+
+def test_the_first_bad_record_is_named(scanner: ModuleType) -> None:
+    body = encode_records(RECORDS, 10)
+    with pytest.raises(RecordsDamaged, match="at index 60 has a negative length"):
+        list(scanning.read_records([body + b"\x01"], 0, 10))
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [("0", "_python"), ("", "_python|_native")])
+def test_the_environment_chooses(wanted: str, expected: str) -> None:
+    code = "from kcompat.records import scanning; print(scanning.scan.__module__)"
+    environment = os.environ | {"KCOMPAT_NATIVE": wanted}
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.strip().rpartition(".")[2] in expected.split("|")
