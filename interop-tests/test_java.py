@@ -28,11 +28,24 @@ class Release:
     console_producer: str
     reader_property: str
     formatter_property: str
+    api_versions: str
 
 
 RELEASES = (
-    Release("3.9.2", "kafka.tools.ConsoleProducer", "--property", "--property"),
-    Release("4.3.0", "org.apache.kafka.tools.ConsoleProducer", "--reader-property", "--formatter-property"),
+    Release(
+        "3.9.2",
+        "kafka.tools.ConsoleProducer",
+        "--property",
+        "--property",
+        "kafka.admin.BrokerApiVersionsCommand",
+    ),
+    Release(
+        "4.3.0",
+        "org.apache.kafka.tools.ConsoleProducer",
+        "--reader-property",
+        "--formatter-property",
+        "org.apache.kafka.tools.BrokerApiVersionsCommand",
+    ),
 )
 
 
@@ -233,3 +246,31 @@ def test_a_batch_at_the_limit_is_taken_and_one_over_it_is_not(tools, name):
     assert tools.consume(name, 1, "--from-beginning") == [
         f"Partition:0\tOffset:0\tNO_HEADERS\tnull\t{at_limit}"
     ]
+
+
+def test_other_tools(tools, name, tmp_path):
+    tools.topics("--create", "--topic", name, "--partitions", "1")
+    tools.produce(name, [str(n) for n in range(10)])
+
+    def offset(time: str) -> str:
+        main_class = "org.apache.kafka.tools.GetOffsetShell"
+        return run(tools.command(main_class, "--topic", name, "--time", time)).strip()
+
+    assert offset("latest") == f"{name}:0:10"
+    assert offset("max-timestamp").startswith(f"{name}:0:")
+    wanted = tmp_path / "records.json"
+    wanted.write_text(
+        json.dumps({"partitions": [{"topic": name, "partition": 0, "offset": 4}], "version": 1})
+    )
+    main_class = "org.apache.kafka.tools.DeleteRecordsCommand"
+    deleted = run(tools.command(main_class, "--offset-json-file", str(wanted)))
+    assert f"{name}-0\tlow_watermark: 4" in deleted
+    assert offset("earliest") == f"{name}:0:4"
+    described = run(
+        tools.command("org.apache.kafka.tools.LogDirsCommand", "--describe", "--topic-list", name)
+    )
+    (broker,) = json.loads(described.splitlines()[-1])["brokers"]
+    assert [row["partition"] for row in broker["logDirs"][0]["partitions"]] == [f"{name}-0"]
+    served = run(tools.command(tools.release.api_versions))
+    assert "Produce(0): " in served
+    assert tools.bootstrap.split(":")[1] in served
