@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from broker_process import BrokerProcess
 
 ROUNDS = 2
-SECONDS = 15.0
+SECONDS = 25.0
 WARM_UP_SECONDS = 5.0
-INTERVAL_S = 0.097  # not a divisor of anything Spark or a fetch waits for
+INTERVAL_S = 0.97
+"""Longer than a fetch waits (500 ms): were records closer, the next one would end the wait on any broker."""
 PATIENCE_S = 20.0
 
 

@@ -33,6 +33,7 @@ def _librdkafka_produce(trial: Trial, topic: str, count: int, size: int) -> Stop
     producer = Producer(settings)
     producer.list_topics(topic, timeout=10)
     chunk = [{"value": bytes(size)} for _ in range(PRODUCE_CHUNK)]
+    trial.warm(512)
     with Stopwatch(trial.broker.pid) as watch:
         for number in range(count // PRODUCE_CHUNK):
             producer.produce_batch(topic, chunk, partition=number % PARTITIONS)
@@ -67,7 +68,7 @@ def _librdkafka_consume(trial: Trial, topic: str, count: int) -> Stopwatch:
 def librdkafka_100_b(trial: Trial) -> Numbers:
     """Records of 100 bytes over four partitions, there and back."""
     count = max(PRODUCE_CHUNK * PARTITIONS, trial.count(1_000_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
-    with trial.topic(PARTITIONS, warm_mib=256) as topic:
+    with trial.topic(PARTITIONS) as topic:
         produced = _librdkafka_produce(trial, topic, count, SMALL)
         trial.expect_records(topic, PARTITIONS, count)
         numbers = {
@@ -82,7 +83,7 @@ def librdkafka_1_kib(trial: Trial) -> Numbers:
     """Records of 1 KiB over four partitions, there and back."""
     count = max(PRODUCE_CHUNK * PARTITIONS, trial.count(200_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
     megabytes = count * MEDIUM / 1e6
-    with trial.topic(PARTITIONS, warm_mib=512) as topic:
+    with trial.topic(PARTITIONS) as topic:
         produced = _librdkafka_produce(trial, topic, count, MEDIUM)
         trial.expect_records(topic, PARTITIONS, count)
         consumed = _librdkafka_consume(trial, topic, count)
@@ -123,8 +124,9 @@ def small_parallel(trial: Trial) -> Numbers:
 
 def _small_requests(trial: Trial, name: str, connections: int, depth: int) -> Numbers:
     count = trial.count(100_000)
-    with trial.topic(PARTITIONS, warm_mib=64) as topic:
+    with trial.topic(PARTITIONS) as topic:
         requests = [frames.produce(topic, index, records=1, size=SMALL) for index in range(PARTITIONS)]
+        trial.warm(64)
         with Stopwatch(trial.broker.pid) as watch:
             load = trial.generator.run(
                 trial.broker.port, requests, connections=connections, depth=depth, count=count
@@ -136,8 +138,9 @@ def _small_requests(trial: Trial, name: str, connections: int, depth: int) -> Nu
 def big_batches(trial: Trial) -> Numbers:
     """Batches of 1 MB, uncompressed records of 1 KiB, two in flight on one connection."""
     count = trial.count(400)
-    with trial.topic(PARTITIONS, warm_mib=1024) as topic:
+    with trial.topic(PARTITIONS) as topic:
         frame = frames.produce(topic, 0, records=RECORDS_PER_BIG_BATCH, size=MEDIUM)
+        trial.warm(1024)
         with Stopwatch(trial.broker.pid) as watch:
             load = trial.generator.run(trial.broker.port, [frame], connections=1, depth=2, count=count)
         trial.expect_records(topic, PARTITIONS, count * RECORDS_PER_BIG_BATCH)
@@ -148,7 +151,7 @@ def big_batches(trial: Trial) -> Numbers:
 def raw_fetch(trial: Trial) -> Numbers:
     """Answers of about 10 MB to one connection that asks again and again."""
     count = trial.count(300)
-    with trial.topic(1, warm_mib=64) as topic:
+    with trial.topic(1) as topic:
         frame = frames.produce(topic, 0, records=RECORDS_PER_BIG_BATCH, size=MEDIUM)
         trial.generator.run(trial.broker.port, [frame], connections=1, depth=1, count=12)
         request = frames.fetch(topic, 0, FETCH_BYTES)

@@ -36,16 +36,19 @@ class Trial(NamedTuple):
         return max(1, int(usual * self.scale))
 
     @contextlib.contextmanager
-    def topic(self, partitions: int = 1, *, warm_mib: int = 0) -> Iterator[str]:
-        """A topic for this trial, deleted afterwards; as much memory as it will take is made ready."""
+    def topic(self, partitions: int = 1) -> Iterator[str]:
+        """A topic for this trial, deleted afterwards."""
         name = f"{self.label}-topic"
-        system.warm_memory(self.directory, warm_mib)
         peers.create_topics(self.broker, [name], partitions)
         peers.await_leaders(self.broker, name, partitions)
         try:
             yield name
         finally:
             peers.delete_topics(self.broker, [name])
+
+    def warm(self, mib: int) -> None:
+        """Make as much memory ready as the trial will take; to be called right before the clock runs."""
+        system.warm_memory(self.directory, mib)
 
     def expect_records(self, topic: str, partitions: int, count: int) -> None:
         """Raise unless the broker took every record: a fast error is not a fast broker."""
