@@ -162,6 +162,7 @@ class BrokerNode:
                 endpoint.port,
                 dispatcher,
                 backlog=self.config.socket_listen_backlog_size,
+                buffers=self.config.socket_buffers,
                 protected=endpoint.name == self.config.inter_broker_listener
                 and len(self.config.listeners) > 1,
             )

@@ -84,6 +84,8 @@ class BrokerKeys:
     max_connections = _int("max.connections")
     max_connections_per_ip = _int("max.connections.per.ip")
     socket_listen_backlog_size = _int("socket.listen.backlog.size")
+    socket_receive_buffer_bytes = _int("socket.receive.buffer.bytes")
+    socket_send_buffer_bytes = _int("socket.send.buffer.bytes")
     socket_request_max_bytes = _int("socket.request.max.bytes")
     fetch_max_bytes = _int("fetch.max.bytes")
     max_incremental_fetch_session_cache_slots = _int("max.incremental.fetch.session.cache.slots")

@@ -55,11 +55,16 @@ class Listener:
         handler: FrameHandler,
         *,
         backlog: int = 50,
+        buffers: tuple[int, int] = (-1, -1),
         protected: bool = False,
     ) -> Listener:
-        """Bind and listen; an empty host is every address, port 0 a free port. Raises `ListenerError`."""
+        """Bind and listen; an empty host is every address, port 0 a free port. Raises `ListenerError`.
+
+        `buffers` are the sizes in bytes of the receive and the send buffer of its connections; -1 leaves one
+        to the system.
+        """
         try:
-            sock = _bind(host, port, backlog)
+            sock = _listen(_bind(host, port), backlog, *buffers)
         except OSError as error:
             reason = (
                 "the port is already in use" if error.errno == errno.EADDRINUSE else error.strerror or error
@@ -128,17 +133,17 @@ def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, in
     return name[0].removeprefix("::ffff:"), name[1]
 
 
-def _bind(host: str, port: int, backlog: int) -> socket.socket:
-    """A listening socket on the first address of `host`, IPv4 first as clients try that first too."""
+def _bind(host: str, port: int) -> socket.socket:
+    """A bound socket on the first address of `host`, IPv4 first as clients try that first too."""
     if not host:
         family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-        return _listen(family, ("", port), backlog)
+        return _bind_to(family, ("", port))
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
-    return _listen(family, address, backlog)
+    return _bind_to(family, address)
 
 
-def _listen(family: int, address: object, backlog: int) -> socket.socket:
+def _bind_to(family: int, address: object) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         if os.name == "posix":
@@ -147,8 +152,20 @@ def _listen(family: int, address: object, backlog: int) -> socket.socket:
             only_v6 = address != ("", address[1])  # type: ignore[index]
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only_v6)
         sock.bind(address)  # type: ignore[arg-type]
-        sock.listen(backlog)
         sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _listen(sock: socket.socket, backlog: int, receive_buffer: int, send_buffer: int) -> socket.socket:
+    """Make a bound socket listen; the sockets it accepts inherit the sizes of its buffers."""
+    try:
+        for option, size in ((socket.SO_RCVBUF, receive_buffer), (socket.SO_SNDBUF, send_buffer)):
+            if size >= 0:
+                sock.setsockopt(socket.SOL_SOCKET, option, size)
+        sock.listen(backlog)
     except BaseException:
         sock.close()
         raise
