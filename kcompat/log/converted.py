@@ -52,10 +52,6 @@ class ConvertedRange:
         self._left -= len(piece)
         return piece
 
-    def read(self) -> bytes:
-        """All the bytes at once."""
-        return b"".join(iter(self.next_piece, b""))
-
 
 def _pieces(first: bytes, rest: Iterator[memoryview], magic: int, max_message_bytes: int) -> Iterator[bytes]:
     if first:

@@ -14,7 +14,7 @@ from kcompat.records.batch import LOG_OVERHEAD, MAGIC, NO_TIMESTAMP, frame_body,
 from kcompat.records.compression import Codec
 from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
 from kcompat.records.message_set import inner_messages, shallow_messages
-from kcompat.records.recompress import CODECS, PRODUCER, conform
+from kcompat.records.recompress import CODECS, conform
 from kcompat.records.record import append_record
 from kcompat.records.validate import (
     FIRST_VERSION_WITH_ZSTD,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kcompat.records.message_set import Message
 
 _MAGIC_AT = 16
+_NO_LIMIT = 2**63 - 1
 
 
 def accept_old(
@@ -65,33 +66,47 @@ def _accept_batch(
 def _convert(
     data: bytes, rules: ProduceRules, compression_type: str, now_ms: int
 ) -> tuple[memoryview, BatchHeader] | Refusal | None:
-    first: Message | None = None
-    mixed = False
-    builder = _Builder(rules, now_ms)
-    for message in shallow_messages(data, rules.max_message_bytes):
-        if first is None:
-            first = message
-        elif first.codec or message.codec or message.magic != first.magic:
-            mixed = True
-        if not mixed and not message.codec:
-            builder.add(message)
+    messages = shallow_messages(data, rules.max_message_bytes)
+    first = next(messages, None)
     if first is None:
         return None
+    codec = CODECS.get(compression_type, first.codec)  # `producer` is none of them
+    builder = _Builder(rules, now_ms, rules.max_message_bytes if codec == Codec.NONE else _NO_LIMIT)
+    if not first.codec:
+        builder.add(first)
+    mixed = False
+    for message in messages:
+        if first.codec or message.codec or message.magic != first.magic:
+            mixed = True
+        if not mixed:
+            builder.add(message)
     if mixed:
         return Refusal(ErrorCode.INVALID_RECORD, "one set is plain messages or one wrapper, all of one magic")
     if first.codec:
         for message in inner_messages(first, rules.max_message_bytes):
             builder.add(message)
-    codec = Codec(first.codec) if compression_type == PRODUCER else CODECS[compression_type]
-    return builder.finish(codec)
+    return builder.finish(Codec(codec))
 
 
 class _Builder:
-    """The batch v2 that grows message by message, and the first message that is not for this topic."""
+    """The batch v2 that grows message by message, and the first message that is not for this topic.
 
-    __slots__ = ("_base_timestamp", "_body", "_count", "_max_timestamp", "_now_ms", "_refusal", "_rules")
+    `room` bytes of records are more than the topic takes: nothing is kept from there on.
+    """
 
-    def __init__(self, rules: ProduceRules, now_ms: int) -> None:
+    __slots__ = (
+        "_base_timestamp",
+        "_body",
+        "_count",
+        "_max_timestamp",
+        "_now_ms",
+        "_refusal",
+        "_room",
+        "_rules",
+    )
+
+    def __init__(self, rules: ProduceRules, now_ms: int, room: int) -> None:
+        self._room = room
         self._rules = rules
         self._now_ms = now_ms
         self._body = bytearray()
@@ -113,6 +128,8 @@ class _Builder:
         delta = timestamp - self._base_timestamp
         append_record(self._body, delta, self._count, message.key, message.value)
         self._count += 1
+        if len(self._body) > self._room:
+            self._refusal = self._too_large(len(self._body))
 
     def _complain(self, message: Message) -> Refusal | None:
         rules = self._rules
@@ -128,10 +145,13 @@ class _Builder:
         if self._refusal is not None:
             return self._refusal
         batch = frame_body(self._body, codec, self._count, self._base_timestamp, self._max_timestamp)
-        limit = self._rules.max_message_bytes
-        if len(batch) > limit:
-            return Refusal(
-                ErrorCode.MESSAGE_TOO_LARGE,
-                f"converted to one batch it has {len(batch)} bytes, more than max.message.bytes ({limit})",
-            )
+        if len(batch) > self._rules.max_message_bytes:
+            return self._too_large(len(batch))
         return memoryview(batch), read_header(batch)
+
+    def _too_large(self, size: int) -> Refusal:
+        limit = self._rules.max_message_bytes
+        return Refusal(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"converted to one batch it has {size} bytes, more than max.message.bytes ({limit})",
+        )
