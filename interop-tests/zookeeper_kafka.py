@@ -1,0 +1,112 @@
+"""A real Kafka 3.9.2 in ZooKeeper mode, and its ZooKeeper."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from typing import TYPE_CHECKING
+
+from broker_process import BrokerProcess
+from kazoo.client import KazooClient
+from real_kafka import RealKafka, class_path, java
+
+from kcompat.cluster.sqlite_journal import SqliteJournal
+from kcompat.protocol.messages.metadata import MetadataRequest
+from kcompat.testing.raw_client import RawClient
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+class ZooKeeper(BrokerProcess):
+    """One ZooKeeper server on a free port of the loopback address."""
+
+    name = "zookeeper"
+
+    def prepare(self) -> None:
+        """Write its zoo.cfg."""
+        settings = {
+            "dataDir": str(self.home / "data"),
+            "clientPort": str(self.port),
+            "clientPortAddress": "127.0.0.1",
+            "maxClientCnxns": "0",
+            "admin.enableServer": "false",
+        }
+        lines = [f"{key}={value}\n" for key, value in settings.items()]
+        (self.home / "zoo.cfg").write_text("".join(lines))
+
+    def command(self) -> list[str]:
+        """The command line that runs the server in the foreground."""
+        main_class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+        return [java(), "-Xmx128m", "-cp", class_path("3.9.2"), main_class, str(self.home / "zoo.cfg")]
+
+    def is_ready(self) -> bool:
+        """Whether the server answers the four-letter word `srvr`."""
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection(("127.0.0.1", self.port), 2) as connection,
+        ):
+            connection.sendall(b"srvr")
+            return connection.recv(9) == b"Zookeeper"
+        return False
+
+
+class ZooKeeperKafka(RealKafka):
+    """A Kafka broker of id 1 that keeps its metadata in `zookeeper` and its logs in `data_dir`/data."""
+
+    def __init__(
+        self,
+        zookeeper: ZooKeeper,
+        data_dir: Path | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(properties=properties, data_dir=data_dir)
+        self._zookeeper = zookeeper
+
+    def prepare(self) -> None:
+        """Write server.properties; there is nothing to format."""
+        lines = [f"{key}={value}\n" for key, value in self._settings().items()]
+        self._properties_path.write_text("".join(lines))
+
+    def is_ready(self) -> bool:
+        """Whether the broker answers and knows a controller, without which no topic can be created."""
+        if not super().is_ready():
+            return False
+        with RawClient(("127.0.0.1", self.port)) as client:
+            return int(client.call(MetadataRequest(topics=[]), 4).controller_id) >= 0
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            "broker.id": "1",
+            "zookeeper.connect": self._zookeeper.bootstrap,
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "log.dirs": str(self._logs),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            **self._extra,
+        }
+
+
+def register_topics(metadata: Path, zookeeper: ZooKeeper) -> None:
+    """Put what our metadata store knows into ZooKeeper, so that a Kafka broker takes over the directory.
+
+    The store has Kafka's own znodes: cluster id, topics with their ids, partition states, configurations, and
+    the block of producer ids. The broker was stopped; what was ephemeral went with it.
+    """
+    journal = SqliteJournal(metadata)
+    try:
+        nodes = journal.load().nodes
+    finally:
+        journal.close()
+    client = KazooClient(zookeeper.bootstrap)
+    client.start()
+    try:
+        for path, node in sorted(nodes.items()):
+            if path != "/" and node.ephemeral_owner == 0:
+                client.create(path, node.data)
+    finally:
+        client.stop()
+        client.close()
