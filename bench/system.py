@@ -30,8 +30,8 @@ def resident_mb(pid: int) -> float:
 
 
 def warm_memory(directory: Path, mib: int) -> None:
-    """Write and remove a file: the host of a virtual machine backs memory when it is touched, and takes it back
-    some seconds after it was freed. A broker that stores into such memory looks ten times slower.
+    """Write and remove a file: the host of a virtual machine backs memory when it is touched, and takes it
+    back some seconds after it was freed. A broker that stores into such memory looks ten times slower.
     """
     with tempfile.TemporaryFile(dir=directory) as file:
         for _ in range(mib // 8):
