@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import Producer
-from real_kafka import RealKafka, class_path, java
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from contract import eventually
+from kcompat_broker import KcompatBroker
+from log_tools import dump_log_segments, files_in, what_kafka_finds_wrong, what_we_find_wrong
+from real_kafka import RealKafka
 
 from kcompat.log.config import LogConfig
 from kcompat.log.log import AppendOrigin, Log
@@ -19,17 +23,11 @@ from kcompat.records.record import Record
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from broker_process import BrokerProcess
+
 COUNT = 300
-
-
-def dump(*arguments: str, directory: Path) -> str:
-    command = [java(), "-Xmx128m", "-cp", class_path("3.9.2"), "kafka.tools.DumpLogSegments", *arguments]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def files(directory: Path, *suffixes: str) -> str:
-    return ",".join(sorted(path.name for path in directory.iterdir() if path.suffix in suffixes))
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+SEGMENTS = {"segment.bytes": "20000", "index.interval.bytes": "500", "file.delete.delay.ms": "1"}
 
 
 def test_kafkas_tool_reads_our_files(tmp_path: Path) -> None:
@@ -54,16 +52,14 @@ def test_kafkas_tool_reads_our_files(tmp_path: Path) -> None:
     segments = len(log.segment_base_offsets)
     log.close()
 
-    indexes = files(directory, ".index", ".timeindex")
-    checked = dump("--index-sanity-check", "--files", indexes, directory=directory)
-    assert checked.count("passed sanity check") == 2 * segments
-    read = dump(
-        "--deep-iteration", "--files", files(directory, ".log", ".index", ".timeindex"), directory=directory
-    )
-    assert "mismatch" not in read.lower()
-    assert "not found" not in read.lower()
+    assert len(files_in(directory, ".index", ".timeindex")) == 2 * segments
+    assert what_kafka_finds_wrong(directory) == []
+    assert what_we_find_wrong(directory) == ""
+    logs = ",".join(files_in(directory, ".log"))
+    read = dump_log_segments("--deep-iteration", "--files", logs, directory=directory)
     assert read.count("isvalid: true") == COUNT + COUNT // 50
-    states = dump("--files", files(directory, ".txnindex", ".snapshot"), directory=directory)
+    others = ",".join(files_in(directory, ".txnindex", ".snapshot"))
+    states = dump_log_segments("--files", others, directory=directory)
     assert states.count("firstOffset: ") == 3
     assert f"lastSequence: {COUNT - 1}" in states
 
@@ -99,3 +95,78 @@ def test_our_log_reads_kafkas_files(tmp_path: Path, end: str) -> None:
     if end == "stop":
         after = {path.name: path.read_bytes() for path in directory.iterdir()}
         assert after == before, "nothing was appended, so nothing changed"
+
+
+def produce(broker: BrokerProcess, topic: str, codec: str = "none", first_timestamp: int = -1) -> None:
+    producer = Producer(
+        {
+            "bootstrap.servers": broker.bootstrap,
+            "enable.idempotence": True,
+            "compression.type": codec,
+            "batch.size": 1000,
+        }
+    )
+    now_ms = int(time.time() * 1000) if first_timestamp < 0 else first_timestamp
+    for number in range(COUNT):
+        producer.produce(topic, f"v{number}".encode() * 30, f"k{number}".encode(), timestamp=now_ms + number)
+        producer.poll(0)
+    assert producer.flush(30) == 0
+
+
+def create(broker: BrokerProcess, topic: str, **config: str) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    settings = SEGMENTS | {key.replace("_", "."): value for key, value in config.items()}
+    (created,) = admin.create_topics([NewTopic(topic, 1, 1, config=settings)]).values()
+    created.result(30)
+
+
+def segments(broker: BrokerProcess, topic: str) -> list[Path]:
+    return sorted((broker.home / "data" / f"{topic}-0").glob("*.log"))
+
+
+def test_nothing_is_wrong_in_what_our_broker_leaves(tmp_path: Path) -> None:
+    quick = {"log.retention.check.interval.ms": "100", "log.initial.task.delay.ms": "0"}
+    with KcompatBroker(quick, tmp_path) as broker:
+        for codec in CODECS:
+            create(broker, f"t-{codec}")
+            produce(broker, f"t-{codec}", codec)
+        create(broker, "bounded", retention_bytes="30000")
+        produce(broker, "bounded")
+        create(broker, "old", retention_ms="1000")
+        produce(broker, "old", first_timestamp=1000)
+        create(broker, "cut")
+        produce(broker, "cut")
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        (cut,) = admin.delete_records([TopicPartition("cut", 0, 123)]).values()
+        assert cut.result(30).low_watermark == 123
+        eventually(lambda: 1 <= len(segments(broker, "bounded")) <= 2, "old segments are gone by size")
+        eventually(lambda: segments(broker, "old")[0].stem != "0" * 20, "old segments are gone by time")
+        broker.kill()
+        torn = segments(broker, "t-none")[-1]
+        size = torn.stat().st_size
+        with torn.open("ab") as file:
+            file.write(torn.read_bytes()[:200])
+        assert f"  {size}  DAMAGE" in what_we_find_wrong(tmp_path / "data")
+        broker.start()
+        assert torn.stat().st_size == size
+        for codec in CODECS:
+            produce(broker, f"t-{codec}", codec)
+        broker.stop()
+    assert what_kafka_finds_wrong(tmp_path / "data") == []
+    assert what_we_find_wrong(tmp_path / "data") == ""
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_nothing_is_wrong_in_what_kafka_leaves(end: str) -> None:
+    with RealKafka() as kafka:
+        for codec in CODECS:
+            create(kafka, f"t-{codec}")
+            produce(kafka, f"t-{codec}", codec)
+        for finish in ("commit_transaction", "abort_transaction"):
+            producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": finish})
+            producer.init_transactions(30)
+            producer.begin_transaction()
+            producer.produce("t-lz4", b"v")
+            getattr(producer, finish)(30)
+        getattr(kafka, end)()
+        assert what_we_find_wrong(kafka.home / "data") == ""
