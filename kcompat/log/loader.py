@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from kcompat.log.checkpoints import (
     CheckpointDamaged,
-    format_partition_metadata,
     parse_epochs,
     parse_partition_metadata,
     read_optional,
@@ -42,20 +41,9 @@ def create_log(
     context: LogContext | None,
     now_ms: int,
 ) -> Log:
-    """A new, empty log: one directory and its `partition.metadata`. Raises FileExistsError, OSError.
-
-    Where that fails, nothing stays behind, so that it may be tried again.
-    """
+    """A new, empty log; there is nothing of it on the disk until `Log.make` or its first append."""
     context = context or LogContext(directory)
     files = context.files
-    files.make_directory(directory)
-    metadata = f"{directory}/{PARTITION_METADATA}"
-    try:
-        files.write_file(metadata, format_partition_metadata(topic_id))
-    except OSError:
-        files.remove([metadata])
-        files.remove_empty_directory(directory)
-        raise
     return Log(
         directory,
         topic,
@@ -70,6 +58,7 @@ def create_log(
         log_end_offset=0,
         recovery_point=0,
         now_ms=now_ms,
+        is_made=False,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kcompat.log import retention
+from kcompat.log.creation import make_log_directory
 from kcompat.log.local_log import LocalLog
 from kcompat.log.producer_files import load_producers, remove_snapshots, save_snapshot
 from kcompat.log.producers import AppendOrigin, BatchMetadata, ProducerEntry, ProducerState
@@ -53,7 +54,7 @@ class AppendResult(msgspec.Struct, frozen=True, gc=False):
 class Log(LocalLog):
     """The log of one partition. Made by `Log.create` or `Log.open`."""
 
-    __slots__ = ("_epochs", "_stamps", "partition", "producer_state", "topic", "topic_id")
+    __slots__ = ("_epochs", "_stamps", "is_made", "partition", "producer_state", "topic", "topic_id")
 
     def __init__(
         self,
@@ -71,6 +72,7 @@ class Log(LocalLog):
         log_end_offset: int,
         recovery_point: int,
         now_ms: int,
+        is_made: bool = True,
     ) -> None:
         super().__init__(
             directory,
@@ -88,6 +90,8 @@ class Log(LocalLog):
         self.producer_state = producers
         self._epochs = epochs
         self._stamps = config.stamps_append_time
+        self.is_made = is_made
+        """Whether there is anything of the log on the disk yet."""
 
     # -- opening and closing ---------------------------------------------------------------------------------
 
@@ -103,11 +107,19 @@ class Log(LocalLog):
         context: LogContext | None = None,
     ) -> Log:
         """A new, empty log in a directory that does not exist yet. Segment files follow with the first
-        append.
+        append. Raises FileExistsError, OSError.
         """
         from kcompat.log.loader import create_log  # the loader builds logs, so it imports this module
 
-        return create_log(str(directory), topic, partition, topic_id, config, context, now_ms)
+        log = create_log(str(directory), topic, partition, topic_id, config, context, now_ms)
+        log.make()
+        return log
+
+    def make(self) -> None:
+        """Make the directory of a new log, if that is still to be done. Raises FileExistsError, OSError."""
+        if not self.is_made:
+            make_log_directory(self.context.files, self.directory, self.topic_id)
+            self.is_made = True
 
     @staticmethod
     def open(
@@ -142,6 +154,9 @@ class Log(LocalLog):
         """Snapshot the producers, write the indexes, flush. Without `sync` the caller syncs the file system
         after.
         """
+        if not self.is_failed:
+            with self._faults():
+                self.make()
         if not self.is_failed and self.log_end_offset > 0:
             with self._faults():
                 self._save_snapshot()
@@ -229,6 +244,8 @@ class Log(LocalLog):
         size = len(batch)
         segment = self._segments.active
         try:
+            if not self.is_made:
+                self.make()
             if segment.must_roll(size, last_offset, timestamp, now_ms):
                 segment = self._roll(base_offset, now_ms)
             if epoch != self._epochs.current:
@@ -344,6 +361,7 @@ class Log(LocalLog):
         assert offset >= 0, "an offset is not negative"
         segments = self._segments
         with self._faults():
+            self.make()
             self._epochs.truncate(end=offset)
             self._epochs.save()
             if offset >= self.log_end_offset:
@@ -363,6 +381,7 @@ class Log(LocalLog):
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything and go on with an empty log at `offset`. Raises StorageError."""
         with self._faults():
+            self.make()
             old = list(self._segments)
             self._drop_newest_first(old)
             segment = Segment(self.context.files, self.directory, offset, self.config, self.last_flush_ms)

@@ -10,6 +10,7 @@ from kcompat.log.config import LogConfig
 from kcompat.log.directory import LogDirectory
 from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.log.files import FILES
+from kcompat.log.loader import create_log
 from kcompat.log.log import Log
 from kcompat.log.names import (
     deleted_directory,
@@ -31,6 +32,9 @@ __all__ = ["LogDirectory", "LogManager"]
 logger = logging.getLogger(__name__)
 
 _SLICE_LOGS = 16
+_SLICE_NEW_LOGS = 4
+_MAKE_DELAY_MS = 50
+"""Long enough for the answer to a creation to go out first."""
 
 
 class LogManager:
@@ -44,6 +48,7 @@ class LogManager:
         self._clock = clock
         self._worker = Worker()
         self._logs: dict[tuple[str, int], Log] = {}
+        self._unmade: deque[Log] = deque()
         self.directories = [LogDirectory(str(path), clock, self._worker, files) for path in directories]
 
     # -- start and stop --------------------------------------------------------------------------------------
@@ -130,26 +135,35 @@ class LogManager:
         return self._logs.get((topic, partition))
 
     def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
-        """A new log in the directory that has the fewest. Raises StorageError, or FileExistsError as a bug of
-        the caller.
+        """A new log in the directory that has the fewest. Raises StorageError when none is in use.
+
+        It comes to the disk soon or with its first append, whatever is first: making many directories takes
+        long, and after a crash the cluster's metadata asks for the log again.
         """
         online = [directory for directory in self.directories if directory.offline is None]
         if not online:
             raise StorageError(self.directories[0].path, "all log directories are offline")
         directory = min(online, key=LogDirectory.count)
         path = f"{directory.path}/{partition_directory(topic, partition)}"
-        now_ms = self._clock.now_ms()
-        try:
-            log = Log.create(
-                path, topic, partition, config, topic_id=topic_id, now_ms=now_ms, context=directory
-            )
-        except FileExistsError:
-            raise
-        except OSError as error:
-            raise directory.fault(error) from error
+        log = create_log(path, topic, partition, topic_id, config, directory, self._clock.now_ms())
         directory.add(log)
         self._logs[topic, partition] = log
+        if not self._unmade:
+            self._clock.call_later(_MAKE_DELAY_MS, self._make_some)
+        self._unmade.append(log)
         return log
+
+    def _make_some(self) -> None:
+        """Make a few of the new logs' directories, and the rest in later turns of the loop."""
+        for _ in range(min(_SLICE_NEW_LOGS, len(self._unmade))):
+            log = self._unmade.popleft()
+            if not log.is_failed:
+                try:
+                    log.make()
+                except OSError as error:
+                    logger.warning("%s", log.context.fault(error))
+        if self._unmade:
+            self._clock.call_later(0, self._make_some)
 
     def delete(self, topic: str, partition: int) -> None:
         """Take a partition's log out of service; its files go after `file.delete.delay.ms`. Raises
@@ -161,6 +175,8 @@ class LogManager:
         directory = self._directory_of(log)
         directory.discard(log)
         log.discard()
+        if not log.is_made:
+            return
         path = f"{directory.path}/{deleted_directory(topic, partition)}"
         try:
             directory.files.rename(log.directory, path)
@@ -197,6 +213,16 @@ class LogManager:
                 directory.checkpoint_log_starts()
             except OSError as error:
                 logger.warning("%s", directory.fault(error))
+
+    def clean_offset(self, log: Log) -> int | None:
+        """Up to where a log was compacted; None if it never was."""
+        return self._directory_of(log).cleaner_offsets.get((log.topic, log.partition))
+
+    def set_clean_offset(self, log: Log, offset: int) -> None:
+        """Note, and store, that a log is compacted up to `offset`."""
+        directory = self._directory_of(log)
+        directory.cleaner_offsets[log.topic, log.partition] = offset
+        directory.checkpoint_cleaner_offsets()
 
     def _online(self) -> list[LogDirectory]:
         return [directory for directory in self.directories if directory.offline is None]
