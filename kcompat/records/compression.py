@@ -170,12 +170,24 @@ def _zstd_compress(data: Buffer) -> bytes:
 def _zstd_chunks(data: memoryview, _bound: int) -> Iterator[bytes]:
     import zstandard
 
-    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+    try:
+        unpacker = _idle_zstd.pop()
+    except IndexError:
+        unpacker = zstandard.ZstdDecompressor()
+    reader = unpacker.stream_reader(data, read_across_frames=True)
     try:
         while chunk := reader.read(CHUNK):
             yield chunk
     except zstandard.ZstdError as error:
         raise RecordsDamaged(f"damaged compressed data: {error}") from error
+    finally:
+        reader.close()
+        if not _idle_zstd:
+            _idle_zstd.append(unpacker)
+
+
+_idle_zstd: list[Any] = []
+"""A decompressor that nobody uses at the moment, if any: a new one costs more than a small batch."""
 
 
 def _snappy_compress(data: Buffer) -> bytes:

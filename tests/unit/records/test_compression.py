@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import subprocess
 import sys
 import zlib
@@ -110,6 +111,21 @@ def test_lz4_is_a_frame_of_independent_blocks() -> None:
     flags, blocks = packed[4], packed[5]
     assert flags & 0xE8 == 0x60  # version 1, independent blocks, no content size
     assert blocks == 0x40  # 64 KiB
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_two_batches_unpacked_by_turns_do_not_meet(codec: Codec) -> None:
+    first, second = (random.Random(seed).randbytes(100_000) * 12 for seed in (1, 2))
+    left = decompress(codec, compress(codec, first))
+    begun = next(left)
+    abandoned = decompress(codec, compress(codec, first))
+    next(abandoned)
+    right = decompress(codec, compress(codec, second))
+    taken = b"".join(right)
+    abandoned.close()
+    assert begun + b"".join(left) == first
+    assert taken == second
+    assert b"".join(decompress(codec, compress(codec, second))) == second
 
 
 def test_gzip_is_one_member() -> None:
