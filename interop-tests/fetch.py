@@ -29,6 +29,8 @@ VENVS = REPOSITORY / ".venvs"
 STAMPS = CACHE / "stamps"
 
 KAFKA_VERSIONS = ("3.9.2", "4.3.0")
+OLD_CLIENTS = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2")
+"""Releases of the Java client; 0.8.2.2 comes with the consumer of the Scala days and has a pom of its own."""
 NODE_PACKAGES = ("kafkajs@2.2.4", "snappyjs@0.7.0", "lz4js@0.2.0", "zstd-codec@0.1.5")
 VENV_PACKAGES: Mapping[str, tuple[str, ...]] = {
     "kafka-python-2": ("kafka-python==2.0.2", "six", "python-snappy", "lz4", "zstandard", "xxhash", "crc32c"),
@@ -90,10 +92,10 @@ def _run(*command: str | Path) -> None:
         )
 
 
-def _fetch_jars(pom: Path, target: Path) -> None:
+def _fetch_jars(pom: Path, target: Path, *options: str) -> None:
     shutil.rmtree(target, ignore_errors=True)
     goal = ("dependency:copy-dependencies", f"-DoutputDirectory={target}", "-DincludeScope=runtime")
-    _run(_program("mvn", "maven"), "-q", "-B", "-f", pom, *goal)
+    _run(_program("mvn", "maven"), "-q", "-B", "-f", pom, *goal, *options)
 
 
 def _fetch_venv(name: str, packages: tuple[str, ...]) -> None:
@@ -119,8 +121,8 @@ def _fetch_kcat() -> None:
     _run("apt-get", "install", "-y", "-qq", "--no-install-recommends", "kcat")
 
 
-def _jars(name: str, pom: Path, target: Path) -> Part:
-    return Part(name, pom.read_text(), lambda: _fetch_jars(pom, target))
+def _jars(name: str, pom: Path, target: Path, *options: str) -> Part:
+    return Part(name, pom.read_text() + "".join(options), lambda: _fetch_jars(pom, target, *options))
 
 
 def parts() -> list[Part]:
@@ -128,6 +130,11 @@ def parts() -> list[Part]:
     poms = HERE / "java"
     kafkas = [
         _jars(f"kafka-{v}", poms / f"kafka-{v}.xml", CACHE / f"kafka-{v}" / "libs") for v in KAFKA_VERSIONS
+    ]
+    old = [_jars("kafka-0.8.2.2", poms / "kafka-0.8.2.2.xml", CACHE / "kafka-0.8.2.2" / "libs")]
+    old += [
+        _jars(f"kafka-{v}", poms / "kafka-clients.xml", CACHE / f"kafka-{v}" / "libs", f"-Dkafka.version={v}")
+        for v in OLD_CLIENTS
     ]
     connector = _jars("spark-connector", poms / "spark.xml", CACHE / "spark")
     venvs = [
@@ -138,7 +145,7 @@ def parts() -> list[Part]:
     ]
     node = Part("node", str(NODE_PACKAGES), _fetch_node)
     kcat = Part("kcat", f"kcat {shutil.which('kcat')}", _fetch_kcat)
-    return [*kafkas, connector, *venvs, node, kcat]
+    return [*kafkas, *old, connector, *venvs, node, kcat]
 
 
 def main() -> int:
