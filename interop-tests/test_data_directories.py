@@ -297,8 +297,16 @@ def test_kafka_takes_over_our_directory(tmp_path: Path, zookeeper_at: Any, end: 
     register_topics(tmp_path / "data" / "metadata.db", zookeeper)
     with ZooKeeperKafka(zookeeper, tmp_path) as kafka:
         goes_on(kafka, before, producer_id, offset)
+        newest_id = new_producer_id(kafka)
+        append(kafka, newest_id, 0)
+        before = picture(kafka)
+        kafka.stop()
     assert what_kafka_finds_wrong(tmp_path / "data") == []
     assert what_we_find_wrong(tmp_path / "data") == ""
+    (tmp_path / "process.log").unlink()
+    with KcompatBroker(data_dir=tmp_path) as ours:  # with the metadata of before
+        assert picture(ours) == before
+        assert new_producer_id(ours) > newest_id
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])

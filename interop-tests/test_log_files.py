@@ -170,3 +170,22 @@ def test_nothing_is_wrong_in_what_kafka_leaves(end: str) -> None:
             getattr(producer, finish)(30)
         getattr(kafka, end)()
         assert what_we_find_wrong(kafka.home / "data") == ""
+
+
+@pytest.mark.parametrize(("suffix", "byte"), [(".log", 3000), (".index", 15), (".timeindex", 11)])
+def test_the_judges_notice_a_flipped_bit(tmp_path: Path, suffix: str, byte: int) -> None:
+    log = Log.create(
+        tmp_path / "t-0", "t", 0, LogConfig(index_interval_bytes=500), topic_id=bytes(16), now_ms=0
+    )
+    for number in range(COUNT):
+        batch = memoryview(build_batch([Record(0, 1000 + number, b"k", b"v" * 120, ())]))
+        log.append_as_leader(batch, read_header(batch), 0, 0)
+    log.close()
+    assert what_kafka_finds_wrong(tmp_path) == []
+    assert what_we_find_wrong(tmp_path) == ""
+    path = tmp_path / "t-0" / f"{0:020d}{suffix}"
+    content = bytearray(path.read_bytes())
+    content[byte] ^= 8
+    path.write_bytes(content)
+    assert what_kafka_finds_wrong(tmp_path) != []
+    assert f"DAMAGE  {path}" in what_we_find_wrong(tmp_path)

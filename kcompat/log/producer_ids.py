@@ -22,27 +22,30 @@ if TYPE_CHECKING:
     from kcompat.log.files import Files
 
 NO_PRODUCER_ID = -1
+MAX_PRODUCER_ID = 2**63 - 1
 
 _VERSION = struct.Struct(">h")
 
 
-def highest_producer_id(directory: str, files: Files = FILES) -> int:
-    """The largest id in the batches and producer snapshots of a partition's directory; -1 for none.
+def highest_producer_id(directory: str, limit: int = MAX_PRODUCER_ID, files: Files = FILES) -> int:
+    """The largest id up to `limit` in the batches and producer snapshots of a partition's directory; -1 for
+    none.
 
     Reads every batch header, so it is for rare occasions. Raises OSError.
     """
-    highest = NO_PRODUCER_ID
-    for name in files.list(directory):
-        path = f"{directory}/{name}"
-        if name.endswith(LOG):
-            file = files.open_existing(path)
-            headers = walk_headers(file, 0, files.size(path) or 0)
-            highest = max(highest, max((header.producer_id for _, header in headers), default=highest))
-        elif name.endswith(SNAPSHOT):
-            with suppress(CheckpointDamaged):
-                entries = decode_snapshot(files.read_file(path))
-                highest = max(highest, max((entry.producer_id for entry in entries), default=highest))
-    return highest
+    found = (number for name in files.list(directory) for number in _ids(f"{directory}/{name}", files))
+    return max((number for number in found if number <= limit), default=NO_PRODUCER_ID)
+
+
+def _ids(path: str, files: Files) -> Iterator[int]:
+    if path.endswith(LOG):
+        file = files.open_existing(path)
+        for _, header in walk_headers(file, 0, files.size(path) or 0):
+            yield header.producer_id
+    elif path.endswith(SNAPSHOT):
+        with suppress(CheckpointDamaged):
+            for entry in decode_snapshot(files.read_file(path)):
+                yield entry.producer_id
 
 
 def highest_transactional_producer_id(directory: str, files: Files = FILES) -> int:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.cluster import znodes
-from kcompat.cluster.store import Create
+from kcompat.cluster.store import Create, NoNodeError
+from kcompat.log.errors import LogDirectoryError
 from kcompat.log.producer_ids import (
     NO_PRODUCER_ID,
     highest_producer_id,
@@ -38,6 +39,9 @@ logger = logging.getLogger(__name__)
 KRAFT_METADATA = "__cluster_metadata"
 """The log of a KRaft controller, which is no topic."""
 
+LARGEST_PRODUCER_ID = 2**48
+"""Ids above this one no cluster has ever come to; going on from there would use them up."""
+
 KEEP_EVERYTHING = {"retention.ms": "-1", "retention.bytes": "-1"}
 """What a topic whose configuration is not known is given: nothing is deleted before somebody has said so."""
 
@@ -57,24 +61,64 @@ class AdoptedTopic(Struct, frozen=True):
 
 
 async def adopt(store: MetadataStore, logs: Iterable[Log], cluster_id: str, config: BrokerConfig) -> None:
-    """Make a store that is new know its cluster and the topics that the logs hold; else do nothing.
+    """Make a store that is new know its cluster and the topics that the logs hold; see that any other is not
+    behind them.
 
-    One transaction, so that a crash leaves the store as new as it was.
+    One transaction, so that a crash leaves the store as new as it was. Raises LogDirectoryError when another
+    broker has led the partitions since.
     """
-    if await store.exists(znodes.CLUSTER_ID) is not None:
-        return
     found = [log for log in logs if log.topic != KRAFT_METADATA]
+    if await store.exists(znodes.CLUSTER_ID) is not None:
+        await _check_epochs(store, found)
+        await _spend_producer_ids(store, found, config.broker_id)
+        return
     topics = list(topics_of(found, config))
     ops: list[Op] = [Create(znodes.CLUSTER_ID, znodes.encode_cluster_id(cluster_id))]
     for topic in topics:
         ops.extend(_nodes(topic, config.broker_id))
-    last_producer_id = max(map(_highest_producer_id, found), default=NO_PRODUCER_ID)
-    if last_producer_id != NO_PRODUCER_ID:
-        block = block_around(last_producer_id, config.broker_id)
+    highest = max(map(_highest_producer_id, found), default=NO_PRODUCER_ID)
+    if highest != NO_PRODUCER_ID:
+        block = block_around(highest, config.broker_id)
         ops.append(Create(znodes.PRODUCER_ID_BLOCK, znodes.encode_producer_ids(block)))
     await store.multi(ops)
     if topics:
         _announce(topics, cluster_id)
+
+
+async def _check_epochs(store: MetadataStore, logs: Iterable[Log]) -> None:
+    """A leader epoch is in the store before it is in a log: else the log has had another owner meanwhile."""
+    for log in logs:
+        try:
+            data, _ = await store.get(znodes.partition_state_path(log.topic, log.partition))
+        except NoNodeError:
+            logger.warning("%s is no partition that the metadata store knows: not served", log.directory)
+            continue
+        epoch = znodes.decode_partition_state(data).leader_epoch
+        if epoch < log.latest_epoch:
+            raise LogDirectoryError(
+                f"The metadata store is older than {log.directory}: it has leader epoch {epoch} and not yet "
+                f"{log.latest_epoch}, so another broker has written there. Move the store (metadata.db) away "
+                "to adopt the log directories as they are."
+            )
+
+
+async def _spend_producer_ids(store: MetadataStore, logs: Iterable[Log], broker_id: int) -> None:
+    """Hand out no id that a producer of these logs has: another broker may have given it away meanwhile."""
+    ids = (entry.producer_id for log in logs for entry in log.producers)
+    highest = max(filter(_is_handed_out, ids), default=NO_PRODUCER_ID)
+    version = None
+    if await store.exists(znodes.PRODUCER_ID_BLOCK) is not None:
+        data, stat = await store.get(znodes.PRODUCER_ID_BLOCK)
+        if highest <= znodes.decode_producer_ids(data).last:
+            return
+        version = stat.version
+    elif highest == NO_PRODUCER_ID:
+        return
+    block = znodes.encode_producer_ids(block_around(highest, broker_id))
+    if version is None:
+        await store.create(znodes.PRODUCER_ID_BLOCK, block)
+    else:
+        await store.set(znodes.PRODUCER_ID_BLOCK, block, version)
 
 
 def topics_of(logs: Iterable[Log], config: BrokerConfig) -> Iterator[AdoptedTopic]:
@@ -103,8 +147,13 @@ def _configs(topic: str, config: BrokerConfig) -> Mapping[str, str]:
     return {name: value for name, value in spec.configs if value is not None}
 
 
+def _is_handed_out(producer_id: int) -> bool:
+    """Clients may send any id; one so large they made up."""
+    return producer_id <= LARGEST_PRODUCER_ID
+
+
 def _highest_producer_id(log: Log) -> int:
-    highest = highest_producer_id(log.directory)
+    highest = highest_producer_id(log.directory, LARGEST_PRODUCER_ID)
     if log.topic == TRANSACTION_STATE:
         highest = max(highest, highest_transactional_producer_id(log.directory))
     return highest

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.znodes import PRODUCER_ID_BLOCK, decode_producer_ids
 from kcompat.config.broker import BrokerConfig
 from kcompat.log.config import LogConfig
+from kcompat.log.errors import LogDirectoryError
 from kcompat.log.identity import Identity, stored_identity
 from kcompat.log.log import Log
 from kcompat.log.producer_ids import highest_producer_id, highest_transactional_producer_id
@@ -166,3 +168,55 @@ def test_whose_directory_it_is(tmp_path: Path, content: bytes, identity: Identit
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "meta.properties").write_bytes(content)
     assert stored_identity([str(tmp_path / "missing"), str(tmp_path / "b")]) == identity
+
+
+async def test_a_store_that_is_behind_the_logs_is_refused(tmp_path: Path) -> None:
+    log = make_log(tmp_path, "t", 0)
+    store = EmbeddedStore.in_memory(lambda: 0)
+    session = await store.session()
+    await loading.prepare(session)
+    await adopt(session, [log], "the-cluster", CONFIG)
+    append(log, 0)
+    await adopt(session, [log], "the-cluster", CONFIG)
+    append(log, 3)
+    with pytest.raises(LogDirectoryError, match="has leader epoch 0 and not yet 3, so another broker"):
+        await adopt(session, [log], "the-cluster", CONFIG)
+    await store.close()
+
+
+async def test_ids_that_another_broker_gave_away_are_spent(tmp_path: Path) -> None:
+    log = make_log(tmp_path, "t", 0)
+    store = EmbeddedStore.in_memory(lambda: 0)
+    session = await store.session()
+    await loading.prepare(session)
+    await adopt(session, [log], "the-cluster", CONFIG)
+
+    async def last_id() -> int:
+        return decode_producer_ids((await session.get(PRODUCER_ID_BLOCK))[0]).last
+
+    await adopt(session, [log], "the-cluster", CONFIG)
+    assert await session.exists(PRODUCER_ID_BLOCK) is None
+    for producer_id, expected in ((3, 999), (999, 999), (1000, 1999), (5, 1999), (2**63 - 1, 1999)):
+        append(log, 0, producer_id)
+        await adopt(session, [log], "the-cluster", CONFIG)
+        assert await last_id() == expected
+    await store.close()
+
+
+async def test_ids_that_a_client_made_up_are_not_adopted(tmp_path: Path) -> None:
+    log = make_log(tmp_path, "t", 0)
+    append(log, 0, 7)
+    append(log, 0, 2**63 - 1)
+    assert (await adopted([log]))["/latest_producer_id_block"]["block_end"] == "999"
+
+
+async def test_logs_that_the_store_does_not_know_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = EmbeddedStore.in_memory(lambda: 0)
+    session = await store.session()
+    await loading.prepare(session)
+    await adopt(session, [], "the-cluster", CONFIG)
+    await adopt(session, [make_log(tmp_path, "t", 0)], "the-cluster", CONFIG)
+    assert "t-0 is no partition that the metadata store knows: not served" in caplog.text
+    await store.close()
