@@ -9,7 +9,7 @@ import pytest
 from drivers.base import Driver, DriverError, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from broker_process import BrokerProcess
 
@@ -26,6 +26,14 @@ def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 30) 
     while not condition():
         assert time.monotonic() < deadline, f"in vain waited until {what}"
         time.sleep(0.02)
+
+
+def create_topic(
+    driver: Driver, topic: str, partitions: int, configs: Mapping[str, str] | None = None
+) -> None:
+    """Create a topic and wait until it is known: a real Kafka answers before every part of it has heard."""
+    driver.create_topic(topic, partitions, dict(configs or {}))
+    eventually(lambda: topic in driver.topics(), "the topic is listed")
 
 
 def numbered(count: int, partitions: int = 1) -> list[Record]:
@@ -54,7 +62,7 @@ class ClientContract:
 
     @pytest.mark.parametrize("codec", [None, "gzip", "snappy", "lz4", "zstd"])
     def test_produced_records_come_back_by_assignment(self, broker, driver, name, codec):
-        driver.create_topic(name, 3, {})
+        create_topic(driver, name, 3)
         sent = numbered(300, partitions=3)
         driver.produce(name, sent, codec)
         got = driver.consume(name, [0, 1, 2], 300)
@@ -63,13 +71,13 @@ class ClientContract:
             assert [r.offset for r in got if r.partition == partition] == list(range(100))
 
     def test_reading_starts_at_the_offset_asked_for(self, broker, driver, name):
-        driver.create_topic(name, 1, {})
+        create_topic(driver, name, 1)
         driver.produce(name, numbered(20))
         got = driver.consume(name, [0], 7, 13)
         assert [r.offset for r in got] == list(range(13, 20))
 
     def test_null_keys_and_values_and_headers(self, broker, driver, name):
-        driver.create_topic(name, 1, {})
+        create_topic(driver, name, 1)
         absent = None if driver.null_header_values else b""
         sent = [
             Record(b"plain"),
@@ -82,7 +90,7 @@ class ClientContract:
         assert contents(driver.consume(name, [0], len(sent)), 0) == contents(sent, 0)
 
     def test_a_group_of_one_reads_everything(self, broker, driver, name):
-        driver.create_topic(name, 2, {})
+        create_topic(driver, name, 2)
         sent = numbered(50, partitions=2)
         driver.produce(name, sent)
         member = driver.join(name, name)
@@ -93,7 +101,7 @@ class ClientContract:
             assert contents(got, partition) == contents(sent, partition)
 
     def test_two_members_share_and_one_takes_over(self, broker, driver, name):
-        driver.create_topic(name, 4, {})
+        create_topic(driver, name, 4)
         first = driver.join(name, name)
         eventually(lambda: driver.assigned(first) == [0, 1, 2, 3], "the first member owns all partitions")
         second = driver.join(name, name)
@@ -116,7 +124,7 @@ class ClientContract:
         driver.leave(first)
 
     def test_a_new_member_resumes_where_the_last_one_committed(self, broker, driver, name):
-        driver.create_topic(name, 1, {})
+        create_topic(driver, name, 1)
         driver.produce(name, numbered(10))
         first = driver.join(name, name)
         eventually(lambda: len(driver.received(first)) == 10, "the first member has every record")
@@ -130,7 +138,7 @@ class ClientContract:
 
     def test_a_batch_at_the_limit_is_taken_and_one_over_it_is_not(self, broker, driver, name):
         limit = 2000
-        driver.create_topic(name, 1, {"max.message.bytes": str(limit)})
+        create_topic(driver, name, 1, {"max.message.bytes": str(limit)})
         at_limit = Record(b"x" * (limit - BATCH_OVERHEAD))
         driver.produce(name, [at_limit])
         with pytest.raises(DriverError) as refused:
@@ -139,7 +147,7 @@ class ClientContract:
         assert contents(driver.consume(name, [0], 1), 0) == contents([at_limit], 0)
 
     def test_topics_are_created_grown_and_deleted(self, broker, driver, name):
-        driver.create_topic(name, 2, {})
+        create_topic(driver, name, 2)
         eventually(lambda: name in driver.topics(), "the topic is listed")
         with pytest.raises(DriverError) as refused:
             driver.create_topic(name, 2, {})
@@ -151,14 +159,14 @@ class ClientContract:
         eventually(lambda: name not in driver.topics(), "the topic is gone")
 
     def test_topic_settings_are_read_and_changed(self, broker, driver, name):
-        driver.create_topic(name, 1, {"retention.ms": "1234567"})
+        create_topic(driver, name, 1, {"retention.ms": "1234567"})
         assert driver.topic_config(name, "retention.ms") == "1234567"
         assert driver.topic_config(name, "cleanup.policy") == "delete"
         driver.set_topic_config(name, "segment.bytes", "1048576")
         eventually(lambda: driver.topic_config(name, "segment.bytes") == "1048576", "the setting is changed")
 
     def test_groups_are_listed_described_and_deleted(self, broker, driver, name):
-        driver.create_topic(name, 1, {})
+        create_topic(driver, name, 1)
         member = driver.join(name, name)
         eventually(lambda: driver.assigned(member) == [0], "the member owns the partition")
         assert name in driver.groups()

@@ -53,8 +53,7 @@ def test_a_static_member_comes_back_without_a_rebalance(driver, broker, name):
     for _ in range(2):
         consumer: Any = ck.Consumer(settings)
         consumer.subscribe([name])
-        while not consumer.assignment():
-            consumer.poll(0.05)
+        eventually(lambda consumer=consumer: owns(consumer), "the member owns the partitions")
         consumer.close()
         assert driver.group(name) == ("Stable", 1), "a static member does not leave"
 
@@ -115,3 +114,9 @@ def test_a_consumer_is_told_that_a_partition_ends(driver, broker, name):
 
 def is_end(message: Any) -> bool:
     return message is not None and message.error() and message.error().code() == ck.KafkaError._PARTITION_EOF
+
+
+def owns(consumer: Any) -> bool:
+    """Whether the consumer has partitions, after a little polling."""
+    consumer.poll(0.05)
+    return bool(consumer.assignment())

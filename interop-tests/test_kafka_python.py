@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import kafka
 import pytest
-from contract import ClientContract, numbered
+from contract import ClientContract, create_topic, eventually, numbered
 from drivers.kafka_python import KafkaPython3
 from kafka.admin import OffsetSpec
 from kafka.errors import GroupSubscribedToTopicError, NoError
@@ -34,7 +34,7 @@ def driver(broker: BrokerProcess) -> Iterator[KafkaPython3]:
 @pytest.fixture
 def topic(driver: KafkaPython3, name: str) -> str:
     """A topic of two partitions with ten records each."""
-    driver.create_topic(name, 2, {})
+    create_topic(driver, name, 2)
     driver.produce(name, numbered(20, partitions=2))
     return name
 
@@ -105,8 +105,7 @@ def test_offsets_of_a_topic_in_use_are_not_deleted(driver, topic):
     group, partition = topic, kafka.TopicPartition(topic, 0)
     member = driver.join(group, topic)
     try:
-        while not driver.assigned(member):
-            pass
+        eventually(lambda: driver.assigned(member) == [0, 1], "the member owns the partitions")
         driver.commit(member, topic, 0, 3)
         answer = driver.admin.delete_group_offsets(group, [partition])
         assert answer == {partition: GroupSubscribedToTopicError}

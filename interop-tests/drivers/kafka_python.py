@@ -51,15 +51,13 @@ class _Consumer(ConsumerPort):
             enable_auto_commit=False,
             heartbeat_interval_ms=HEARTBEAT_MS,
         )
-        self._pending: list[Record] = []
-        # A leader of kafka-python 3.x that has no metadata yet assigns nothing.
-        self._consumer.partitions_for_topic(topic)
+        # kafka-python 3.x joins again when it first hears of the topic's partitions, and hangs now and then when it
+        # does so: let it hear of them before it joins.
         self._consumer.subscribe([topic])
+        self._consumer.partitions_for_topic(topic)
 
     def poll(self) -> list[Record]:
-        arrived = self._pending + _flatten(self._consumer.poll(timeout_ms=POLL_MS))
-        self._pending = []
-        return arrived
+        return _flatten(self._consumer.poll(timeout_ms=POLL_MS))
 
     def assigned(self) -> list[int]:
         return sorted(tp.partition for tp in self._consumer.assignment())
@@ -67,12 +65,7 @@ class _Consumer(ConsumerPort):
     def commit(self, topic: str, partition: int, offset: int) -> None:
         fields = len(kafka.OffsetAndMetadata._fields)
         position = kafka.OffsetAndMetadata(*(offset, "", -1)[:fields])
-        try:
-            self._consumer.commit({_tp(topic, partition): position})
-        except kafka.errors.RebalanceInProgressError:
-            # It joins a second time when news of the topic's metadata come after its first join.
-            self._pending += self.poll()
-            self.commit(topic, partition, offset)
+        self._consumer.commit({_tp(topic, partition): position})
 
     def close(self) -> None:
         self._consumer.close()
