@@ -13,13 +13,15 @@ from kcompat.records.batch import CODEC_MASK, LOG_APPEND_TIME_FLAG, read_records
 from kcompat.records.compression import Codec
 from kcompat.records.control import read_marker
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.message_set import read_messages
+from kcompat.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcompat.log.dump.internal import Decode
     from kcompat.log.files import OpenFile
-    from kcompat.records.record import Record
+    from kcompat.records.batch import BatchHeader
 
 
 class Depth(msgspec.Struct, frozen=True):
@@ -85,24 +87,22 @@ def _fields(batch: FoundBatch) -> dict[str, Any]:
 
 
 def _records(file: OpenFile, batch: FoundBatch, decode: Decode, depth: Depth) -> Iterator[Row]:
-    """The records of a batch whose CRC is right. Those of the old formats are not unfolded."""
-    header = batch.header
-    if header is None:
-        return
+    """The records of a batch whose CRC is right, and what is wrong with them."""
     data = memoryview(pread_all(file, batch.size, batch.position))
-    next_offset = header.base_offset
+    header = batch.header
+    next_offset = 0 if header is None else header.base_offset
     try:
-        marker = read_marker(data) if header.is_control else None
-        for record in read_records(data):
-            if not next_offset <= record.offset <= header.last_offset:
+        marker = read_marker(data) if header is not None and header.is_control else None
+        for record in _unpacked(data, header):
+            if not next_offset <= record.offset <= batch.last_offset:
                 yield damage(batch.position, f"a record at offset {record.offset} in the batch")
             next_offset = record.offset + 1
             if depth.deep:
-                fields = _record_fields(record, batch)
+                fields = _record_fields(record, header)
                 if marker is not None:
                     fields["endTxnMarker"] = marker.type.name
                     fields["coordinatorEpoch"] = marker.coordinator_epoch
-                elif header.is_control:
+                elif header is not None and header.is_control:
                     fields["key"], fields["value"] = plain(record.key), plain(record.value)
                 else:
                     fields["key"], fields["value"] = decode(record)
@@ -111,11 +111,19 @@ def _records(file: OpenFile, batch: FoundBatch, decode: Decode, depth: Depth) ->
         yield damage(batch.position, f"the records of the batch cannot be read: {error}")
 
 
-def _record_fields(record: Record, batch: FoundBatch) -> dict[str, Any]:
+def _unpacked(data: memoryview, header: BatchHeader | None) -> Iterator[Record]:
+    """The records of a batch, or those of a message of an old format, which may have others in it."""
+    if header is not None:
+        yield from read_records(data)
+        return
+    for message in read_messages(bytes(data)):
+        yield Record(message.offset, message.timestamp, message.key, message.value)
+
+
+def _record_fields(record: Record, header: BatchHeader | None) -> dict[str, Any]:
     fields: dict[str, Any] = {"offset": record.offset, "timestamp": record.timestamp}
-    if batch.header is not None and batch.header.base_sequence >= 0:
-        delta = record.offset - batch.base_offset
-        fields["sequence"] = (batch.header.base_sequence + delta) & 0x7FFFFFFF
+    if header is not None and header.base_sequence >= 0:
+        fields["sequence"] = (header.base_sequence + record.offset - header.base_offset) & 0x7FFFFFFF
     if record.headers:
         fields["headers"] = [[name, plain(value)] for name, value in record.headers]
     return fields

@@ -28,12 +28,13 @@ from kcompat.protocol.messages.transaction_log import TransactionLogKey, Transac
 from kcompat.records.batch import build_batch, read_header, seal
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
+from kcompat.records.message_set import encode_message, encode_wrapper
 from kcompat.records.record import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcompat.protocol.schema import Message
+    from kcompat.protocol import schema
 
 VERIFY = Depth(verify=True)
 DEEP = Depth(deep=True)
@@ -308,7 +309,36 @@ def test_checkpoints_and_identities(tmp_path: Path) -> None:
     ]
 
 
-def joined(number: int, message: Message, version: int = 0) -> bytes:
+def test_messages_of_the_old_formats(tmp_path: Path) -> None:
+    first = encode_message(4, 0, 0, -1, b"k", b"zero")
+    inner = b"".join(encode_message(n, 1, 0, 1000 + n, None, b"%d" % n) for n in range(3))
+    wrapper = encode_wrapper(inner, Codec.GZIP, 1, last_offset=7, attributes=0, timestamp=1002)
+    path = tmp_path / "00000000000000000004.log"
+    path.write_bytes(first + wrapper)
+    rows = rows_of(path, Depth(deep=True, verify=True))
+    assert [row.kind for row in rows] == ["batch", "record", "batch", "record", "record", "record"]
+    assert rows[0].fields == {
+        "offset": 4,
+        "timestampType": "CreateTime",
+        "maxTimestamp": -1,
+        "size": len(first),
+        "magic": 0,
+        "compresscodec": "none",
+        "crc": rows[0].fields["crc"],
+        "isvalid": True,
+    }
+    assert (rows[2].at, rows[2].fields["offset"], rows[2].fields["compresscodec"]) == (len(first), 7, "gzip")
+    assert [row.fields for row in rows if row.kind == "record"] == [
+        {"offset": 4, "timestamp": -1, "key": "k", "value": "zero"},
+        {"offset": 5, "timestamp": 1000, "key": None, "value": "0"},
+        {"offset": 6, "timestamp": 1001, "key": None, "value": "1"},
+        {"offset": 7, "timestamp": 1002, "key": None, "value": "2"},
+    ]
+    path.write_bytes(first + wrapper[:-1] + b"\1")
+    assert [at for at, _ in damage_in(path)] == [len(first)]
+
+
+def joined(number: int, message: schema.Message, version: int = 0) -> bytes:
     return struct.pack(">h", number) + b"".join(message.encode(version))
 
 
