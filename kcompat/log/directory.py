@@ -20,6 +20,7 @@ from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.log.files import FILES
 from kcompat.log.names import (
     CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOCK,
     LOG_STARTS,
@@ -54,6 +55,7 @@ class LogDirectory(LogContext):
         self.recovery_points: Offsets = {}
         self.log_starts: Offsets = {}
         self.high_watermarks: Offsets = {}
+        self.cleaner_offsets: Offsets = {}
         self.was_clean = False
 
     # -- identity --------------------------------------------------------------------------------------------
@@ -115,6 +117,7 @@ class LogDirectory(LogContext):
         self.recovery_points = recovery_points or {}
         self.log_starts = self._read_offsets(LOG_STARTS) or {}
         self.high_watermarks = self._read_offsets(HIGH_WATERMARKS) or {}
+        self.cleaner_offsets = self._read_offsets(CLEANER_OFFSETS) or {}
 
     def end_loading(self) -> None:
         """All logs are loaded: a clean stop may be noted from now on."""
@@ -181,7 +184,7 @@ class LogDirectory(LogContext):
         """Forget a log, and what the checkpoints hold of it."""
         key = log.topic, log.partition
         self._logs.pop(key, None)
-        for offsets in (self.recovery_points, self.log_starts, self.high_watermarks):
+        for offsets in (self.recovery_points, self.log_starts, self.high_watermarks, self.cleaner_offsets):
             offsets.pop(key, None)
 
     def volume_bytes(self) -> tuple[int, int]:
@@ -203,6 +206,10 @@ class LogDirectory(LogContext):
         mine = {key: high_watermarks[key] for key in self._logs if key in high_watermarks}
         self._replace_aside(HIGH_WATERMARKS, mine)
 
+    def checkpoint_cleaner_offsets(self) -> None:
+        """Store up to where each log is compacted; in the background."""
+        self._replace_aside(CLEANER_OFFSETS, self._cleaner_offsets())
+
     def log_start_moved(self) -> None:
         """See `LogContext`."""
         self.checkpoint_log_starts()
@@ -211,6 +218,17 @@ class LogDirectory(LogContext):
         """See `LogContext`."""
         self._worker.close()  # an older checkpoint that is still being written must not come after this one
         self._replace(RECOVERY_POINTS, self._recovery_points())
+        self.cleaner_offsets = self._cleaner_offsets()
+        if self.cleaner_offsets:
+            self._replace(CLEANER_OFFSETS, self.cleaner_offsets)
+
+    def _cleaner_offsets(self) -> Offsets:
+        """Those of the logs that are here, none above the end of its log."""
+        return {
+            key: min(offset, self._logs[key].log_end_offset)
+            for key, offset in self.cleaner_offsets.items()
+            if key in self._logs
+        }
 
     def _recovery_points(self) -> Offsets:
         return {key: log.recovery_point for key, log in self._logs.items()}

@@ -171,6 +171,10 @@ class Files:
         """Time of the last change in ms since the epoch."""
         return os.stat(path).st_mtime_ns // 1_000_000
 
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        """Set the time of the last change, in ms since the epoch."""
+        os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
+
     def exists(self, path: str) -> bool:
         """Whether anything has this name."""
         return os.path.lexists(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ class _Flush:
         """On the storage thread."""
         try:
             for segment in self.segments:
-                segment.sync()
+                with contextlib.suppress(FileNotFoundError):  # retention or compaction came first
+                    segment.sync()
         except OSError as error:
             self.error = error
         self.done = True

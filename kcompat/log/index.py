@@ -50,6 +50,11 @@ class _IndexFile:
     def __len__(self) -> int:
         return self._stored + len(self._recent)
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file when everything is in it."""
+        return len(self) * self._entry.size
+
     def _append(self, entry: Entry) -> None:
         self._recent.append(entry)
         self.last = entry

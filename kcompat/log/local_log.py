@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kcompat.log import timestamps
 from kcompat.log.errors import StorageError
 from kcompat.log.flushes import Flushes
+from kcompat.log.names import CLEANED, SWAP
 from kcompat.log.producer_files import snapshot_path
 from kcompat.log.segment import Segment
 
@@ -37,6 +39,7 @@ class LocalLog:
         "_segments",
         "config",
         "context",
+        "cuts",
         "directory",
         "last_flush_ms",
         "log_end_offset",
@@ -67,6 +70,8 @@ class LocalLog:
         self._flushes = Flushes(context, recovery_point)
         self._flush_at = recovery_point + config.flush_messages
         self._closed = False
+        self.cuts = 0
+        """How often the log was cut at its end; what was read of it before that may be gone."""
 
     @property
     def is_failed(self) -> bool:
@@ -201,6 +206,7 @@ class LocalLog:
     # -- cutting ---------------------------------------------------------------------------------------------
 
     def _set_end(self, offset: int) -> None:
+        self.cuts += 1
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self._flushes.cut(offset)
@@ -221,6 +227,49 @@ class LocalLog:
                 self.context.delete_later(marked, delay_ms)
             else:
                 self.context.files.remove(marked)
+
+    # -- compaction ------------------------------------------------------------------------------------------
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The segments, the active one last."""
+        return list(self._segments)
+
+    def replace_segments(self, old: list[Segment]) -> None:
+        """Put the `.cleaned` files that stand for these neighbours in their place; they go later.
+
+        The order is Kafka's: `.cleaned` becomes `.swap`, the old files become `.deleted`, oldest first,
+        `.swap` becomes final. A crash anywhere in between is put right at the next start (`startup`). So is a
+        step that fails: the directory goes offline. Raises StorageError.
+        """
+        files, base_offset = self.context.files, old[0].base_offset
+        new = Segment(files, self.directory, base_offset, self.config, old[0].created_ms)
+        try:
+            names = [name for name in new.names if files.exists(name + CLEANED)]
+            for name in names:
+                files.rename(name + CLEANED, name + SWAP)
+            marked = []
+            for segment in old:
+                marked += segment.mark_deleted()
+                segment.release()
+            for name in names:
+                files.rename(name + SWAP, name)
+            if not new.load():
+                raise OSError(errno.EIO, "the cleaned segment is not sound", new.path)  # noqa: TRY301
+        except OSError as error:
+            raise self.context.fault(OSError(errno.EIO, str(error))) from error
+        self._segments.put_in_place_of(old, new)
+        self.context.run(self._sync_names)
+        self.size = self._segments.size
+        marked += [snapshot_path(self.directory, segment.base_offset) for segment in old[1:]]
+        self.context.delete_later(marked, self.config.file_delete_delay_ms)
+
+    def _sync_names(self) -> None:
+        """On the storage thread."""
+        try:
+            self.context.files.sync_directory(self.directory)
+        except OSError as error:
+            self.context.fault(error)
 
     # -- looking in ------------------------------------------------------------------------------------------
 

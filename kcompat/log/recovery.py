@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kcompat.log.scan import walk_valid
-from kcompat.log.segment import MAX_RELATIVE_OFFSET, NO_TIMESTAMP
+from kcompat.log.segment import MAX_RELATIVE_OFFSET, NO_TIMESTAMP, newest_timestamp
 from kcompat.records.batch import MAGIC, BatchHeader, read_header
 from kcompat.records.control import read_marker
 from kcompat.records.errors import RecordsDamaged
@@ -106,11 +106,12 @@ class SegmentRecovery:
 
     def _accept(self, found: _Found) -> None:
         size = len(found.batch)
-        self._segment.recovered(found.position, size, found.last_offset, found.timestamp)
+        header = found.header
+        timestamp = found.timestamp if header is None else newest_timestamp(header)
+        self._segment.recovered(found.position, size, found.last_offset, timestamp)
         self._end = found.position + size
         if found.epoch > self._epochs.cache.latest:
             self._epochs.assign(found.epoch, found.base_offset)
-        header = found.header
         if header is None or header.producer_id < 0:
             return
         self._producers.end_offset = found.last_offset + 1

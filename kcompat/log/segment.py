@@ -248,7 +248,7 @@ class Segment:
             return False
         first = self.first_timestamp
         if first is None:
-            first = self.first_timestamp = self._read_first_timestamp()
+            first = self.first_batch_ms()
         waited = timestamp - first if first >= 0 else now_ms - self.created_ms
         return (
             self.size + size > self._size_limit
@@ -256,6 +256,12 @@ class Segment:
             or self.offset_index.is_full
             or self.time_index.is_full
         )
+
+    def first_batch_ms(self) -> int:
+        """The largest timestamp of the first batch, -1 without one."""
+        if self.first_timestamp is None and self.size:
+            self.first_timestamp = self._read_first_timestamp()
+        return NO_TIMESTAMP if self.first_timestamp is None else self.first_timestamp
 
     def _read_first_timestamp(self) -> int:
         for _, header in walk_headers(self.file, 0, self.size):
@@ -357,16 +363,20 @@ class Segment:
         entry = self.time_index.last_entry()
         self.max_timestamp, self.max_timestamp_offset = entry or (NO_TIMESTAMP, self.base_offset)
         for _, header in self.headers(self.max_timestamp_offset):
-            if header.max_timestamp > self.max_timestamp:
+            if newest_timestamp(header) > self.max_timestamp:
                 self.max_timestamp, self.max_timestamp_offset = header.max_timestamp, header.last_offset
 
     def _has_no_timestamps(self) -> bool:
-        return all(
-            header.max_timestamp == NO_TIMESTAMP for _, header in walk_headers(self.file, 0, self.size)
-        )
+        headers = walk_headers(self.file, 0, self.size)
+        return all(newest_timestamp(header) == NO_TIMESTAMP for _, header in headers)
 
     def _forget_tail(self, known_from: int) -> None:
         """Drop the remembered boundaries; later appends will be known from offset `known_from` on."""
         self._tail_last = array("q")
         self._tail_positions = array("q")
         self._tail_from = known_from
+
+
+def newest_timestamp(header: BatchHeader) -> int:
+    """The largest timestamp of the records in a batch, -1 where compaction left it empty."""
+    return header.max_timestamp if header.record_count else NO_TIMESTAMP

@@ -63,6 +63,16 @@ class Segments:
         del self._segments[-len(segments) :], self._bases[-len(segments) :]
         self.push(replacement)
 
+    def put_in_place_of(self, segments: list[Segment], replacement: Segment) -> None:
+        """Put one segment in the place of neighbours that begin where it does; the active one is not among
+        them.
+        """
+        at = bisect_right(self._bases, replacement.base_offset) - 1
+        assert self._segments[at : at + len(segments)] == segments, "the segments are here, side by side"
+        assert self.active is not segments[-1], "the active segment is not replaced"
+        self._segments[at : at + len(segments)] = [replacement]
+        self._bases[at : at + len(segments)] = [replacement.base_offset]
+
     def take_front(self, count: int) -> list[Segment]:
         """Remove the oldest segments; at least one stays."""
         assert count < len(self._segments), "a log has at least one segment"

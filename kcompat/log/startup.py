@@ -39,7 +39,7 @@ def finish_interrupted_work(files: Files, directory: str) -> list[str]:
 def _replaced(files: Files, directory: str, names: list[str], swaps: list[str]) -> list[str]:
     """The segment files whose base offset lies in the range that complete `.log.swap` files cover."""
     low: int | None = None
-    high = 0
+    high = 0  # a segment that was left without batches still replaces the one of its name
     for name in swaps:
         if name.endswith(LOG + SWAP):
             path = f"{directory}/{name}"
@@ -48,6 +48,7 @@ def _replaced(files: Files, directory: str, names: list[str], swaps: list[str]) 
                 low = base if low is None else min(low, base)
                 high = max(high, last + 1)
             low = _offset(name) if low is None else min(low, _offset(name))
+            high = max(high, _offset(name) + 1)
     if low is None:
         return []
     return [name for name in names if name.endswith(SEGMENT_SUFFIXES) and low <= _offset(name) < high]

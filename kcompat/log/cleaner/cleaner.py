@@ -1,0 +1,346 @@
+"""The log cleaner of a broker: picks logs, has them cleaned, puts the results in place (Kafka's LogCleaner).
+
+All of it on the event loop, except the reading and writing of records, which a `Runner` does. What happens
+to a log meanwhile (retention, truncation, deletion) goes first: a result that no longer fits is thrown away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from kcompat.log.cleaner.job import CleanJob, Damaged, Failed, Finished, GroupCleaned, Part, Rules
+from kcompat.log.cleaner.selection import assess, first_dirty
+from kcompat.log.errors import StorageError
+from kcompat.log.names import CLEANED, LOG
+from kcompat.promise import Promise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.log.cleaner.job import Report
+    from kcompat.log.cleaner.runners import Runner
+    from kcompat.log.cleaner.selection import Cleanable
+    from kcompat.log.log import Log
+    from kcompat.log.manager import LogManager
+
+logger = logging.getLogger(__name__)
+
+_POLL_MS: Final = 20
+
+
+class CleanerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The broker's `log.cleaner.*` keys: times in ms, sizes in bytes, over all threads."""
+
+    enabled: bool = True
+    threads: int = 1
+    backoff_ms: int = 15_000
+    dedupe_buffer_bytes: int = 128 << 20
+    load_factor: float = 0.9
+    bytes_per_second: float = 1.7976931348623157e308
+
+
+class Compacted(msgspec.Struct, frozen=True):
+    """What became of one partition that was to be compacted now. `problem` is None if all is well."""
+
+    topic: str
+    partition: int
+    bytes_before: int
+    bytes_after: int
+    problem: str | None = None
+
+
+class _Cleaning:
+    """One log being cleaned."""
+
+    __slots__ = ("cuts", "job", "log", "pending", "runner", "started_ms")
+
+    def __init__(self, log: Log, job: CleanJob, runner: Runner, started_ms: int) -> None:
+        self.log = log
+        self.job = job
+        self.runner = runner
+        self.cuts = log.cuts
+        self.pending = {part.base_offset for part in job.parts}
+        self.started_ms = started_ms
+
+
+class _Request:
+    """Somebody waits for this log to be clean."""
+
+    __slots__ = ("before", "log", "outcome", "target")
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.before = log.size
+        self.target = log.log_end_offset
+        self.outcome: Promise[Compacted] = Promise()
+
+    def complete(self, problem: str | None = None) -> None:
+        log = self.log
+        self.outcome.complete(Compacted(log.topic, log.partition, self.before, log.size, problem))
+
+
+class LogCleaner:
+    """Cleans the compacted logs of a `LogManager`, `threads` of them at a time.
+
+    `stable_offset` gives a log's last stable offset, None if this broker does not serve it; `settings` those
+    in force; `start` starts a runner and may raise OSError.
+    """
+
+    def __init__(
+        self,
+        logs: LogManager,
+        clock: Clock,
+        settings: Callable[[], CleanerSettings],
+        stable_offset: Callable[[Log], int | None],
+        start: Callable[[CleanJob], Runner],
+    ) -> None:
+        self._logs = logs
+        self._clock = clock
+        self._settings = settings
+        self._stable_offset = stable_offset
+        self._start_runner = start
+        self._running: dict[str, _Cleaning] = {}
+        self._requests: list[_Request] = []
+        self._paused_until_ms: dict[str, int] = {}
+        self.uncleanable: dict[str, str] = {}
+        """Directories of logs that could not be cleaned, and why; left alone until the next start."""
+        self._timer: Timer | None = None
+
+    # -- start and stop --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Look for something to clean, and go on doing so every `log.cleaner.backoff.ms`."""
+        self._turn()
+
+    def stop(self) -> None:
+        """Give up what is under way; nothing of it is in place."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for cleaning in list(self._running.values()):
+            self._end(cleaning, problem="the broker stops")
+        for request in self._requests:
+            request.complete("the broker stops")
+        self._requests.clear()
+
+    def compact(self, logs: Iterable[Log]) -> list[Promise[Compacted]]:
+        """Clean these logs now, whatever their dirty ratio, up to their log end; each promise says when it is
+        done.
+
+        The active segment is rolled, since it is never cleaned. `min.compaction.lag.ms` and open transactions
+        are respected. Raises StorageError.
+        """
+        requests = [_Request(log) for log in logs]
+        for request in requests:
+            request.log.roll(self._clock.now_ms())
+            self.uncleanable.pop(request.log.directory, None)
+        self._requests += requests
+        self._turn()
+        return [request.outcome for request in requests]
+
+    # -- the rounds ------------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        """Hear what the runners did, start new ones, and come back."""
+        for cleaning in list(self._running.values()):
+            self._hear(cleaning)
+        settings = self._settings()
+        while len(self._running) < settings.threads and self._begin_next(settings):
+            pass
+        delay_ms = _POLL_MS if self._running else max(settings.backoff_ms, _POLL_MS)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._clock.call_later(delay_ms, self._turn)
+
+    def _begin_next(self, settings: CleanerSettings) -> bool:
+        """Start on the log that needs it most; False if none does."""
+        chosen = self._requested() or (self._dirtiest() if settings.enabled else None)
+        if chosen is None:
+            return False
+        log, cleanable = chosen
+        now_ms = self._clock.now_ms()
+        try:
+            job = make_job(log, cleanable, settings, now_ms)
+            runner = self._start_runner(job)
+        except OSError as error:
+            logger.warning("cleaning %s was not started: %s", log.directory, error)
+            self._pause(log, str(error))
+            return False
+        logger.info(
+            "cleaning %s from offset %d to %d: %d bytes dirty, %d clean",
+            log.directory,
+            cleanable.first_dirty_offset,
+            cleanable.upper_offset,
+            cleanable.dirty_bytes,
+            cleanable.clean_bytes,
+        )
+        self._running[log.directory] = _Cleaning(log, job, runner, now_ms)
+        return True
+
+    def _requested(self) -> tuple[Log, Cleanable] | None:
+        """The first log that somebody waits for and that has something to clean; the others are done."""
+        for request in list(self._requests):
+            log = request.log
+            if log.directory in self._running:
+                continue
+            problem = self.uncleanable.get(log.directory)
+            cleanable = None if problem else self._assess(log)
+            if cleanable and cleanable.dirty_bytes and cleanable.first_dirty_offset < request.target:
+                return log, cleanable
+            if cleanable is None and not problem:
+                problem = "it is not served here, or not compacted"
+            self._requests.remove(request)
+            request.complete(problem)
+        return None
+
+    def _dirtiest(self) -> tuple[Log, Cleanable] | None:
+        best: tuple[Log, Cleanable] | None = None
+        for log in self._logs:
+            if log.directory in self._running or log.directory in self.uncleanable:
+                continue
+            if self._paused_until_ms.get(log.directory, 0) > self._clock.now_ms():
+                continue
+            cleanable = self._assess(log)
+            if cleanable is None or not cleanable.is_due(log.config.min_cleanable_dirty_ratio):
+                continue
+            if best is None or cleanable.ratio > best[1].ratio:
+                best = log, cleanable
+        return best
+
+    def _assess(self, log: Log) -> Cleanable | None:
+        """What there is to clean in a log; None if it is not for us to clean."""
+        if not log.config.compacts or log.is_failed:
+            return None
+        stable_offset = self._stable_offset(log)
+        if stable_offset is None:
+            return None
+        begin = first_dirty(self._logs.clean_offset(log), log.log_start_offset, log.log_end_offset)
+        try:
+            return assess(log.segments, log.config, begin, stable_offset, self._clock.now_ms())
+        except OSError as error:
+            self._mark_uncleanable(log, str(log.context.fault(error)))
+            return None
+
+    # -- results ---------------------------------------------------------------------------------------------
+
+    def _hear(self, cleaning: _Cleaning) -> None:
+        for report in cleaning.runner.poll():
+            if not self._is_current(cleaning):
+                break
+            try:
+                is_done = self._obey(cleaning, report)
+            except StorageError as fault:
+                logger.warning("%s", fault)
+                self._end(cleaning, problem=str(fault))
+                return
+            if is_done:
+                self._end(cleaning)
+                return
+        if not self._is_current(cleaning):
+            self._end(cleaning, problem="the log has changed meanwhile")
+
+    def _is_current(self, cleaning: _Cleaning) -> bool:
+        """Whether the log is what it was when the cleaning began, and still wants to be cleaned."""
+        log = cleaning.log
+        return (
+            self._logs.get(log.topic, log.partition) is log
+            and not log.is_failed
+            and log.cuts == cleaning.cuts
+            and log.config.compacts
+            and cleaning.pending <= set(log.segment_base_offsets)
+        )
+
+    def _obey(self, cleaning: _Cleaning, report: Report) -> bool:
+        """Do what follows from a report; whether it was the last. Raises StorageError."""
+        log = cleaning.log
+        match report:
+            case GroupCleaned(base_offsets):
+                self._replace(cleaning, base_offsets)
+                return False
+            case Finished(end_offset, tally):
+                self._logs.set_clean_offset(log, end_offset)
+                duration_ms = self._clock.now_ms() - cleaning.started_ms
+                logger.info(
+                    "%s is clean up to offset %d: kept %d of %d records, %d of %d bytes, %d keys, in %d ms",
+                    *(log.directory, end_offset, tally.records_kept, tally.records_read),
+                    *(tally.bytes_kept, tally.bytes_read, tally.keys, duration_ms),
+                )
+            case Damaged(message):
+                self._mark_uncleanable(log, message)
+            case Failed(number, message):
+                raise log.context.fault(OSError(number, os.strerror(number), message))
+        return True
+
+    def _replace(self, cleaning: _Cleaning, base_offsets: tuple[int, ...]) -> None:
+        log = cleaning.log
+        old = [segment for segment in log.segments if segment.base_offset in base_offsets]
+        log.replace_segments(old)
+        cleaning.pending.difference_update(base_offsets)
+        size = sum(segment.size for segment in old)
+        logger.info("%s: %d segments with %d bytes were cleaned", log.directory, len(old), size)
+
+    def _mark_uncleanable(self, log: Log, message: str) -> None:
+        logger.error("%s cannot be cleaned until the next start: %s", log.directory, message)
+        self.uncleanable[log.directory] = message
+
+    def _pause(self, log: Log, problem: str) -> None:
+        """Leave the log alone for a while, and tell those who wait for it."""
+        self._paused_until_ms[log.directory] = self._clock.now_ms() + self._settings().backoff_ms
+        for request in [request for request in self._requests if request.log is log]:
+            self._requests.remove(request)
+            request.complete(problem)
+
+    def _end(self, cleaning: _Cleaning, problem: str | None = None) -> None:
+        log = cleaning.log
+        cleaning.runner.stop()
+        del self._running[log.directory]
+        if problem is not None:
+            logger.info("cleaning %s was given up: %s", log.directory, problem)
+            self._pause(log, problem)
+        if cleaning.pending:
+            self._remove_leftovers(log)
+
+    def _remove_leftovers(self, log: Log) -> None:
+        files = log.context.files
+        with contextlib.suppress(OSError):  # the log may be gone; what stays goes with the next cleaning
+            names = [name for name in files.list(log.directory) if name.endswith(CLEANED)]
+            files.remove(f"{log.directory}/{name}" for name in names)
+
+
+def make_job(log: Log, cleanable: Cleanable, settings: CleanerSettings, now_ms: int) -> CleanJob:
+    """Everything that a runner has to know, as it is now."""
+    config = log.config
+    files = log.context.files
+    return CleanJob(
+        directory=log.directory,
+        parts=tuple(
+            Part(
+                segment.base_offset,
+                segment.size,
+                segment.offset_index.size,
+                segment.time_index.size,
+                files.modified_ms(segment.path + LOG),
+            )
+            for segment in log.segments
+            if segment.base_offset < cleanable.upper_offset
+        ),
+        first_dirty_offset=cleanable.first_dirty_offset,
+        rules=Rules(
+            now_ms=now_ms,
+            delete_retention_ms=config.delete_retention_ms,
+            max_message_bytes=config.max_message_bytes,
+            upper_offset=cleanable.upper_offset,
+            producers={entry.producer_id: (entry.last_offset, entry.epoch) for entry in log.producers},
+        ),
+        segment_bytes=config.segment_bytes,
+        segment_index_bytes=config.segment_index_bytes,
+        index_interval_bytes=config.index_interval_bytes,
+        map_bytes=settings.dedupe_buffer_bytes // max(settings.threads, 1),
+        load_factor=settings.load_factor,
+        bytes_per_second=settings.bytes_per_second / max(settings.threads, 1),
+    )

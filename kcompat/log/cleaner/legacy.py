@@ -1,0 +1,90 @@
+"""Cleaning messages of the old formats (magic 0 and 1), which a log may hold that an old Kafka began.
+
+They know no transactions and no delete horizon: a tombstone goes once its segment is older than
+`delete.retention.ms` before the newest clean segment. What is one batch here is one outer message.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.log.cleaner.batches import Kept
+from kcompat.records.batch import LOG_APPEND_TIME_FLAG
+from kcompat.records.compression import Codec
+from kcompat.records.errors import MessageCorrupt, RecordsDamaged
+from kcompat.records.message_set import (
+    MAGIC_V1,
+    encode_message,
+    encode_wrapper,
+    read_messages,
+    shallow_messages,
+)
+
+if TYPE_CHECKING:
+    from kcompat.log.cleaner.job import CleanJob, Part
+    from kcompat.log.cleaner.offset_map import OffsetMap
+    from kcompat.records.message_set import Message
+
+
+def _open(data: bytes, max_message_bytes: int) -> tuple[Message, list[Message]]:
+    """The outer message, and the messages inside (itself, unless it is a wrapper). Raises RecordsDamaged."""
+    try:
+        return next(shallow_messages(data)), list(read_messages(data, max_message_bytes))
+    except (MessageCorrupt, StopIteration) as damage:
+        raise RecordsDamaged(str(damage)) from damage
+
+
+def keys_of_message(
+    batch: memoryview, max_message_bytes: int, first_dirty: int
+) -> tuple[int, list[tuple[bytes, int]]]:
+    """The last offset of an outer message, and the keys inside from the first dirty offset on."""
+    outer, messages = _open(bytes(batch), max_message_bytes)
+    keys = [(m.key, m.offset) for m in messages if m.key is not None and m.offset >= first_dirty]
+    return outer.offset, keys
+
+
+class LegacyCleaner:
+    """Judges the messages of one segment."""
+
+    __slots__ = ("_keeps_tombstones", "_max_message_bytes", "_newest")
+
+    def __init__(self, job: CleanJob, newest: OffsetMap, part: Part) -> None:
+        self._newest = newest
+        self._max_message_bytes = job.rules.max_message_bytes
+        clean = [other for other in job.parts if other.base_offset < job.first_dirty_offset]
+        horizon = clean[-1].modified_ms - job.rules.delete_retention_ms if clean else 0
+        self._keeps_tombstones = part.modified_ms > horizon
+
+    def clean(self, batch: memoryview) -> tuple[Kept | None, int]:
+        """What remains of an outer message, and how many messages it was. Raises RecordsDamaged."""
+        outer, messages = _open(bytes(batch), self._max_message_bytes)
+        kept = [message for message in messages if self._stays(message)]
+        if not kept:
+            return None, len(messages)
+        last_offset = kept[-1].offset
+        timestamp = outer.timestamp if outer.uses_log_append_time else max(m.timestamp for m in kept)
+        data: bytes | memoryview = batch
+        if len(kept) < len(messages):
+            data = _wrap(outer, kept, timestamp)
+        return Kept(data, last_offset, timestamp, len(kept)), len(messages)
+
+    def _stays(self, message: Message) -> bool:
+        if message.offset > self._newest.latest:
+            return True
+        if message.key is None or (message.value is None and not self._keeps_tombstones):
+            return False
+        return message.offset >= self._newest.get(message.key)
+
+
+def _wrap(outer: Message, kept: list[Message], timestamp: int) -> bytes:
+    """A wrapper around the messages that stay; in magic 1 their offsets count from the first of them."""
+    base = kept[0].offset if outer.magic == MAGIC_V1 else 0
+    inner = b"".join(encode_message(m.offset - base, m.magic, 0, m.timestamp, m.key, m.value) for m in kept)
+    return encode_wrapper(
+        inner,
+        Codec(outer.codec),
+        outer.magic,
+        last_offset=kept[-1].offset,
+        attributes=outer.attributes & LOG_APPEND_TIME_FLAG,
+        timestamp=timestamp,
+    )

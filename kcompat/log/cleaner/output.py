@@ -1,0 +1,80 @@
+"""Writing a cleaned segment: `.cleaned` files that are whole and synced before anyone hears of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.log.index import OffsetIndex, TimeIndex
+from kcompat.log.names import CLEANED, INDEX, LOG, SEGMENT_SUFFIXES, TIME_INDEX, TXN_INDEX, segment_name
+from kcompat.log.segment import NO_TIMESTAMP
+from kcompat.log.txn_index import TransactionIndex
+
+if TYPE_CHECKING:
+    from kcompat.log.cleaner.batches import Kept
+    from kcompat.log.cleaner.job import CleanJob
+    from kcompat.log.files import Files
+    from kcompat.log.txn_index import AbortedTransaction
+
+_BUFFER: Final = 1 << 20
+
+
+class CleanedSegment:
+    """One segment being written, with its indexes, beside those it will replace. OSError passes through."""
+
+    def __init__(self, files: Files, job: CleanJob, base_offset: int) -> None:
+        path = f"{job.directory}/{segment_name(base_offset, '')}"
+        names = {suffix: path + suffix + CLEANED for suffix in SEGMENT_SUFFIXES}
+        files.remove(names.values())
+        self._files = files
+        self._names = names
+        self._file = files.open(names[LOG])
+        self._interval = job.index_interval_bytes
+        self._offset_index = OffsetIndex(files, names[INDEX], base_offset, job.segment_index_bytes)
+        self._time_index = TimeIndex(files, names[TIME_INDEX], base_offset, job.segment_index_bytes)
+        self._txn_index = TransactionIndex(files, names[TXN_INDEX])
+        self._buffer = bytearray()
+        self._written = 0
+        self._since_index = 0
+        self._newest = (NO_TIMESTAMP, base_offset)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the log so far."""
+        return self._written + len(self._buffer)
+
+    def append(self, kept: Kept) -> None:
+        """Add one batch. The rules of indexing are those of an append."""
+        if kept.timestamp > self._newest[0]:
+            self._newest = (kept.timestamp, kept.last_offset)
+        if self._since_index > self._interval:
+            self._since_index = 0
+            self._offset_index.append(kept.last_offset, self.size)
+            self._index_time()
+        self._since_index += len(kept.data)
+        self._buffer += kept.data
+        if len(self._buffer) >= _BUFFER:
+            self._write()
+
+    def append_aborted(self, entry: AbortedTransaction) -> None:
+        """Add an entry to the transaction index."""
+        self._txn_index.append(entry)
+
+    def _index_time(self) -> None:
+        if self._newest[0] != NO_TIMESTAMP:
+            self._time_index.append(*self._newest)
+
+    def _write(self) -> None:
+        self._files.write_all(self._file, self._buffer, self._written)
+        self._written += len(self._buffer)
+        self._buffer = bytearray()
+
+    def finish(self, modified_ms: int) -> None:
+        """Write what is left and sync everything; the log file gets the time of what it stands for."""
+        self._write()
+        self._index_time()
+        self._offset_index.flush()
+        self._time_index.flush()
+        for name in self._names.values():
+            if self._files.exists(name):
+                self._files.sync(self._files.open_existing(name))
+        self._files.set_modified_ms(self._names[LOG], modified_ms)

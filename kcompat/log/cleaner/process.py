@@ -1,0 +1,47 @@
+"""A cleaning in a process of its own: `python -m kcompat.log.cleaner.process LIFELINE`, run by the broker.
+
+The job is standard input, reports are lines on standard output. LIFELINE is the number of a pipe that ends
+when the broker does, however it ends; then this process ends too: the files are somebody else's again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+
+import msgspec
+
+from kcompat.log.cleaner.job import CleanJob
+from kcompat.log.cleaner.run import run
+from kcompat.log.files import FILES
+
+_NICENESS = 10
+"""Clients come first."""
+
+
+def main() -> None:
+    """Do the job that standard input holds."""
+    lifeline = int(sys.argv[1])
+    threading.Thread(target=_die_with_broker, args=(lifeline,), daemon=True).start()
+    with contextlib.suppress(OSError):
+        os.nice(_NICENESS)
+    job = msgspec.json.decode(sys.stdin.buffer.read(), type=CleanJob)
+    encode = msgspec.json.Encoder().encode
+    for report in run(job, FILES, time.monotonic):
+        if isinstance(report, float):
+            if report > 0:
+                time.sleep(report)
+        else:
+            os.write(1, encode(report) + b"\n")
+
+
+def _die_with_broker(lifeline: int) -> None:
+    os.read(lifeline, 1)  # nobody writes: it returns when the other end is closed
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

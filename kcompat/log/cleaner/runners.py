@@ -1,0 +1,122 @@
+"""Who does a cleaning: another process, or this one in small steps."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from kcompat.log.cleaner.job import Damaged, Failed, Finished, Report
+from kcompat.log.cleaner.run import run
+
+if TYPE_CHECKING:
+    from kcompat.log.cleaner.job import CleanJob
+    from kcompat.log.files import Files
+
+_SLICE_S = 0.001
+_READ = 1 << 16
+_SOURCE = str(Path(__file__).parents[3])
+
+
+class Runner(Protocol):
+    """A cleaning under way."""
+
+    def poll(self) -> list[Report]:
+        """What happened since the last time; after Finished, Damaged or Failed nothing more happens."""
+
+    def stop(self) -> None:
+        """End it, wherever it is; it does no more than the system call that it is in."""
+
+
+class StepRunner:
+    """In this process: at each `poll` a step or a few, for about a millisecond.
+
+    One step may be a whole batch, which can take longer. For where no process can be started, and for tests.
+    """
+
+    def __init__(self, job: CleanJob, files: Files) -> None:
+        self._steps = run(job, files, time.monotonic)
+        self._wait_until_s = 0.0
+
+    def poll(self) -> list[Report]:
+        """See `Runner.poll`."""
+        reports: list[Report] = []
+        end_s = time.monotonic() + _SLICE_S
+        while self._wait_until_s <= (now_s := time.monotonic()) < end_s:
+            step = next(self._steps, None)
+            if step is None:
+                break
+            if isinstance(step, float):
+                self._wait_until_s = now_s + step
+            else:
+                reports.append(step)
+        return reports
+
+    def stop(self) -> None:
+        """See `Runner.stop`."""
+        self._steps = iter(())
+
+
+class ProcessRunner:
+    """In a child process, so that the event loop goes on at full speed on another core.
+
+    The job goes over in an unlinked file, which never blocks; reports come through a pipe that is polled.
+    """
+
+    def __init__(self, job: CleanJob) -> None:
+        """Start it. OSError passes through."""
+        theirs, self._lifeline = os.pipe()
+        environment = dict(os.environ)
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (_SOURCE, os.environ.get("PYTHONPATH"))))
+        try:
+            with tempfile.TemporaryFile() as file:
+                file.write(msgspec.json.encode(job))
+                file.seek(0)
+                self._process = subprocess.Popen(  # noqa: S603 - ourselves
+                    [sys.executable, "-m", f"{__package__}.process", str(theirs)],
+                    stdin=file,
+                    stdout=subprocess.PIPE,
+                    pass_fds=(theirs,),
+                    env=environment,
+                )
+        except BaseException:
+            os.close(self._lifeline)
+            raise
+        finally:
+            os.close(theirs)
+        assert self._process.stdout is not None
+        self._output = self._process.stdout
+        os.set_blocking(self._output.fileno(), False)
+        self._pending = b""
+        self._decoder = msgspec.json.Decoder(Report)
+        self._ended = False
+
+    def poll(self) -> list[Report]:
+        """See `Runner.poll`. A process that ends without a last word counts as Damaged: it would again."""
+        reports: list[Report] = []
+        while not self._ended:
+            try:
+                data = os.read(self._output.fileno(), _READ)
+            except BlockingIOError:
+                break
+            *lines, self._pending = (self._pending + data).split(b"\n")
+            reports += map(self._decoder.decode, lines)
+            self._ended = not data
+        if self._ended and not (reports and isinstance(reports[-1], Finished | Damaged | Failed)):
+            reports.append(Damaged(f"the cleaning process ended with {self._process.wait()}"))
+        return reports
+
+    def stop(self) -> None:
+        """See `Runner.stop`."""
+        self._process.kill()
+        threading.Thread(target=self._process.wait, daemon=True).start()  # a sync cannot be interrupted
+        self._output.close()
+        os.close(self._lifeline)
+        self._ended = True

@@ -1,0 +1,77 @@
+"""Which log to clean, and from where to where (Kafka's LogCleanerManager)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kcompat.log.config import MAX_LONG
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.log.config import LogConfig
+    from kcompat.log.segment import Segment
+
+
+class Cleanable(msgspec.Struct, frozen=True):
+    """What there is to clean in one log; `upper_offset` is the base offset of a segment.
+
+    `is_forced` where `max.compaction.lag.ms` is over for something in it.
+    """
+
+    first_dirty_offset: int
+    upper_offset: int
+    clean_bytes: int
+    dirty_bytes: int
+    is_forced: bool
+
+    @property
+    def ratio(self) -> float:
+        """The share of dirty bytes."""
+        total = self.clean_bytes + self.dirty_bytes
+        return self.dirty_bytes / total if total else 0.0
+
+    def is_due(self, min_ratio: float) -> bool:
+        """Whether cleaning is worth it (`min.cleanable.dirty.ratio`), or forced."""
+        return self.ratio > min_ratio or (self.is_forced and self.dirty_bytes > 0)
+
+
+def first_dirty(checkpoint: int | None, log_start_offset: int, log_end_offset: int) -> int:
+    """Where cleaning begins: the checkpoint, or the log start where the checkpoint lies outside the log."""
+    if checkpoint is None or not log_start_offset <= checkpoint <= log_end_offset:
+        return log_start_offset
+    return checkpoint
+
+
+def assess(
+    segments: Sequence[Segment], config: LogConfig, first_dirty_offset: int, stable_offset: int, now_ms: int
+) -> Cleanable:
+    """What could be cleaned now: below the last stable offset and the active segment, and old enough
+    (`min.compaction.lag.ms`). OSError passes through.
+    """
+    bases = [segment.base_offset for segment in segments]
+    limit = min(stable_offset, bases[-1])
+    dirty = segments[max(bisect_right(bases, first_dirty_offset) - 1, 0) : -1]
+    if config.min_compaction_lag_ms > 0:
+        newest_ms = now_ms - config.min_compaction_lag_ms
+        young = (segment.base_offset for segment in dirty if segment.largest_timestamp() > newest_ms)
+        limit = min(limit, next(young, limit))
+    upper = max(bisect_right(bases, max(limit, first_dirty_offset)) - 1, 0)
+    return Cleanable(
+        first_dirty_offset,
+        bases[upper],
+        clean_bytes=sum(segment.size for segment in segments if segment.base_offset < first_dirty_offset),
+        dirty_bytes=sum(segment.size for segment in dirty if segment.base_offset < bases[upper]),
+        is_forced=_is_overdue(dirty, config.max_compaction_lag_ms, now_ms),
+    )
+
+
+def _is_overdue(dirty: Sequence[Segment], max_lag_ms: int, now_ms: int) -> bool:
+    """Whether a dirty segment began longer ago than records may stay uncompacted."""
+    if max_lag_ms == MAX_LONG:
+        return False
+    times = (segment.first_batch_ms() for segment in dirty)
+    return any(0 < time_ms < now_ms - max_lag_ms for time_ms in times)

@@ -1,0 +1,268 @@
+"""Random workloads, compacted now and then, against a list of records; and a kill at every change."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from kcompat.log.cleaner.cleaner import CleanerSettings
+from kcompat.log.config import LogConfig
+from kcompat.log.context import LogContext
+from kcompat.log.files import Files
+from kcompat.log.log import Log
+from kcompat.records.batch import read_records
+from kcompat.records.compression import Codec
+from kcompat.records.control import ControlType, read_marker
+from kcompat.testing.compaction import CompactionHarness
+from kcompat.testing.faulty_files import Crash, CrashingFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kcompat.log.files import OpenFile
+
+DELETE_RETENTION_MS = 1000
+WORKLOADS = 25
+
+
+class UnsyncedFiles(Files):
+    """A kill loses nothing of what was not synced, so these tests need not wait for the device."""
+
+    def sync(self, file: OpenFile) -> None:
+        pass
+
+    def sync_directory(self, path: str) -> None:
+        pass
+
+
+class UnsyncedCrashingFiles(UnsyncedFiles, CrashingFiles):
+    pass
+
+
+class Written(NamedTuple):
+    offset: int
+    timestamp: int
+    key: bytes
+    value: bytes | None
+
+
+class Workload:
+    """Writes at random, and knows what a reader of committed data must find."""
+
+    def __init__(self, seed: int, directory: Path) -> None:
+        self.random = choice = random.Random(seed)
+        self.config = LogConfig(
+            segment_bytes=choice.choice([600, 1200, 3000]),
+            index_interval_bytes=choice.choice([0, 200, 4096]),
+            delete_retention_ms=DELETE_RETENTION_MS,
+            cleanup_policy=frozenset({"compact"}),
+            timestamp_type=choice.choice(["CreateTime", "CreateTime", "LogAppendTime"]),
+        )
+        self.settings = CleanerSettings(
+            dedupe_buffer_bytes=choice.choice([24 * 5, 24 * 30, 1 << 16]), load_factor=0.9
+        )
+        directory.mkdir()
+        self.harness = CompactionHarness(directory, self.config, UnsyncedFiles())
+        self.now_ms = 10_000
+        self.committed: list[Written] = []
+        self.open: dict[int, list[Written]] = {}
+        self.sequences: dict[int, int] = {}
+        self.horizons: dict[int, int] = {}
+        self.clean_offset = 0
+
+    def step(self) -> None:
+        self.now_ms += self.random.choice([1, 5, 400])
+        dice = self.random.random()
+        if dice < 0.72:
+            self.write()
+        elif dice < 0.86 and self.open:
+            self.end_transaction(self.random.choice(list(self.open)))
+        elif dice < 0.93:
+            self.harness.roll(self.now_ms)
+        else:
+            self.clean()
+
+    def write(self) -> None:
+        count = self.random.choice([1, 1, 2, 5])
+        pairs = []
+        for _ in range(count):
+            value = (
+                None if self.random.random() < 0.25 else self.random.randbytes(self.random.choice([0, 8, 60]))
+            )
+            pairs.append((b"k%d" % self.random.randrange(12), value))
+        codec = self.random.choice([Codec.NONE, Codec.NONE, *Codec])
+        producer_id = self.random.choice([-1, 1, 2, 3, 4])
+        producer, transactional = (-1, -1, -1), False
+        if producer_id > 0:
+            producer = (producer_id, 0, self.sequences.get(producer_id, 0))
+            transactional = producer_id >= 3
+        result = self.harness.put(
+            *pairs, timestamp=self.now_ms, codec=codec, producer=producer, transactional=transactional
+        )
+        assert not result.error
+        if producer_id > 0:
+            self.sequences[producer_id] = producer[2] + count
+        stamped = self.config.stamps_append_time
+        written = [
+            Written(result.base_offset + n, self.now_ms + (0 if stamped else n), key, value)
+            for n, (key, value) in enumerate(pairs)
+        ]
+        if transactional:
+            self.open.setdefault(producer_id, []).extend(written)
+        else:
+            self.committed += written
+
+    def end_transaction(self, producer_id: int) -> None:
+        commit = self.random.random() < 0.5
+        self.harness.end_transaction(producer_id, 0, commit=commit, timestamp=self.now_ms)
+        data = self.open.pop(producer_id)
+        if commit:
+            self.committed = sorted(self.committed + data)
+
+    def clean(self) -> None:
+        end_offset, reports = self.harness.clean(self.clean_offset, self.now_ms, self.settings)
+        assert end_offset is not None, reports
+        assert end_offset >= self.clean_offset
+        if reports:
+            self.cleaned_up_to(end_offset)
+
+    def cleaned_up_to(self, end_offset: int) -> None:
+        """Compact the list as the log was compacted."""
+        bases = self.harness.log.segment_base_offsets
+        touched = min((base for base in bases if base >= end_offset), default=end_offset)
+        newest = {written.key: written.offset for written in self.committed if written.offset < end_offset}
+        kept = []
+        for written in self.committed:
+            offset = written.offset
+            if offset < end_offset:
+                if newest[written.key] != offset:
+                    continue
+                if written.value is None and self.horizons.get(offset, self.now_ms + 1) <= self.now_ms:
+                    continue
+            if offset < touched and end_offset > 0 and written.value is None:
+                self.horizons.setdefault(offset, self.now_ms + DELETE_RETENTION_MS)
+            kept.append(written)
+        self.committed = kept
+        self.clean_offset = end_offset
+
+    # -- what a consumer sees --------------------------------------------------------------------------------
+
+    def read_committed(self) -> list[Written]:
+        """The records that a consumer with isolation level read_committed keeps, filtered as it does."""
+        log = self.harness.log
+        stable = log.last_stable_offset(log.log_end_offset)
+        waiting = sorted(log.aborted_transactions(0, stable), key=lambda pair: pair[1])
+        aborted: set[int] = set()
+        found = []
+        for header, batch in self.harness.batches():
+            if header.base_offset >= stable:
+                break
+            while waiting and waiting[0][1] <= header.last_offset:
+                aborted.add(waiting.pop(0)[0])
+            if header.is_control:
+                marker = read_marker(memoryview(batch))
+                if marker is not None and marker.type == ControlType.ABORT:
+                    aborted.discard(header.producer_id)
+            elif not (header.is_transactional and header.producer_id in aborted):
+                found += [Written(*record[:4]) for record in map(_fields, read_records(memoryview(batch)))]
+        return found
+
+    def check(self) -> None:
+        log = self.harness.log
+        log.check_invariants()
+        stable = log.last_stable_offset(log.log_end_offset)
+        assert self.read_committed() == [written for written in self.committed if written.offset < stable]
+        known = {entry.producer_id: entry.last_sequence for entry in log.producers if entry.batches}
+        assert known == {producer_id: following - 1 for producer_id, following in self.sequences.items()}
+
+
+def _fields(record: object) -> tuple[int, int, bytes, bytes | None]:
+    return record.offset, record.timestamp, record.key, record.value  # type: ignore[attr-defined]
+
+
+def newest_values(records: list[Written]) -> dict[bytes, bytes]:
+    state: dict[bytes, bytes] = {}
+    for written in records:
+        state.pop(written.key, None)
+        if written.value is not None:
+            state[written.key] = written.value
+    return state
+
+
+def rebuild(workload: Workload) -> None:
+    """Drop the log as a kill would, and every producer snapshot: what is left must be enough."""
+    for snapshot in workload.harness.directory.glob("*.snapshot"):
+        snapshot.unlink()
+    workload.harness.reopen()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_workloads_equal_the_model(seed: int, tmp_path: Path) -> None:
+    for number in range(WORKLOADS):
+        workload = Workload(1000 * seed + number, tmp_path / str(number))
+        for _ in range(workload.random.randrange(10, 60)):
+            workload.step()
+        workload.check()
+        workload.harness.roll(workload.now_ms)
+        workload.clean()
+        workload.check()
+        rebuild(workload)
+        workload.check()
+        workload.now_ms += 2 * DELETE_RETENTION_MS
+        workload.clean()
+        workload.check()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_kill_at_every_change(seed: int, tmp_path: Path) -> None:
+    """Whatever the moment: nothing that readers must see is lost, and the next cleaning gets to the end."""
+    workload = Workload(seed, tmp_path / "before")
+    while len(workload.harness.log.segment_base_offsets) < 5:
+        workload.write() if workload.random.random() < 0.8 else workload.clean()
+        for producer_id in list(workload.open):
+            workload.end_transaction(producer_id)
+    workload.harness.roll(workload.now_ms)
+    workload.harness.log.flush()
+    before = newest_values(workload.read_committed())
+    end, segments = workload.harness.log.log_end_offset, len(workload.harness.log.segment_base_offsets)
+    assert segments > 1
+    steps = 0
+    while True:
+        target = tmp_path / f"crash-{steps}"
+        shutil.copytree(workload.harness.directory.parent, target)
+        if not _crash(workload, target, steps):
+            break
+        context = LogContext(str(target), UnsyncedFiles())
+        log = Log.open(target / "t-0", "t", 0, workload.config, now_ms=0, context=context)
+        workload.harness.log, kept = log, workload.harness.log
+        log.check_invariants()
+        assert log.log_end_offset == end
+        assert newest_values(workload.read_committed()) == before
+        assert not [path for path in (target / "t-0").iterdir() if path.suffix in (".cleaned", ".swap")]
+        done, _ = workload.harness.clean(0, workload.now_ms)
+        assert done == end
+        assert newest_values(workload.read_committed()) == before
+        workload.harness.log = kept
+        shutil.rmtree(target)
+        steps += 1
+    assert steps > 10
+
+
+def _crash(workload: Workload, target: Path, steps: int) -> bool:
+    """Clean a copy and crash at change number `steps`; False if it got to the end."""
+    context = LogContext(str(target), UnsyncedCrashingFiles(10**9))
+    log = Log.open(target / "t-0", "t", 0, workload.config, now_ms=0, clean=True, context=context)
+    context.files.steps = steps  # type: ignore[attr-defined]
+    workload.harness.log, kept = log, workload.harness.log
+    try:
+        workload.harness.clean(
+            workload.clean_offset, workload.now_ms, CleanerSettings(dedupe_buffer_bytes=1 << 16)
+        )
+    except Crash:
+        return True
+    finally:
+        workload.harness.log = kept
+    return False
