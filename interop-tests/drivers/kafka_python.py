@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from drivers.base import HEARTBEAT_MS, POLL_MS, ConsumerPort, DriverError, Record, ThreadedDriver
 
@@ -42,7 +42,7 @@ def _flatten(batches: Mapping[Any, Sequence[Any]]) -> list[Record]:
 
 
 class _Consumer(ConsumerPort):
-    def __init__(self, bootstrap: str, group: str, topic: str) -> None:
+    def __init__(self, bootstrap: str, group: str, topic: str, settings: Mapping[str, Any]) -> None:
         self._topic = topic
         self._consumer = kafka.KafkaConsumer(
             bootstrap_servers=bootstrap,
@@ -50,6 +50,7 @@ class _Consumer(ConsumerPort):
             auto_offset_reset="earliest",
             enable_auto_commit=False,
             heartbeat_interval_ms=HEARTBEAT_MS,
+            **settings,
         )
         # kafka-python 3.x joins again when it first hears of the topic's partitions, and hangs now and then when it
         # does so: let it hear of them before it joins.
@@ -75,13 +76,15 @@ class _KafkaPython(ThreadedDriver):
     """What both generations do alike."""
 
     null_header_values = False
+    settings: ClassVar[Mapping[str, Any]] = {}
+    """What producers and consumers are told beside the address."""
 
     def __init__(self, bootstrap: str) -> None:
         super().__init__(bootstrap)
         self.admin: Any = kafka.KafkaAdminClient(bootstrap_servers=bootstrap)
 
     def open_consumer(self, group: str, topic: str) -> ConsumerPort:
-        return _Consumer(self.bootstrap, group, topic)
+        return _Consumer(self.bootstrap, group, topic, self.settings)
 
     def produce(self, topic: str, records: Sequence[Record], codec: str | None = None) -> None:
         producer = kafka.KafkaProducer(
@@ -90,6 +93,7 @@ class _KafkaPython(ThreadedDriver):
             compression_type=codec,
             linger_ms=5,
             max_request_size=REQUEST_LIMIT,
+            **self.settings,
         )
         try:
             sent = [
@@ -105,7 +109,9 @@ class _KafkaPython(ThreadedDriver):
             producer.close()
 
     def consume(self, topic: str, partitions: Sequence[int], count: int, start: int = 0) -> list[Record]:
-        consumer = kafka.KafkaConsumer(bootstrap_servers=self.bootstrap, enable_auto_commit=False)
+        consumer = kafka.KafkaConsumer(
+            bootstrap_servers=self.bootstrap, enable_auto_commit=False, **self.settings
+        )
         try:
             assignment = [_tp(topic, partition) for partition in partitions]
             consumer.assign(assignment)
@@ -216,3 +222,27 @@ class KafkaPython2(_KafkaPython):
     def delete_group(self, group: str) -> None:
         ((_, error),) = self.admin.delete_consumer_groups([group])
         assert error is kafka.errors.NoError, error
+
+
+class Pinned082(KafkaPython2):
+    """Told that the broker is a 0.8.2: asks nothing, speaks magic 0, knows no groups."""
+
+    settings: ClassVar[Mapping[str, Any]] = {"api_version": (0, 8, 2)}
+
+
+class Pinned09(KafkaPython2):
+    """The same with 0.9: magic 0, groups."""
+
+    settings: ClassVar[Mapping[str, Any]] = {"api_version": (0, 9)}
+
+
+class Pinned010(KafkaPython2):
+    """The same with 0.10: magic 1."""
+
+    settings: ClassVar[Mapping[str, Any]] = {"api_version": (0, 10)}
+
+
+class Pinned011(KafkaPython2):
+    """The same with 0.11: writes batches v2, but still fetches magic 1."""
+
+    settings: ClassVar[Mapping[str, Any]] = {"api_version": (0, 11)}
