@@ -33,7 +33,7 @@ from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.records.compression import Codec
 from kcompat.replication.delayed_fetch import Fetch
 from kcompat.replication.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
-from kcompat.replication.partition import FetchSpec, Partition
+from kcompat.replication.partition import NO_EPOCH, READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, Partition
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -53,6 +53,8 @@ def handle(
     context: RequestContext, request: FetchRequest
 ) -> FetchResponse | Promise[FetchResponse] | Interruptible[FetchResponse]:
     """Read what there is, or wait for more."""
+    if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+        return _refuse_all(context, request)
     session = _open_session(context, request)
     if isinstance(session, ErrorCode):
         return FetchResponse(error_code=session)
@@ -73,22 +75,34 @@ def handle(
     return Interruptible(promise, delayed.expire)
 
 
+def _refuse_all(context: RequestContext, request: FetchRequest) -> FetchResponse:
+    """UNKNOWN_SERVER_ERROR for the request, and where topics have names for each partition of it."""
+    error = ErrorCode.UNKNOWN_SERVER_ERROR
+    response = FetchResponse(error_code=error)
+    if context.api_version < FIRST_WITH_IDS:
+        for topic in request.topics:
+            rows = [
+                PartitionAnswer(partition_index=row.partition, error_code=error, high_watermark=-1)
+                for row in topic.partitions
+            ]
+            response.responses.append(TopicAnswer(topic=topic.topic, partitions=rows))
+    return response
+
+
 def _open_session(context: RequestContext, request: FetchRequest) -> FetchContext | ErrorCode:
+    """The session a request opens or goes on with. A partition named twice counts once, as named last."""
     by_id = context.api_version >= FIRST_WITH_IDS
-    wanted = [
-        FetchTarget(
-            topic.topic_id if by_id else topic.topic,
-            asked.partition,
-            FetchSpec(
+    wanted: dict[PartitionKey, FetchTarget] = {}
+    for topic in request.topics:
+        topic_key: TopicKey = topic.topic_id if by_id else topic.topic
+        for asked in topic.partitions:
+            spec = FetchSpec(
                 asked.fetch_offset,
                 asked.partition_max_bytes,
-                asked.current_leader_epoch,
-                asked.last_fetched_epoch,
-            ),
-        )
-        for topic in request.topics
-        for asked in topic.partitions
-    ]
+                max(asked.current_leader_epoch, NO_EPOCH),
+                max(asked.last_fetched_epoch, NO_EPOCH),
+            )
+            wanted[topic_key, asked.partition] = FetchTarget(topic_key, asked.partition, spec)
     forgotten: list[PartitionKey] = [
         (topic.topic_id if by_id else topic.topic, index)
         for topic in request.forgotten_topics_data
@@ -97,7 +111,7 @@ def _open_session(context: RequestContext, request: FetchRequest) -> FetchContex
     return context.services.fetch_sessions.open(
         request.session_id,
         request.session_epoch if context.api_version >= FIRST_WITH_SESSIONS else FINAL_EPOCH,
-        wanted,
+        list(wanted.values()),
         forgotten,
         uses_topic_ids=by_id,
         now_ms=context.now_ms,

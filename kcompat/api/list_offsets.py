@@ -5,7 +5,7 @@ Behaviour
   start; -3 the offset of the largest timestamp (KIP-734); -4 the local log start and -5 the last tiered
   offset (KIP-405, KIP-1005: nothing is tiered, so -1); any other time the first record at or after it. No
   match is offset -1, not an error.
-- A partition named twice in one request is refused with INVALID_REQUEST.
+- A partition named twice in one request is refused with INVALID_REQUEST, but for version 0.
 
 Version notes
 - 0: a list of offsets, newest first: the segment bases older than the time asked for, at most
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kcompat.replication.partition import EARLIEST_TIMESTAMP
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -46,7 +47,8 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
         for question in topic.partitions:
-            if asked[topic.name, question.partition_index] > 1:
+            repeated = asked[topic.name, question.partition_index] > 1
+            if repeated and context.api_version >= FIRST_WITH_ONE_OFFSET:
                 answer = PartitionAnswer(
                     partition_index=question.partition_index, error_code=ErrorCode.INVALID_REQUEST
                 )
@@ -64,12 +66,15 @@ def _answer(context: RequestContext, topic: str, question: Question, isolation_l
     if partition is None:
         answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return answer
-    if version < FIRST_WITH_ONE_OFFSET:
+    if version < FIRST_WITH_ONE_OFFSET and question.timestamp >= EARLIEST_TIMESTAMP:
+        if question.max_num_offsets < 0:
+            answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
+            return answer
         answer.error_code, answer.old_style_offsets = partition.offsets_before(
-            question.timestamp, question.max_num_offsets
+            question.timestamp, question.max_num_offsets, context.now_ms
         )
         return answer
-    if version < FIRST_VERSION_OF_SPECIAL.get(question.timestamp, 0):
+    if version < FIRST_VERSION_OF_SPECIAL.get(question.timestamp, FIRST_WITH_ONE_OFFSET):
         answer.error_code = ErrorCode.UNSUPPORTED_VERSION
         return answer
     found = partition.offset_for(question.timestamp, isolation_level, question.current_leader_epoch)

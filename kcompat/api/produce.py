@@ -2,7 +2,7 @@
 
 Behaviour
 - Each partition stands alone: one refused batch does not touch the others. A partition named twice is
-  answered once.
+  written and answered once, with its last batch.
 - acks=0 has no answer; a failure then closes the connection, the only signal Kafka gives.
 - acks=1 is answered after the local append, acks=all once the high watermark has passed it or the request's
   timeout.
@@ -15,7 +15,8 @@ Version notes
 - 13: topics by id (KIP-516).
 
 Not here yet: transactional batches are refused with INVALID_TXN_STATE, as by a broker whose coordinator does
-not know the transaction.
+not know the transaction, and with TRANSACTIONAL_ID_AUTHORIZATION_FAILED where the request names no
+transactional id.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcompat.api.context import RequestContext
     from kcompat.log.config import LogConfig
     from kcompat.promise import Promise
@@ -65,12 +68,12 @@ def handle(
         if context.api_version >= FIRST_WITH_IDS:
             name = context.services.cluster.image.topic_names.get(topic.topic_id)
         refused = _refuse_topic(context, name, acks)
-        for data in topic.partition_data:
+        for data in _once(topic.partition_data):
             if refused:
                 answer = PartitionAnswer(index=data.index, error_code=refused, base_offset=-1)
             else:
                 assert name is not None
-                answer = _append(context, name, data, acks, waiting)
+                answer = _append(context, request, name, data, waiting)
             topic_answer.partition_responses.append(answer)
             failed = failed or answer.error_code != ErrorCode.NONE
     if acks == ACKS_NONE:
@@ -80,6 +83,11 @@ def handle(
     return response
 
 
+def _once(rows: list[PartitionData]) -> Iterable[PartitionData]:
+    """Each partition once, with the batch that came last."""
+    return rows if len(rows) == 1 else {row.index: row for row in rows}.values()
+
+
 def _refuse_topic(context: RequestContext, name: str | None, acks: int) -> ErrorCode:
     """What is wrong with a whole topic, before any of its partitions is looked at."""
     if acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
@@ -87,15 +95,16 @@ def _refuse_topic(context: RequestContext, name: str | None, acks: int) -> Error
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if is_internal(name) and context.client_id != TRUSTED_CLIENT_ID:
-        return ErrorCode.INVALID_TOPIC_EXCEPTION
+        exists = name in context.services.cluster.image.topics
+        return ErrorCode.INVALID_TOPIC_EXCEPTION if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.NONE
 
 
 def _append(
     context: RequestContext,
+    request: ProduceRequest,
     name: str,
     data: PartitionData,
-    acks: int,
     waiting: dict[Partition, tuple[int, PartitionAnswer]],
 ) -> PartitionAnswer:
     """Check and append one partition's batch; notes it in `waiting` if acks=all is not satisfied yet."""
@@ -116,7 +125,13 @@ def _append(
         return answer
     if isinstance(stored, Refusal):
         return _refuse_batch(answer, stored, log.log_start_offset, context.api_version)
-    result = partition.append(*stored, acks, context.now_ms)
+    if stored[1].is_transactional:
+        nobody = request.transactional_id is None
+        answer.error_code = (
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if nobody else ErrorCode.INVALID_TXN_STATE
+        )
+        return answer
+    result = partition.append(*stored, request.acks, context.now_ms)
     if isinstance(result, ErrorCode):
         answer.error_code = result
         if result == ErrorCode.NOT_LEADER_OR_FOLLOWER and context.api_version >= FIRST_WITH_LEADER:
@@ -124,12 +139,12 @@ def _append(
             answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(role.leader, role.leader_epoch)
         return answer
     answer.error_code = result.error
+    answer.log_start_offset = result.log_start_offset
     if result.error:
         return answer
     answer.base_offset = result.base_offset
     answer.log_append_time_ms = result.append_time_ms
-    answer.log_start_offset = result.log_start_offset
-    if acks == ACKS_ALL and partition.committed(result.last_offset + 1) is None:
+    if request.acks == ACKS_ALL and partition.committed(result.last_offset + 1) is None:
         waiting[partition] = (result.last_offset + 1, answer)
     return answer
 

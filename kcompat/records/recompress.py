@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.records.batch import CODEC_MASK, HEADER_SIZE, LOG_OVERHEAD, read_header, seal
+from kcompat.records.batch import (
+    CODEC_MASK,
+    HEADER_SIZE,
+    LOG_OVERHEAD,
+    read_header,
+    seal,
+    set_create_time,
+)
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, compress, decompress
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import split_records
@@ -32,8 +39,12 @@ def conform(
 ) -> tuple[memoryview, BatchHeader] | Refusal:
     """The checked batch as the topic stores it, without what followed it: itself, or a copy under its codec.
 
+    A batch that its producer marked LogAppendTime loses the mark; the log marks what it stamps itself.
     The copy may have become too large for the topic, and records that cannot be read come to light.
     """
+    if header.uses_log_append_time:
+        set_create_time(batch, 0)
+        header = read_header(batch)
     if compression_type == PRODUCER or CODECS[compression_type] == header.codec:
         size = header.batch_length + LOG_OVERHEAD
         return batch if len(batch) == size else batch[:size], header

@@ -6,20 +6,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.partition import Fetched, Partition
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from kcompat.protocol.errors import ErrorCode
     from kcompat.replication.fetch_session import FetchTarget
     from kcompat.replication.partition import FetchSpec
 
 Results = list[tuple["FetchTarget", Fetched]]
-NOT_ENDING_A_WAIT = frozenset(
-    {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID}
-)
-"""Seen on a running 3.9.2: an unknown partition does not end a waiting fetch, any other error does."""
 
 
 class Fetch:
@@ -64,7 +60,7 @@ class Fetch:
         left, min_one_batch = self._max_bytes, not self._hard_limit
         for target, partition in self._targets:
             if not isinstance(partition, Partition):
-                results.append((target, Fetched(partition)))
+                results.append((target, Fetched(partition, aborted=[])))
                 continue
             spec = target.spec
             fetched = partition.fetch(spec, self._isolation_level, min(left, spec.max_bytes), min_one_batch)
@@ -76,13 +72,18 @@ class Fetch:
         return results
 
     def must_answer(self, results: Results) -> bool:
-        """Whether these results leave nothing to wait for."""
-        total = 0
-        for _, fetched in results:
-            total += len(fetched.records)
-            if fetched.error not in NOT_ENDING_A_WAIT or fetched.diverging is not None:
-                return True
-        return total >= self._min_bytes
+        """Whether these results leave nothing to wait for.
+
+        Seen on a running 3.9.2: a target without a partition does not end the wait for the others.
+        """
+        total, waits = 0, False
+        for (_, partition), (_, fetched) in zip(self._targets, results, strict=True):
+            if isinstance(partition, Partition):
+                waits = True
+                total += len(fetched.records)
+                if fetched.error or fetched.diverging is not None:
+                    return True
+        return not waits or total >= self._min_bytes
 
     def keys(self, results: Results) -> list[Hashable]:
         """The partitions to wait on; remembers how much each had, so that an event costs one read."""
@@ -100,7 +101,7 @@ class Fetch:
         fetched = key.fetch(spec, self._isolation_level, spec.max_bytes, min_one_batch=True)
         self._total += len(fetched.records) - self._sizes[key]
         self._sizes[key] = len(fetched.records)
-        ended = fetched.error not in NOT_ENDING_A_WAIT or fetched.diverging is not None
+        ended = fetched.error or fetched.diverging is not None
         return self.read() if ended or self._total >= self._min_bytes else None
 
     def expire(self) -> Results:

@@ -35,7 +35,6 @@ EARLIEST_TIMESTAMP = -2
 MAX_TIMESTAMP = -3
 EARLIEST_LOCAL_TIMESTAMP = -4
 LATEST_TIERED_TIMESTAMP = -5
-LATEST_TIME_MS = 2**63 - 1
 
 
 class Role(Struct, frozen=True):
@@ -87,6 +86,7 @@ class Partition:
         "_broker_id",
         "_fetches",
         "_has_quorum",
+        "_is_retired",
         "_min_insync_replicas",
         "_produces",
         "high_watermark",
@@ -110,6 +110,7 @@ class Partition:
         self.leader_epoch_start_offset = log.log_end_offset
         self._min_insync_replicas = 1
         self._has_quorum = False  # whether this broker leads and enough replicas are in sync
+        self._is_retired = False
         self._broker_id = broker_id
         self._produces = produces
         self._fetches = fetches
@@ -141,6 +142,7 @@ class Partition:
         """The partition leaves this broker: nothing is led any more and nobody waits."""
         self.role = Role(leader=NO_LEADER, leader_epoch=self.role.leader_epoch, isr=(), replicas=())
         self._has_quorum = False
+        self._is_retired = True
         self._wake_all()
 
     def _wake_all(self) -> None:
@@ -238,7 +240,9 @@ class Partition:
                 return ErrorCode.FENCED_LEADER_EPOCH
             if leader_epoch > mine:
                 return ErrorCode.UNKNOWN_LEADER_EPOCH
-        return ErrorCode.NONE if self.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.is_leader:
+            return ErrorCode.NONE
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if self._is_retired else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def fetch(self, spec: FetchSpec, isolation_level: int, max_bytes: int, min_one_batch: bool) -> Fetched:
         """Read for a consumer: whole batches from `spec.offset`, below the high watermark or the last stable
@@ -251,15 +255,21 @@ class Partition:
         high_watermark, stable = self.high_watermark, self.last_stable_offset
         answer = Fetched(ErrorCode.NONE, high_watermark, stable, log.log_start_offset)
         offset = spec.offset
-        if spec.last_fetched_epoch != NO_EPOCH and self._diverges(spec, answer):
-            return answer
+        if spec.last_fetched_epoch != NO_EPOCH:
+            epoch, end_offset = log.end_offset_for_epoch(spec.last_fetched_epoch)
+            if epoch == NO_EPOCH or offset < log.log_start_offset:
+                return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
+            if epoch < spec.last_fetched_epoch or end_offset < offset:
+                answer.diverging = (epoch, end_offset)  # KIP-595
+                return answer
         if offset < log.log_start_offset or offset > log.log_end_offset:
-            answer.error = ErrorCode.OFFSET_OUT_OF_RANGE
-            return answer
+            return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
         committed_only = isolation_level == READ_COMMITTED
         upper = stable if committed_only else high_watermark
         data: FileRange | None = None
         if offset < upper:
+            if max_bytes < 0:
+                return Fetched(ErrorCode.UNKNOWN_SERVER_ERROR)
             try:
                 data = log.read(offset, max_bytes, upper, min_one_batch)
             except StorageError:
@@ -269,17 +279,6 @@ class Partition:
         if committed_only:
             answer.aborted = [] if data is None else log.aborted_transactions(offset, upper, data)
         return answer
-
-    def _diverges(self, spec: FetchSpec, answer: Fetched) -> bool:
-        """KIP-595: tell a reader whose last epoch ended earlier here where that was; fills the answer."""
-        epoch, end_offset = self.log.end_offset_for_epoch(spec.last_fetched_epoch)
-        if epoch == NO_EPOCH or spec.offset < self.log.log_start_offset:
-            answer.error = ErrorCode.OFFSET_OUT_OF_RANGE
-            return True
-        if epoch < spec.last_fetched_epoch or end_offset < spec.offset:
-            answer.diverging = (epoch, end_offset)
-            return True
-        return False
 
     def offset_for(self, timestamp: int, isolation_level: int, leader_epoch: int) -> OffsetFound:
         """Answer one ListOffsets question (Kafka's `fetchOffsetForTimestamp`)."""
@@ -307,9 +306,9 @@ class Partition:
             return OffsetFound(ErrorCode.NONE)
         return OffsetFound(ErrorCode.NONE, found.offset, found.timestamp, found.leader_epoch)
 
-    def offsets_before(self, timestamp: int, limit: int) -> tuple[ErrorCode, list[int]]:
-        """ListOffsets v0: at most `limit` offsets, newest first, at which segments last written by
-        `timestamp` begin.
+    def offsets_before(self, timestamp: int, limit: int, now_ms: int) -> tuple[ErrorCode, list[int]]:
+        """ListOffsets v0: at most `limit` offsets, newest first, at which segments whose newest record is of
+        `timestamp` or before begin, and the end if that is now.
 
         -1 counts from the end of what consumers may read, -2 is the log start (Kafka's
         `legacyFetchOffsetsBefore`).
@@ -321,7 +320,7 @@ class Partition:
             (max(base, log.log_start_offset), modified_ms) for base, modified_ms in log.segment_starts()
         ]
         if points[-1][0] < self.high_watermark:
-            points.append((self.high_watermark, LATEST_TIME_MS))
+            points.append((self.high_watermark, now_ms))
         if timestamp == EARLIEST_TIMESTAMP:
             chosen = points[:1]
         elif timestamp == LATEST_TIMESTAMP:

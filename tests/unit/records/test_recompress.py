@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kcompat.protocol.errors import ErrorCode
@@ -34,6 +36,21 @@ def test_from_any_codec_to_any(source: Codec, target: Codec) -> None:
     assert batch == produced(target)
     assert crc_matches(memoryview(batch), 0, read_header(batch).size)
     assert list(read_records(memoryview(batch))) == RECORDS
+
+
+@pytest.mark.parametrize("compression_type", ["producer", "gzip"])
+def test_a_producers_own_append_time_mark_goes(compression_type: str) -> None:
+    batch = memoryview(build_batch(RECORDS, log_append_time=5000))
+    stored, header = unwrap(conform(batch, read_header(batch), compression_type, 1 << 20))
+    assert not header.uses_log_append_time
+    assert (header, header.max_timestamp) == (read_header(stored), 5000)
+    assert crc_matches(stored, 0, header.size)
+    assert [record.timestamp for record in read_records(stored)] == [record.timestamp for record in RECORDS]
+
+
+def unwrap(stored: Any) -> Any:
+    assert not isinstance(stored, Refusal)
+    return stored
 
 
 def test_a_count_that_lies_is_damage() -> None:

@@ -129,7 +129,7 @@ def test_a_fetch_can_be_cut_short(make_partition: MakePartition, replicas: Repli
 def test_a_deleted_partition_ends_the_wait(make_partition: MakePartition, replicas: ReplicaManager) -> None:
     delayed = wait_for_data(replicas, fetch_of(make_partition()))
     replicas.remove("t", 0)
-    assert delayed.promise.value[0][1].error == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert delayed.promise.value[0][1].error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_an_unknown_partition_does_not_end_the_wait_but_a_bad_offset_does(
@@ -137,6 +137,8 @@ def test_an_unknown_partition_does_not_end_the_wait_but_a_bad_offset_does(
 ) -> None:
     fetch = fetch_of(make_partition("a"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert not fetch.must_answer(fetch.read())
+    nothing_known = fetch_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert nothing_known.must_answer(nothing_known.read())
     bad = Fetch(
         [(FetchTarget("b", 0, FetchSpec(7, 10_000)), make_partition("b"))],
         min_bytes=1,

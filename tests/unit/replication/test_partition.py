@@ -94,7 +94,17 @@ def test_a_reader_beyond_its_epoch_is_told_where_it_ended(
 def test_offsets_out_of_range(make_partition: MakePartition, offset: int, error: int) -> None:
     partition = make_partition()
     append(partition, b"a", b"b")
-    assert fetch(partition, offset).error == error
+    fetched = fetch(partition, offset)
+    assert fetched.error == error
+    assert fetched.high_watermark == (-1 if error else 2)
+    assert fetched.log_start_offset == (-1 if error else 0)
+
+
+def test_a_negative_limit_is_an_error_where_there_is_something_to_read(make_partition: MakePartition) -> None:
+    partition = make_partition()
+    append(partition, b"a")
+    fetched = [partition.fetch(FetchSpec(offset, 100), 0, -1, min_one_batch=True) for offset in (0, 1)]
+    assert [each.error for each in fetched] == [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE]
 
 
 def test_delete_records_moves_the_log_start(make_partition: MakePartition) -> None:
