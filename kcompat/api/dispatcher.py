@@ -18,7 +18,7 @@ from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.headers import parse_request_header
+from kcompat.protocol.headers import read_request_header
 from kcompat.protocol.messages.api_versions import ApiVersionsResponse
 from kcompat.protocol.schema import ProtocolViolation, decoder, encoder
 
@@ -38,13 +38,24 @@ everybody waits: more than this would be seconds."""
 
 _KEY_AND_VERSION = struct.Struct(">hh").unpack_from
 _PREFIX = struct.Struct(">ii").pack
-_FLEXIBLE_PREFIX = struct.Struct(">iiB").pack
+_FLEXIBLE_PREFIX = struct.Struct(">iix").pack
 
 
 class Route:
     """All that serving one version of one API takes, looked up once."""
 
-    __slots__ = ("decode", "encode", "flexible_header", "handle", "key", "mode", "version")
+    __slots__ = (
+        "decode",
+        "encode",
+        "handle",
+        "header_version",
+        "key",
+        "mode",
+        "prefix",
+        "prefix_size",
+        "response_type",
+        "version",
+    )
 
     def __init__(self, served: Served, version: int) -> None:
         key = served.key
@@ -54,24 +65,29 @@ class Route:
         self.mode = served.mode
         self.decode: Callable[[memoryview, int, int], tuple[Any, int]] = decoder(request_class(key), version)
         self.encode: Callable[[Any], list[Any]] = encoder(response_class(key), version)
-        self.flexible_header = API_FACTS[key].response_header_version(version) >= 1
+        self.response_type = response_class(key)
+        facts = API_FACTS[key]
+        self.header_version = facts.request_header_version(version)
+        is_flexible = facts.response_header_version(version) >= 1
+        self.prefix = _FLEXIBLE_PREFIX if is_flexible else _PREFIX
+        self.prefix_size = 5 if is_flexible else 4
 
-    def frame(self, correlation_id: int, response: Any) -> Settled:
-        """The whole answer that carries `response`, length prefix included; None stays None (acks=0)."""
+    def frame(self, correlation_id: int, response: Any) -> list[Any]:
+        """The whole answer that carries `response`, length prefix included."""
+        parts = self.encode(response)
+        size = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
+        parts[0] = self.prefix(size + self.prefix_size, correlation_id) + parts[0]
+        return parts
+
+    def settled(self, correlation_id: int, response: Any) -> Settled:
+        """What to send for a final response; None stays None (acks=0)."""
         if response is None or response is CLOSE:
             return response
-        parts = self.encode(response)
-        size = sum(map(len, parts))
-        if self.flexible_header:
-            prefix = _FLEXIBLE_PREFIX(size + 5, correlation_id, 0)
-        else:
-            prefix = _PREFIX(size + 4, correlation_id)
-        parts[0] = prefix + parts[0]
-        return parts
+        return self.frame(correlation_id, response)
 
     def failure(self, correlation_id: int) -> Settled:
         """What to send when the handler broke."""
-        response: Any = response_class(self.key)()
+        response: Any = self.response_type()
         if not hasattr(response, "error_code"):
             return CLOSE
         response.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -92,19 +108,23 @@ class Dispatcher:
             route = self._routes.get(_KEY_AND_VERSION(frame)) or self._find_route(frame)
             if route is None:
                 return _refuse_version(frame, self._services)
-            _, version, correlation_id, client_id, body = parse_request_header(frame)
+            correlation_id, client_id, body = read_request_header(frame, route.header_version)
             request, _ = route.decode(frame, body, MAX_VALUES)
         except (ProtocolViolation, struct.error) as damage:
             logger.info("Closing the connection from %s: %s", connection.peer_host, damage)
             return CLOSE
-        context = RequestContext(connection, self._services, version, client_id, int(time.time() * 1000))
+        context = RequestContext(
+            connection, self._services, route.version, client_id, int(time.time() * 1000)
+        )
         try:
             response = route.handle(context, request)
-            if isinstance(response, Promise | Interruptible):
+            if type(response) is route.response_type:
+                return route.frame(correlation_id, response)
+            if isinstance(response, (Promise, Interruptible)):
                 return _wait(route, correlation_id, response)
-            return route.frame(correlation_id, response)
+            return route.settled(correlation_id, response)
         except Exception:
-            logger.exception("%s v%d of client %s failed", route.key.name, version, client_id)
+            logger.exception("%s v%d of client %s failed", route.key.name, route.version, client_id)
             return route.failure(correlation_id)
 
     def _find_route(self, frame: memoryview) -> Route | None:
@@ -127,7 +147,7 @@ def _wait(route: Route, correlation_id: int, later: Promise[Any] | Interruptible
 
     def finish(response: Any) -> None:
         try:
-            answer = route.frame(correlation_id, response)
+            answer = route.settled(correlation_id, response)
         except Exception:
             logger.exception("Encoding an answer to %s v%d failed", route.key.name, route.version)
             answer = route.failure(correlation_id)

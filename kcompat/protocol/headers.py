@@ -10,7 +10,8 @@ from kcompat.protocol.decoding import SHORT_BYTES, read_text, skip_tags
 from kcompat.protocol.schema import ProtocolViolation
 
 _START: Final = struct.Struct(">hhi").unpack_from
-_START_AND_LENGTH: Final = struct.Struct(">hhih").unpack_from
+_CORRELATION_ID_AT: Final = struct.Struct(">i").unpack_from
+_CORRELATION_ID_AND_LENGTH: Final = struct.Struct(">ih").unpack_from
 _CORRELATION_ID: Final = struct.Struct(">i").pack
 _CORRELATION_ID_AND_NO_TAGS: Final = struct.Struct(">ix").pack
 
@@ -47,10 +48,6 @@ class ParsedHeader(NamedTuple):
     body_offset: int
 
 
-_PARSED: Final = tuple.__new__
-"""Makes a ParsedHeader without the keyword handling of its constructor, in half the time."""
-
-
 def parse_request_header(view: memoryview) -> ParsedHeader:
     """Read a request header of version 0, 1 or 2, as the API key and version in it demand.
 
@@ -58,15 +55,26 @@ def parse_request_header(view: memoryview) -> ParsedHeader:
     id, and ProtocolViolation for a header that is cut short.
     """
     try:
-        api_key, version, correlation_id, length = _START_AND_LENGTH(view)
-    except struct.error:
-        return _parse_short_header(view)
-    header_version = _HEADER_VERSIONS.get((api_key, version), -1)
-    if header_version <= 0:
-        return _without_client_id(api_key, version, correlation_id, header_version)
+        api_key, version, correlation_id = _START(view)
+    except struct.error as fault:
+        raise ProtocolViolation("request header is cut short") from fault
+    header_version = _HEADER_VERSIONS.get((api_key, version))
+    if header_version is None:
+        raise UnsupportedVersion(api_key, version, correlation_id)
+    return ParsedHeader(api_key, version, *read_request_header(view, header_version))
+
+
+def read_request_header(view: memoryview, header_version: int) -> tuple[int, str | None, int]:
+    """Correlation id, client id and where the body begins, in a header whose version is known.
+
+    Raises ProtocolViolation for a header that is cut short.
+    """
     client_id = None
     end = 10
     try:
+        if not header_version:
+            return _CORRELATION_ID_AT(view, 4)[0], None, 8
+        correlation_id, length = _CORRELATION_ID_AND_LENGTH(view, 4)
         # The client id keeps its int16 length in the flexible header too.
         if 0 <= length < 128:
             client_id = SHORT_BYTES[length](view, 10)[0].decode("utf-8", "replace")
@@ -77,25 +85,7 @@ def parse_request_header(view: memoryview) -> ParsedHeader:
             end = end + 1 if not view[end] else skip_tags(view, end)
     except (struct.error, IndexError) as fault:
         raise ProtocolViolation("request header is cut short") from fault
-    return _PARSED(ParsedHeader, (api_key, version, correlation_id, client_id, end))
-
-
-def _parse_short_header(view: memoryview) -> ParsedHeader:
-    """Read a header too short for a client id."""
-    try:
-        api_key, version, correlation_id = _START(view)
-    except struct.error as fault:
-        raise ProtocolViolation("request header is cut short") from fault
-    header_version = _HEADER_VERSIONS.get((api_key, version), -1)
-    if header_version > 0:
-        raise ProtocolViolation("request header is cut short")
-    return _without_client_id(api_key, version, correlation_id, header_version)
-
-
-def _without_client_id(api_key: int, version: int, correlation_id: int, header_version: int) -> ParsedHeader:
-    if header_version < 0:
-        raise UnsupportedVersion(api_key, version, correlation_id)
-    return ParsedHeader(api_key, version, correlation_id, None, 8)
+    return correlation_id, client_id, end
 
 
 def response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:
