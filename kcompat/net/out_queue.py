@@ -34,7 +34,7 @@ _BUFFERS: Final = (bytes, bytearray, memoryview)
 
 
 class TruncatedRangeError(Exception):
-    """A file ended before a range of it: the answer cannot be finished."""
+    """A file ended before a range of it, or less was made than promised: the answer cannot be finished."""
 
 
 class OutQueue:
@@ -125,6 +125,8 @@ class OutQueue:
         """Put the next bytes of the first piece before what is left of it; their number."""
         left = self._lazy_left or len(head)
         made = head.next_piece()
+        if not made:
+            raise TruncatedRangeError(f"{left} bytes of an answer were not made")
         self._lazy_left = left - len(made)
         if not self._lazy_left:
             self._pieces.popleft()

@@ -159,3 +159,61 @@ async def test_a_peer_that_resets_under_a_big_answer_is_forgotten(file):
             peer.writer.transport.abort()
         await until(lambda: server.hub.closed["disconnected"])
         await asyncio.sleep(0)
+
+
+class Lazy:
+    """Bytes that are made while they are sent; `made` is how many are by now."""
+
+    def __init__(self, data, step):
+        self.data, self.step, self.made = data, step, 0
+
+    def __len__(self):
+        return len(self.data)
+
+    def next_piece(self):
+        piece = self.data[self.made : self.made + self.step]
+        self.made += len(piece)
+        return piece
+
+
+@pytest.mark.parametrize("step", [1000, 128 * 1024, 20 * MIB])
+async def test_what_is_made_while_it_is_sent_arrives_between_buffers(file, data, step):
+    handler = ScriptedHandler(
+        lambda *_: answer_of(
+            b"head", Lazy(data[: 2 * MIB], step), b"middle", Range(file, 5, 99999), Lazy(b"x", 1), b"tail"
+        )
+    )
+    async with serving(handler) as server, peer_of(server) as peer:
+        peer.ask(b"fetch", b"fetch again")
+        expected = b"head" + data[: 2 * MIB] + b"middle" + data[5:100004] + b"xtail"
+        assert await peer.frames(2) == [expected, expected]
+        await until(lambda: handler.connections[0]._out is None)
+
+
+async def test_a_slow_reader_has_nothing_made_ahead(data):
+    lazies = [Lazy(data, 128 * 1024), Lazy(data, 128 * 1024)]
+    handler = ScriptedHandler(lambda *_: answer_of(*lazies))
+    async with serving(handler) as server:
+        server.listeners[0]._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        async with peer_of(server) as peer:
+            peer.writer.transport.pause_reading()
+            peer.ask(b"fetch")
+            await until(lambda: lazies[0].made > 0)
+            await until(lambda: handler.connections[0]._out.memory > 0)
+            assert lazies[-1].made == 0
+            assert handler.connections[0]._out.memory <= 128 * 1024
+            peer.writer.transport.resume_reading()
+            assert await peer.frames(1) == [data * 2]
+
+
+class Broken(Lazy):
+    def next_piece(self):
+        raise OSError(5, "the disk")
+
+
+@pytest.mark.parametrize("lazy", [Broken(b"data", 1), Lazy(b"data", 0)])
+async def test_what_cannot_be_made_closes_the_connection(lazy):
+    handler = ScriptedHandler(lambda *_: answer_of(b"head", lazy))
+    async with serving(handler) as server, peer_of(server) as peer:
+        peer.ask(b"fetch")
+        await until(lambda: server.hub.closed["failed answer"])
