@@ -24,6 +24,8 @@ from kcompat.config.listeners import check_supported
 from kcompat.config.topic import topic_config
 from kcompat.group.config import GroupConfig
 from kcompat.group.coordinator import GroupCoordinator
+from kcompat.log.cleaner import runners
+from kcompat.log.cleaner.cleaner import LogCleaner
 from kcompat.log.identity import stored_identity
 from kcompat.log.manager import LogManager
 from kcompat.net.limits import Limits
@@ -37,7 +39,7 @@ from kcompat.replication.controller.controller import Controller
 from kcompat.replication.fetch_session import FetchSessions
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replicas import ReplicaManager
-from kcompat.replication.settings import log_config
+from kcompat.replication.settings import cleaner_settings, log_config
 from kcompat.replication.topic_log import TopicLog
 from kcompat.topics import CONSUMER_OFFSETS
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.store import MetadataStore
     from kcompat.config.broker import BrokerConfig
+    from kcompat.log.cleaner.cleaner import Compacted
     from kcompat.log.log import Log
     from kcompat.replication.partition import Partition
 
@@ -137,6 +140,11 @@ class BrokerNode:
         await self.controller.start(self._registration(listeners))
         self.groups.start()
         self._stops.append(self.groups.stop)
+        self.cleaner = LogCleaner(
+            self.logs, self._clock, lambda: cleaner_settings(self.config), self._stable_offset, runners.start
+        )
+        self._stops.append(self.cleaner.stop)
+        self.cleaner.start()
         self._schedule_housekeeping()
         self.server.start()
         self._stops.append(self.server.stop)
@@ -284,6 +292,19 @@ class BrokerNode:
             return 0 if partition is None else partition.high_watermark
 
         self.logs.enforce_retention(self._clock.now_ms(), high_watermark)
+
+    def _stable_offset(self, log: Log) -> int | None:
+        partition = self.replicas.get(log.topic, log.partition)
+        return None if partition is None or partition.log is not log else partition.last_stable_offset
+
+    async def compact(self, topic: str) -> list[Compacted]:
+        """Compact the partitions of a topic that are here, now; what became of each. Raises StorageError."""
+        outcomes = self.cleaner.compact([log for log in self.logs if log.topic == topic])
+        loop = asyncio.get_running_loop()
+        futures: list[asyncio.Future[Compacted]] = [loop.create_future() for _ in outcomes]
+        for outcome, future in zip(outcomes, futures, strict=True):
+            outcome.then(future.set_result)
+        return await asyncio.gather(*futures)
 
     def _checkpoint_high_watermarks(self) -> None:
         self.logs.checkpoint_high_watermarks(self.replicas.high_watermarks())

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
+    from kcompat.log.cleaner.cleaner import Compacted
+
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
 
@@ -83,6 +85,15 @@ class Broker:
         self._thread.join(STOP_TIMEOUT_S)
         self._thread = None
         self._remove_temporary()
+
+    def compact(self, topic: str, timeout_s: float | None = None) -> list[Compacted]:
+        """Compact a topic now, whatever its dirty ratio, and wait until that is done; one result a partition.
+
+        Raises TimeoutError; the cleaning goes on then.
+        """
+        assert self._node is not None, "the broker is not started"
+        assert self._loop is not None, "the broker is not started"
+        return asyncio.run_coroutine_threadsafe(self._node.compact(topic), self._loop).result(timeout_s)
 
     def __enter__(self) -> Self:
         return self.start()

@@ -1,4 +1,4 @@
-"""The settings of one log: Kafka's topic configs, typed, with Kafka's defaults (LogConfig)."""
+"""The settings of one log and of the log cleaner, typed, with Kafka's defaults (LogConfig, CleanerConfig)."""
 
 from __future__ import annotations
 
@@ -52,3 +52,14 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     def roll_ms(self) -> int:
         """How long a segment may be written to: compacted topics must become cleanable in time."""
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacts else self.segment_ms
+
+
+class CleanerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The broker's `log.cleaner.*` keys: times in ms, sizes in bytes, over all threads."""
+
+    enabled: bool = True
+    threads: int = 1
+    backoff_ms: int = 15_000
+    dedupe_buffer_bytes: int = 128 << 20
+    load_factor: float = 0.9
+    bytes_per_second: float = 1.7976931348623157e308

@@ -1,12 +1,13 @@
-"""From a topic's configuration to what its log and its partitions obey."""
+"""From configuration to what logs, partitions and the log cleaner obey."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.log.config import LogConfig
+from kcompat.log.config import CleanerSettings, LogConfig
 
 if TYPE_CHECKING:
+    from kcompat.config.broker import BrokerConfig
     from kcompat.config.topic import TopicConfig
 
 
@@ -35,4 +36,16 @@ def log_config(topic: TopicConfig) -> LogConfig:
         message_downconversion_enable=topic.message_downconversion_enable,
         message_timestamp_before_max_ms=topic.message_timestamp_before_max_ms,
         message_timestamp_after_max_ms=topic.message_timestamp_after_max_ms,
+    )
+
+
+def cleaner_settings(broker: BrokerConfig) -> CleanerSettings:
+    """The `log.cleaner.*` keys of the broker."""
+    return CleanerSettings(
+        enabled=bool(broker.get("log.cleaner.enable")),
+        threads=broker.integer("log.cleaner.threads"),
+        backoff_ms=broker.integer("log.cleaner.backoff.ms"),
+        dedupe_buffer_bytes=broker.integer("log.cleaner.dedupe.buffer.size"),
+        load_factor=broker.double("log.cleaner.io.buffer.load.factor"),
+        bytes_per_second=broker.double("log.cleaner.io.max.bytes.per.second"),
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.log.cleaner.cleaner import CleanerSettings, make_job
+from kcompat.log.cleaner.cleaner import make_job
 from kcompat.log.cleaner.job import Damaged, Failed, Finished, GroupCleaned
 from kcompat.log.cleaner.run import run
 from kcompat.log.cleaner.selection import assess
+from kcompat.log.config import CleanerSettings
 from kcompat.log.producers import AppendOrigin
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from kcompat.log.cleaner.cleaner import CleanerSettings
-from kcompat.log.config import LogConfig
+from kcompat.log.config import CleanerSettings, LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.files import Files
 from kcompat.log.log import Log

@@ -26,23 +26,13 @@ if TYPE_CHECKING:
     from kcompat.log.cleaner.job import Report
     from kcompat.log.cleaner.runners import Runner
     from kcompat.log.cleaner.selection import Cleanable
+    from kcompat.log.config import CleanerSettings
     from kcompat.log.log import Log
     from kcompat.log.manager import LogManager
 
 logger = logging.getLogger(__name__)
 
 _POLL_MS: Final = 20
-
-
-class CleanerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The broker's `log.cleaner.*` keys: times in ms, sizes in bytes, over all threads."""
-
-    enabled: bool = True
-    threads: int = 1
-    backoff_ms: int = 15_000
-    dedupe_buffer_bytes: int = 128 << 20
-    load_factor: float = 0.9
-    bytes_per_second: float = 1.7976931348623157e308
 
 
 class Compacted(msgspec.Struct, frozen=True):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -15,6 +13,7 @@ import msgspec
 
 from kcompat.log.cleaner.job import Damaged, Failed, Finished, Report
 from kcompat.log.cleaner.run import run
+from kcompat.log.files import FILES
 
 if TYPE_CHECKING:
     from kcompat.log.cleaner.job import CleanJob
@@ -72,6 +71,9 @@ class ProcessRunner:
 
     def __init__(self, job: CleanJob) -> None:
         """Start it. OSError passes through."""
+        import subprocess  # most brokers compact nothing
+        import tempfile
+
         theirs, self._lifeline = os.pipe()
         environment = dict(os.environ)
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (_SOURCE, os.environ.get("PYTHONPATH"))))
@@ -120,3 +122,8 @@ class ProcessRunner:
         self._output.close()
         os.close(self._lifeline)
         self._ended = True
+
+
+def start(job: CleanJob) -> Runner:
+    """Begin a cleaning, in a process of its own where this Python can start one. OSError passes through."""
+    return ProcessRunner(job) if sys.executable else StepRunner(job, FILES)
