@@ -18,6 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from contract import eventually
 from kcompat_broker import KcompatBroker
 from log_tools import what_kafka_finds_wrong, what_we_find_wrong
+from real_kafka import RealKafka
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka, register_topics
 
 from kcompat.protocol.errors import ErrorCode
@@ -309,9 +310,10 @@ def test_kafka_takes_over_our_directory(tmp_path: Path, zookeeper_at: Any, end: 
         assert new_producer_id(ours) > newest_id
 
 
-@pytest.mark.parametrize("end", ["stop", "kill"])
-def test_we_adopt_a_directory_of_kafka(tmp_path: Path, zookeeper_at: Any, end: str) -> None:
-    with ZooKeeperKafka(zookeeper_at(), tmp_path) as kafka:
+@pytest.mark.parametrize(("mode", "end"), [("zookeeper", "stop"), ("zookeeper", "kill"), ("kraft", "stop")])
+def test_we_adopt_a_directory_of_kafka(tmp_path: Path, zookeeper_at: Any, mode: str, end: str) -> None:
+    real = ZooKeeperKafka(zookeeper_at(), tmp_path) if mode == "zookeeper" else RealKafka(data_dir=tmp_path)
+    with real as kafka:
         fill(kafka)
         open_ones = transact(kafka)
         if end == "stop":  # Kafka can forget deleted records when it is killed

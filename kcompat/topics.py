@@ -8,6 +8,9 @@ CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
 
+CLUSTER_METADATA = "__cluster_metadata"
+"""The log of a KRaft controller, which lies beside those of topics and is none."""
+
 MAX_NAME_LENGTH = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 

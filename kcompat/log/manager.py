@@ -19,6 +19,7 @@ from kcompat.log.names import (
     partition_directory,
 )
 from kcompat.log.worker import Worker
+from kcompat.topics import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -86,7 +87,7 @@ class LogManager:
             directory.begin_loading()
             for name in directory.files.list(directory.path):
                 parsed = parse_partition_directory(name)
-                if parsed is not None:
+                if parsed is not None and parsed[0] != CLUSTER_METADATA:
                     self._load(directory, *parsed, config_for(parsed[0]))
                 elif is_deleted_directory(name):
                     directory.delete_tree_later(f"{directory.path}/{name}", LogConfig().file_delete_delay_ms)

@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-KRAFT_METADATA = "__cluster_metadata"
-"""The log of a KRaft controller, which is no topic."""
-
 LARGEST_PRODUCER_ID = 2**48
 """Ids above this one no cluster has ever come to; going on from there would use them up."""
 
@@ -67,7 +64,7 @@ async def adopt(store: MetadataStore, logs: Iterable[Log], cluster_id: str, conf
     One transaction, so that a crash leaves the store as new as it was. Raises LogDirectoryError when another
     broker has led the partitions since.
     """
-    found = [log for log in logs if log.topic != KRAFT_METADATA]
+    found = list(logs)
     if await store.exists(znodes.CLUSTER_ID) is not None:
         await _check_epochs(store, found)
         await _spend_producer_ids(store, found, config.broker_id)
@@ -97,8 +94,8 @@ async def _check_epochs(store: MetadataStore, logs: Iterable[Log]) -> None:
         if epoch < log.latest_epoch:
             raise LogDirectoryError(
                 f"The metadata store is older than {log.directory}: it has leader epoch {epoch} and not yet "
-                f"{log.latest_epoch}, so another broker has written there. Move the store (metadata.db) away "
-                "to adopt the log directories as they are."
+                f"{log.latest_epoch}, so another broker has written there. Move the store (metadata.db and "
+                "what begins so) away to adopt the log directories as they are."
             )
 
 

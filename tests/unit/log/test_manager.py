@@ -58,6 +58,17 @@ def test_a_new_directory_gets_its_identity(tmp_path: Path, clock: VirtualClock) 
     assert written == "broker.id=1\ncluster.id=abc\nversion=0\n"
 
 
+def test_the_log_of_a_kraft_controller_is_left_alone(tmp_path: Path, clock: VirtualClock) -> None:
+    for name in ("__cluster_metadata-0", "t-0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "00000000000000000000.log").write_bytes(bytes(make_batch()) + b"torn")
+    manager = start(clock, tmp_path)
+    assert [(log.topic, log.log_end_offset) for log in manager] == [("t", 1)]
+    manager.close()
+    (only,) = (tmp_path / "__cluster_metadata-0").iterdir()
+    assert only.read_bytes() == bytes(make_batch()) + b"torn"
+
+
 def test_a_second_opener_is_refused_with_a_sentence(tmp_path: Path, clock: VirtualClock) -> None:
     manager = start(clock, tmp_path)
     with pytest.raises(LogDirectoryError, match="in use by another broker"):

@@ -111,10 +111,6 @@ async def test_internal_topics_get_the_configuration_that_kafka_gives_them(tmp_p
     assert len(nodes["/brokers/topics/__consumer_offsets"]["partitions"]) == 50
 
 
-async def test_the_log_of_a_kraft_controller_is_no_topic(tmp_path: Path) -> None:
-    assert list(await adopted([make_log(tmp_path, "__cluster_metadata", 0)])) == ["/cluster/id"]
-
-
 async def test_a_topic_without_an_id_gets_one(tmp_path: Path) -> None:
     nodes = await adopted([make_log(tmp_path, "t", 0, ZERO_UUID)])
     assert len(nodes["/brokers/topics/t"]["topic_id"]) == 22
