@@ -14,8 +14,6 @@ from kcompat.records.batch import (
     set_create_time,
 )
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, compress, decompress
-from kcompat.records.errors import RecordsDamaged
-from kcompat.records.record import split_records
 from kcompat.records.validate import Refusal
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ def conform(
     """The checked batch as the topic stores it, without what followed it: itself, or a copy under its codec.
 
     A batch that its producer marked LogAppendTime loses the mark; the log marks what it stamps itself.
-    The copy may have become too large for the topic, and records that cannot be read come to light.
+    The copy may have become too large for the topic.
     """
     if header.uses_log_append_time:
         set_create_time(batch, 0)
@@ -48,10 +46,7 @@ def conform(
     if compression_type == PRODUCER or CODECS[compression_type] == header.codec:
         size = header.batch_length + LOG_OVERHEAD
         return batch if len(batch) == size else batch[:size], header
-    try:
-        copy = recompress(batch[: header.size], CODECS[compression_type], max_message_bytes)
-    except RecordsDamaged as damage:
-        return Refusal(ErrorCode.INVALID_RECORD, str(damage))
+    copy = recompress(batch[: header.size], CODECS[compression_type], max_message_bytes)
     if len(copy) > max_message_bytes:
         return Refusal(
             ErrorCode.MESSAGE_TOO_LARGE,
@@ -63,15 +58,9 @@ def conform(
 def recompress(
     batch: memoryview, codec: Codec, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
 ) -> bytearray:
-    """A copy of one whole batch, its records under `codec`; header fields stay but codec, length and CRC.
-
-    Raises `RecordsDamaged` where the bytes are not as many records as the header counts.
-    """
+    """A copy of one checked batch, its records under `codec`; the header stays but codec, length and CRC."""
     header = read_header(batch)
     body = b"".join(decompress(header.codec, batch[HEADER_SIZE : header.size], max_message_bytes))
-    count = sum(1 for _ in split_records((body,)))
-    if count != header.record_count:
-        raise RecordsDamaged(f"{count} records where the header counts {header.record_count}")
     copy = bytearray(batch[:HEADER_SIZE])
     copy += compress(codec, body)
     seal(copy, header.attributes & ~CODEC_MASK | codec)

@@ -58,27 +58,6 @@ def read_varint(view: bytes | memoryview, position: int, max_bytes: int = MAX_VA
     raise RecordsDamaged(f"no varint of at most {max_bytes} bytes at byte {position} of the records")
 
 
-def decode_record(body: bytes, base_offset: int, base_timestamp: int) -> Record:
-    """One record from the bytes after its length; raises `RecordsDamaged` unless they are used up exactly."""
-    timestamp_delta, position = read_varint(body, 1, max_bytes=10)
-    offset_delta, position = read_varint(body, position)
-    key, position = read_bytes(body, position)
-    value, position = read_bytes(body, position)
-    count, position = read_varint(body, position)
-    if not 0 <= count <= len(body) - position:
-        raise RecordsDamaged(f"{count} headers in {len(body) - position} bytes")
-    headers = []
-    for _ in range(count):
-        name, position = read_bytes(body, position)
-        if name is None:
-            raise RecordsDamaged("a record header without a key")
-        header_value, position = read_bytes(body, position)
-        headers.append((name.decode(errors="replace"), header_value))
-    if position != len(body):
-        raise RecordsDamaged(f"{len(body) - position} bytes left over in a record")
-    return Record(base_offset + offset_delta, base_timestamp + timestamp_delta, key, value, tuple(headers))
-
-
 def split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The bytes of each record, without its length, from a batch's uncompressed bytes in any pieces.
 
