@@ -95,10 +95,10 @@ ROWS: tuple[ConfigKey, ...] = (
         ConfigKey("remote.storage.enable", BOOLEAN, "false",
                   "Whether the topic is tiered; refused, as on a Kafka without tiered storage."),
     ),
+    ConfigKey("message.downconversion.enable", BOOLEAN, "true",
+              "Whether batches are converted for consumers that need an older format.", LOW),
     *no_effect(
-        "old message formats are not supported yet",
-        ConfigKey("message.downconversion.enable", BOOLEAN, "true",
-                  "Whether batches are converted for consumers that need an older format.", LOW),
+        "batches are stored in format v2, as by any Kafka since 3.0",
         ConfigKey("message.format.version", STRING, "3.0-IV1",
                   "Message format on disk. Since Kafka 3.0 new batches are always v2.",
                   validator=FormatVersion()),
