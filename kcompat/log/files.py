@@ -6,7 +6,7 @@ process.
 """
 
 # Plain paths: pathlib costs more than most of these calls.
-# ruff: noqa: PTH102, PTH103, PTH105, PTH106, PTH108, PTH116, PTH118, PTH120, PTH208
+# ruff: noqa: PTH102, PTH103, PTH105, PTH106, PTH108, PTH112, PTH116, PTH118, PTH120, PTH208
 
 from __future__ import annotations
 
@@ -120,9 +120,13 @@ class Files:
         """Open a file that must be there for reading and writing."""
         return OpenFile(os.open(path, os.O_RDWR | os.O_CLOEXEC))
 
+    def open_readonly(self, path: str) -> OpenFile:
+        """Open a file that must be there, and perhaps may not be written to, for reading."""
+        return OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
     def read_file(self, path: str) -> bytes:
         """The whole file; meant for the small ones (checkpoints, snapshots)."""
-        file = OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        file = self.open_readonly(path)
         return pread_all(file, os.fstat(file.fd).st_size, 0)
 
     def write_file(self, path: str, data: bytes, *, sync: bool = False) -> None:
@@ -178,6 +182,10 @@ class Files:
     def exists(self, path: str) -> bool:
         """Whether anything has this name."""
         return os.path.lexists(path)
+
+    def is_directory(self, path: str) -> bool:
+        """Whether there is a directory of this name."""
+        return os.path.isdir(path)
 
     def list(self, path: str) -> list[str]:
         """Names in a directory, sorted."""

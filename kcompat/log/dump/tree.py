@@ -1,10 +1,11 @@
 """Which files a dump of some paths reads, and how each is read."""
 
 # Plain paths, as everywhere below the log.
-# ruff: noqa: PTH100, PTH112, PTH116, PTH118, PTH119
+# ruff: noqa: PTH100, PTH118, PTH119
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from kcompat.log.dump.indexes import Batches, dump_offset_index, dump_time_index
 from kcompat.log.dump.internal import decoder_of
 from kcompat.log.dump.segment import Depth, dump_segment
 from kcompat.log.dump.small import SMALL_FILES, dump_small, dump_snapshot
-from kcompat.log.files import FILES, OpenFile
+from kcompat.log.files import FILES
 from kcompat.log.names import (
     CLEANED,
     DELETED,
@@ -56,21 +57,30 @@ def files_in(paths: Sequence[str]) -> list[DumpFile]:
     """
     found: list[DumpFile] = []
     for path in paths:
-        if os.path.isdir(path):
+        if FILES.is_directory(path):
             found.extend(_files_below(path.rstrip("/") or "/"))
         else:
-            found.append(DumpFile(path, os.stat(path).st_size))
+            found.append(_dump_file(path))
     return found
 
 
 def _files_below(directory: str) -> Iterator[DumpFile]:
-    with os.scandir(directory) as entries:
-        ordered = sorted(entries, key=lambda entry: (entry.is_dir(), _in_order(entry.name)))
-    for entry in ordered:
-        if entry.is_dir():
-            yield from _files_below(entry.path)
-        elif entry.name in SMALL_FILES or _suffix(entry.name) is not None:
-            yield DumpFile(entry.path, entry.stat().st_size)
+    directories = []
+    for name in FILES.list(directory):
+        path = os.path.join(directory, name)
+        if FILES.is_directory(path):
+            directories.append(name)
+        elif name in SMALL_FILES or _suffix(name) is not None:
+            yield _dump_file(path)
+    for name in sorted(directories, key=_in_order):
+        yield from _files_below(os.path.join(directory, name))
+
+
+def _dump_file(path: str) -> DumpFile:
+    size = FILES.size(path)
+    if size is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return DumpFile(path, size)
 
 
 def _in_order(name: str) -> tuple[str, int]:
@@ -122,11 +132,11 @@ class Dumper:
             self._order = Order(_known_epochs(directory) if is_live else None)
         parsed = parse_partition_directory(os.path.basename(os.path.abspath(directory)))
         topic = self._topic or (parsed[0] if parsed else "")
-        opened = _open(file.path)
+        opened = FILES.open_readonly(file.path)
         yield from dump_segment(opened, file.size, base_offset, self._order, decoder_of(topic), self._depth)
 
     def _index(self, file: DumpFile, suffix: str, base_offset: int) -> Iterator[Row]:
-        opened = _open(file.path)
+        opened = FILES.open_readonly(file.path)
         log = self._log_beside(file.path, suffix) if self._depth.verify else None
         if suffix == INDEX:
             yield from dump_offset_index(opened, file.size, base_offset, log)
@@ -140,11 +150,7 @@ class Dumper:
         head, tail = os.path.split(path)
         beside = os.path.join(head, tail.replace(suffix, LOG, 1))
         size = FILES.size(beside)
-        return None if size is None else Batches(_open(beside), size)
-
-
-def _open(path: str) -> OpenFile:
-    return OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        return None if size is None else Batches(FILES.open_readonly(beside), size)
 
 
 def _known_epochs(directory: str) -> set[int] | None:
