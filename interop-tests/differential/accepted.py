@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from differential.compare import Difference
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """Fields of one scenario that may differ, by a pattern of their path; `why` is a heading of the page
-    `docs/explanation/differences.md`. Each pattern must be met: an entry without a difference is stale.
+    """Fields that may differ: patterns of the scenario's whole name and of a part of the path.
+
+    `why` is a heading of `docs/explanation/differences.md`. An entry that meets no difference is stale.
     """
 
     scenario: str
@@ -24,15 +25,70 @@ class Accepted:
     since: int = 0
     until: int = 99
 
+    def covers(self, scenario: str, version: int, difference: Difference) -> bool:
+        """Whether this is one of the fields."""
+        return bool(
+            self.since <= version <= self.until
+            and re.fullmatch(self.scenario, scenario)
+            and re.search(self.path, difference.path)
+        )
 
-ACCEPTED: tuple[Accepted, ...] = ()
+
+ACCEPTED: tuple[Accepted, ...] = (
+    Accepted(r"api_versions.*", r"(supported|finalized)_features", "Features of a KRaft cluster", since=3),
+    Accepted(
+        "api_versions_with_bad_software_names",
+        r"6 .*\.(error_code|api_keys)",
+        "Long names of client software",
+    ),
+    Accepted(
+        "metadata_creates_a_topic",
+        r"0 .*\.(error_code|partitions|topic_id)",
+        "Topics and coordinators at once",
+    ),
+    Accepted("metadata_by_id", r"[45] .*\.(error_code|name)", "Requests that stump Kafka", since=12),
+    Accepted(
+        "describe_topic_partitions_of_unknown_topics",
+        r"2 .*\.(error_code|topic_authorized_operations)",
+        "Requests that stump Kafka",
+    ),
+    Accepted("produce_null", "^0 ", "Requests that stump Kafka"),
+    Accepted("alter_one_resource_twice", "^0 ", "Requests that stump Kafka"),
+    Accepted("committed_offsets_of_no_group", "^0 ", "Requests that stump Kafka"),
+    Accepted(r"produce_.*|idempotent_.*|transactional_.*", r"\.error_message$", "Error messages", since=8),
+    Accepted("find_coordinator", r"\.error_message$", "Error messages", since=4, until=5),
+    Accepted(
+        r"produce_.*|idempotent_.*|transactional_.*", r"\.log_start_offset$", "Refused batches", since=5
+    ),
+    Accepted(
+        "produce_damaged_records", r"PRODUCE.*\.(error_code|base_offset)$", "Records that cannot be read"
+    ),
+    Accepted("fetch_zstd", r"\.records$", "Fetch of zstd by old clients", until=3),
+    Accepted("list_offsets_by_time", r"[78] .*old_style_offsets", "ListOffsets version 0", until=0),
+    Accepted("list_offsets_after_deletion", r"6 .*old_style_offsets", "ListOffsets version 0", until=0),
+    Accepted(r"describe_.*", r"\.is_default$", "DescribeConfigs version 0", until=0),
+    Accepted("create_topics_with_illegal_names", r"9 .*topics\[1\]", "Topic names that collide"),
+    Accepted("create_topics_with_bad_configs", r"11 .*\.value$", "Spaces around config values", since=5),
+    Accepted(r"commits_.*|committed_.*", r"OFFSET_(COMMIT|FETCH)", "Offsets of version 0", until=0),
+)
 
 
-def unexplained(scenario: str, version: int, found: Sequence[Difference]) -> tuple[list[str], list[str]]:
-    """The differences that no entry covers, and the entries that cover none."""
-    entries = [
-        entry for entry in ACCEPTED if entry.scenario == scenario and entry.since <= version <= entry.until
-    ]
-    left = [str(item) for item in found if not any(re.search(entry.path, item.path) for entry in entries)]
-    stale = [entry.path for entry in entries if not any(re.search(entry.path, item.path) for item in found)]
-    return left, stale
+class Verdicts:
+    """Sorts differences into accepted and not, and knows at the end which entries were never needed."""
+
+    def __init__(self) -> None:
+        self._met: set[Accepted] = set()
+
+    def unexplained(self, scenario: str, version: int, found: Iterable[Difference]) -> list[str]:
+        """The differences that no entry covers."""
+        left = []
+        for difference in found:
+            entries = [entry for entry in ACCEPTED if entry.covers(scenario, version, difference)]
+            self._met.update(entries)
+            if not entries:
+                left.append(str(difference))
+        return left
+
+    def stale(self) -> Sequence[Accepted]:
+        """The entries that have covered nothing so far."""
+        return [entry for entry in ACCEPTED if entry not in self._met]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kcompat.protocol.plan import StructPlan, plan_message
@@ -11,8 +12,11 @@ if TYPE_CHECKING:
 
 
 def build(cls: type[Message], version: int, values: dict[str, Any]) -> Any:
-    """The message with these fields. Those of other versions are left out; a field nobody knows is an error."""
-    return _struct(plan_message(cls, version), values)
+    """The message with these fields. Those of other versions are left out; unknown ones are an error."""
+    return _struct(_plan(cls, version), values)
+
+
+_plan = cache(plan_message)
 
 
 def _struct(plan: StructPlan, values: dict[str, Any]) -> Any:

@@ -22,7 +22,8 @@ TEXTS = frozenset({"error_message", "batch_index_error_message", "documentation"
 """Fields for people: compared is whether there is a text."""
 SIZES = frozenset({"total_bytes", "usable_bytes"})
 ORDERED_BY = (
-    "topic", "name", "topic_id", "topic_name", "group_id", "key", "resource_name", "api_key", "node_id", "broker_id",
+    "topic", "name", "topic_id", "topic_name", "group_id", "key", "resource_name", "api_key",
+    "node_id", "broker_id",
     "partition_index", "partition", "index", "resource_type", "log_dir",
 )  # fmt: skip
 """Fields by which an array is sorted: Kafka's order is that of its hash tables."""

@@ -162,15 +162,6 @@ class Play:
         self.await_topic(name, partitions)
         return name
 
-    def warm_up(self) -> None:
-        """Return when the group coordinator serves: the first request for it makes its topic."""
-        for _ in range(500):
-            if self.client.call(FindCoordinatorRequest("warm"), 2).error_code == 0:
-                if self.client.call(OffsetFetchRequest("warm", None), 5).error_code == 0:
-                    return
-            time.sleep(0.02)
-        raise AssertionError("no group coordinator")
-
     def await_topic(self, name: str, partitions: int = 1) -> None:
         """Wait until the broker serves this many partitions of a topic."""
         self.until(lambda: self._has_leaders(name, partitions), f"{name} has leaders")
@@ -217,7 +208,9 @@ def _decoded(key: ApiKey, version: int, frame: bytes) -> Any:
     return response_class(key).decode(memoryview(frame), version, header_size)
 
 
-def batch(*values: bytes | None, times: Sequence[int] = (), key: bytes | None = b"k", **options: Any) -> bytes:
+def batch(
+    *values: bytes | None, times: Sequence[int] = (), key: bytes | None = b"k", **options: Any
+) -> bytes:
     """A record batch of these values, at the given times or at 1000, 2000, ... ms."""
     stamps = times or [1000 * (index + 1) for index in range(len(values))]
     records = [Record(index, stamps[index], key, value) for index, value in enumerate(values)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from broker_process import REPOSITORY
-from differential.accepted import ACCEPTED, unexplained
+from differential.accepted import ACCEPTED, Verdicts
 from differential.catalogue import KAFKA_3_9_LAST, SCENARIOS
 from differential.compare import differences
 from differential.play import Play
@@ -44,6 +44,10 @@ CASES = [
 ]
 
 
+verdicts = Verdicts()
+seen: set[tuple[str, int]] = set()
+
+
 @pytest.fixture(scope="module")
 def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     """A Kafka and a kcompat, both broker 1 of their cluster."""
@@ -68,10 +72,16 @@ def test_same_answers(brokers: tuple[BrokerProcess, BrokerProcess], played: Scen
     with ThreadPoolExecutor(2) as threads:
         kafka, ours = threads.map(lambda broker: play(broker, played, version), brokers)
     assert kafka, "a scenario that compares nothing"
-    left, stale = unexplained(played.name, version, list(differences(kafka, ours)))
+    left = verdicts.unexplained(played.name, version, differences(kafka, ours))
+    seen.add((played.name, version))
     if left:
         pytest.fail("\n".join(["The answers differ:", *left]), pytrace=False)
-    assert not stale, f"accepted, but not different: {stale}"
+
+
+def test_no_accepted_difference_is_stale() -> None:
+    if len(seen) < len(CASES):
+        pytest.skip("not every scenario was played")
+    assert not verdicts.stale()
 
 
 def test_every_common_api_is_played() -> None:
@@ -92,6 +102,8 @@ def test_accepted_differences_are_documented() -> None:
     page = REPOSITORY / "docs" / "explanation" / "differences.md"
     headings = set(re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE))
     assert {entry.why for entry in ACCEPTED} <= headings
+
+
+def test_scenarios_have_names_of_their_own() -> None:
     names = [played.name for played in SCENARIOS]
     assert len(names) == len(set(names))
-    assert {entry.scenario for entry in ACCEPTED} <= set(names)

@@ -1,4 +1,4 @@
-"""ApiVersions, Metadata, DescribeCluster, DescribeTopicPartitions, DescribeLogDirs, the client metrics list."""
+"""ApiVersions, Metadata, the cluster and its log directories, and frames that are no good request."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def metadata_of_no_topic(play: Play, version: int) -> None:
 
 @scenario(METADATA, since=1)
 def metadata_of_all_topics(play: Play, version: int) -> None:
-    play.topic("a")
-    play.topic("b", partitions=2)
+    play.topic_id(play.topic("a"))
+    play.topic_id(play.topic("b", partitions=2))
     play.call(METADATA, version, topics=None, trim=lambda answer: keep_own(play, answer))
 
 
@@ -143,7 +143,7 @@ def metadata_of_an_internal_topic(play: Play, version: int) -> None:
     )
 
     def first_partition(answer: Any) -> None:
-        answer.topics[0].partitions = answer.topics[0].partitions[:1]
+        answer.topics[0].partitions = [row for row in answer.topics[0].partitions if row.partition_index == 0]
 
     play.call(METADATA, version, topics=[{"name": "__consumer_offsets"}], trim=first_partition)
 
@@ -229,6 +229,7 @@ def client_metrics_resources(play: Play, version: int) -> None:
 
 
 # Frames that are no good request of any one API
+
 
 def header(key: int, version: int, client_id: bytes = b"\x00\x03raw") -> bytes:
     """A request header before the tags of flexible versions."""

@@ -17,13 +17,17 @@ SET, DELETE, APPEND, SUBTRACT = range(4)
 
 SAMPLE = [
     "auto.create.topics.enable", "background.threads", "broker.id", "compression.type", "log.cleaner.threads",
-    "log.cleanup.policy", "log.flush.interval.ms", "log.retention.bytes", "log.retention.hours", "log.retention.ms",
+    "log.cleanup.policy", "log.flush.interval.ms", "log.retention.bytes", "log.retention.hours",
+    "log.retention.ms",
     "log.roll.hours", "log.roll.ms", "log.segment.bytes", "max.connections", "max.connections.per.ip",
-    "message.max.bytes", "min.insync.replicas", "num.io.threads", "num.partitions", "offsets.retention.minutes",
-    "ssl.keystore.password", "sasl.jaas.config", "unclean.leader.election.enable", "group.min.session.timeout.ms",
+    "message.max.bytes", "min.insync.replicas", "num.io.threads", "num.partitions",
+    "offsets.retention.minutes",
+    "ssl.keystore.password", "sasl.jaas.config", "unclean.leader.election.enable",
+    "group.min.session.timeout.ms",
     "log.message.timestamp.type", "leader.replication.throttled.rate",
 ]  # fmt: skip
-"""Broker settings of every kind: dynamic for one or for all brokers, read-only, lists, passwords, synonyms."""
+"""Broker settings of every kind: dynamic for one or for all brokers, read-only, lists, passwords,
+synonyms."""
 
 
 def describe(
@@ -79,7 +83,9 @@ def describe_default_broker(play: Play, version: int) -> None:
     describe(play, version, BROKER, "", ["log.retention.ms"], include_synonyms=True)
 
 
-def alter(play: Play, version: int, kind: int, name: str, *, only: bool = False, **configs: str | None) -> None:
+def alter(
+    play: Play, version: int, kind: int, name: str, *, only: bool = False, **configs: str | None
+) -> None:
     """Replace a resource's configs; names have _ for their dots."""
     rows = [{"name": key.replace("_", "."), "value": value} for key, value in configs.items()]
     resource = {"resource_type": kind, "resource_name": name, "configs": rows}
@@ -192,7 +198,8 @@ def change_topic_badly(play: Play, version: int) -> None:
         (APPEND, "retention.ms", "1"), (SUBTRACT, "retention.ms", "1"), (SET, "no.such.key", "1"),
         (DELETE, "no.such.key", None), (SET, "retention.ms", "soon"), (SET, "retention.ms", None),
         (APPEND, "cleanup.policy", "burn"), (SUBTRACT, "cleanup.policy", "compact"),
-        (APPEND, "no.such.key", "1"), (APPEND, "cleanup.policy", None), (SUBTRACT, "cleanup.policy", "delete"),
+        (APPEND, "no.such.key", "1"), (APPEND, "cleanup.policy", None), (SUBTRACT,
+        "cleanup.policy", "delete"),
         (SET, "cleanup.policy", ""), (9, "retention.ms", "1"), (-1, "retention.ms", "1"), (SET, "", "1"),
     ):  # fmt: skip
         change(play, version, TOPIC, topic, op)

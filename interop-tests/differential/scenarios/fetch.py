@@ -36,7 +36,11 @@ class Fetcher:
         """One topic of a request."""
         topic_id = bytes(16)
         if self._version >= BY_ID:
-            topic_id = self._play.topic_id(name) if name.startswith(self._play.prefix) else self._play.known_id(NOBODY)
+            topic_id = (
+                self._play.topic_id(name)
+                if name.startswith(self._play.prefix)
+                else self._play.known_id(NOBODY)
+            )
         return {"topic": name, "topic_id": topic_id, "partitions": list(rows)}
 
     def __call__(self, *topics: dict[str, Any], **fields: Any) -> Any:
@@ -277,7 +281,10 @@ def session_forgets(play: Play, version: int) -> None:
 
     def forgetting(*partitions: int) -> dict[str, Any]:
         names = {"topic": known["topic"], "topic_id": known["topic_id"]}
-        return {"session_id": opened.session_id, "forgotten_topics_data": [{**names, "partitions": partitions}]}
+        return {
+            "session_id": opened.session_id,
+            "forgotten_topics_data": [{**names, "partitions": partitions}],
+        }
 
     fetch(session_epoch=1, **forgetting(1))
     fetch(session_epoch=2, **forgetting(7))

@@ -24,8 +24,10 @@ MEMBER_ID_REQUIRED = 79
 def ready(play: Play) -> None:
     """Wait until groups can be served, which on a fresh Kafka takes a while."""
     play.until(
-        lambda: not play.do(DESCRIBE, 0, groups=[play.name("ready")]).groups[0].error_code
-        and not play.do(FIND, 0, key=play.name("ready")).error_code,
+        lambda: (
+            not play.do(FIND, 0, key=play.name("g")).error_code
+            and not play.do(DESCRIBE, 0, groups=[play.name("g")]).groups[0].error_code
+        ),
         "groups are served",
     )
 
@@ -52,7 +54,9 @@ def join(play: Play, version: int, group: str, member: str = "", *, on: str = "m
     return answer
 
 
-def sync(play: Play, version: int, group: str, joined: Any, *others: Any, on: str = "main", **fields: Any) -> Any:
+def sync(
+    play: Play, version: int, group: str, joined: Any, *others: Any, on: str = "main", **fields: Any
+) -> Any:
     """Sync, as the leader with an assignment for everyone given."""
     members = [joined, *others] if joined.leader == joined.member_id else []
     rows = [{"member_id": each.member_id, "assignment": ASSIGNMENT} for each in members]
@@ -129,6 +133,7 @@ def joins_refused(play: Play, version: int) -> None:
         play.call(JOIN, version, **joining(group, session_timeout_ms=timeout))
     play.call(JOIN, version, **joining(group, names=()))
     play.call(JOIN, version, **joining(group, protocol_type=""))
+    play.until(lambda: state(play, group) == "Empty", "the refused joins have left an empty group")
     play.call(DESCRIBE, 0, groups=[group])
 
 
@@ -148,6 +153,7 @@ def join_with_an_id_that_was_given(play: Play, version: int) -> None:
     group = play.name("g")
     first = play.call(JOIN, version, **joining(group))
     second = play.call(JOIN, version, **joining(group))
+    play.until(lambda: state(play, group) == "Empty", "the members to be have made the group")
     play.call(DESCRIBE, 0, groups=[group])
     play.call(HEARTBEAT, 1, group_id=group, generation_id=-1, member_id=first.member_id)
     leaving = {"group_id": group, "member_id": second.member_id}
@@ -170,7 +176,11 @@ def two_members(play: Play, version: int) -> None:
     play.call(
         HEARTBEAT, 1, on="a", group_id=group, generation_id=first.generation_id, member_id=first.member_id
     )
-    again = play.call(JOIN, version, on="a", **joining(group, first.member_id, names=("range", "roundrobin")))
+    names = ("range", "roundrobin")
+    request = joining(group, first.member_id, names=names)
+    again = play.call(
+        JOIN, version, on="a", trim=lambda answer: first_first(first, answer.members), **request
+    )
     second = play.receive(JOIN, version, on="b")
     request = {"group_id": group, "generation_id": second.generation_id, "member_id": second.member_id}
     play.send(SYNC, 3, on="b", **request)
@@ -178,15 +188,17 @@ def two_members(play: Play, version: int) -> None:
     play.receive(SYNC, 3, on="b")
     play.until(lambda: state(play, group) == "Stable", "the group is stable")
 
-    def by_member(answer: Any) -> None:
-        answer.groups[0].members.sort(key=lambda member: member.member_id != first.member_id)
-
-    play.call(DESCRIBE, 5, groups=[group], trim=by_member)
+    play.call(DESCRIBE, 5, groups=[group], trim=lambda answer: first_first(first, answer.groups[0].members))
     leaving = {"group_id": group, "member_id": first.member_id}
     play.call(LEAVE, 1, on="a", **leaving)
     play.call(
         HEARTBEAT, 1, on="b", group_id=group, generation_id=second.generation_id, member_id=second.member_id
     )
+
+
+def first_first(first: Any, members: list[Any]) -> None:
+    """Put the first of two members first: Kafka's order is that of a hash table."""
+    members.sort(key=lambda member: member.member_id != first.member_id)
 
 
 @scenario(JOIN, since=5)

@@ -35,7 +35,14 @@ def patched(data: bytes, *changes: tuple[tuple[int, str], int], seal: bool = Tru
 
 
 def produce(
-    play: Play, version: int, topic: str, data: bytes | None, *, partition: int = 0, acks: int = 1, **options: Any
+    play: Play,
+    version: int,
+    topic: str,
+    data: bytes | None,
+    *,
+    partition: int = 0,
+    acks: int = 1,
+    **options: Any,
 ) -> Any:
     """Produce one batch."""
     rows = [{"name": topic, "partition_data": [{"index": partition, "records": data}]}]
@@ -99,7 +106,11 @@ def produce_many_partitions_at_once(play: Play, version: int) -> None:
         return {"name": name, "partition_data": [{"index": index, "records": item} for index, item in data]}
 
     for acks in (1, -1):
-        topics = [rows(first, (0, good), (1, good), (2, good)), rows(second, (0, long)), rows("a/b", (0, good))]
+        topics = [
+            rows(first, (0, good), (1, good), (2, good)),
+            rows(second, (0, long)),
+            rows("a/b", (0, good)),
+        ]
         play.call(PRODUCE, version, acks=acks, timeout_ms=5000, topic_data=topics)
 
 
@@ -107,9 +118,7 @@ def produce_many_partitions_at_once(play: Play, version: int) -> None:
 def produce_to_one_partition_twice(play: Play, version: int) -> None:
     topic = play.topic()
     data = [{"index": 0, "records": batch(b"one")}, {"index": 0, "records": batch(b"two", b"three")}]
-    play.call(
-        PRODUCE, version, acks=1, timeout_ms=5000, topic_data=[{"name": topic, "partition_data": data}]
-    )
+    play.call(PRODUCE, version, acks=1, timeout_ms=5000, topic_data=[{"name": topic, "partition_data": data}])
     stored(play, topic)
 
 
@@ -151,8 +160,10 @@ def produce_damaged_headers(play: Play, version: int) -> None:
     whole = batch(b"one", b"two")
     produce(play, version, topic, patched(whole, (CRC, 1), seal=False))
     for change in (
-        (BASE_OFFSET, 5), (BASE_OFFSET, -1), (LENGTH, 0), (LENGTH, 48), (LENGTH, len(whole) + 5), (LENGTH, -1),
-        (LEADER_EPOCH, 7), (MAGIC, 3), (MAGIC, -1), (ATTRIBUTES, 0x20), (ATTRIBUTES, 0x80), (ATTRIBUTES, 0x40),
+        (BASE_OFFSET, 5), (BASE_OFFSET, -1), (LENGTH, 0), (LENGTH, 48), (LENGTH, len(whole) + 5),
+        (LENGTH, -1),
+        (LEADER_EPOCH, 7), (MAGIC, 3), (MAGIC, -1), (ATTRIBUTES, 0x20), (ATTRIBUTES, 0x80),
+        (ATTRIBUTES, 0x40),
         (LAST_OFFSET_DELTA, 0), (LAST_OFFSET_DELTA, 2), (LAST_OFFSET_DELTA, -1),
         (COUNT, 0), (COUNT, 1), (COUNT, 3), (COUNT, -1), (COUNT, 2**31 - 1),
         (BASE_TIMESTAMP, -5), (BASE_TIMESTAMP, -1),
@@ -230,7 +241,11 @@ def produce_under_a_topics_codec(play: Play, version: int) -> None:
             answer.responses[0].partitions[0].records = None
 
         wanted = {"partition": 0, "fetch_offset": 3, "partition_max_bytes": 1 << 20}
-        fields = {"max_wait_ms": 0, "max_bytes": 1 << 20, "topics": [{"topic": topic, "partitions": [wanted]}]}
+        fields = {
+            "max_wait_ms": 0,
+            "max_bytes": 1 << 20,
+            "topics": [{"topic": topic, "partitions": [wanted]}],
+        }
         play.call(FETCH, 11, trim=without_bytes, **fields)
 
 
@@ -242,7 +257,9 @@ def producer(play: Play) -> int:
     answers = []
 
     def given() -> bool:
-        answers.append(play.do(ApiKey.INIT_PRODUCER_ID, 0, transactional_id=None, transaction_timeout_ms=1000))
+        answers.append(
+            play.do(ApiKey.INIT_PRODUCER_ID, 0, transactional_id=None, transaction_timeout_ms=1000)
+        )
         return not answers[-1].error_code
 
     play.until(given, "there are producer ids")

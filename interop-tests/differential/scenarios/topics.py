@@ -20,7 +20,9 @@ SEVEN_KEYS = frozenset(
 """What is looked at in the configuration of a created topic; `describe_topic` compares all of it."""
 
 
-def wanted(name: str, partitions: int = 1, replicas: int = 1, *, assigned: Any = (), **configs: str | None) -> Any:
+def wanted(
+    name: str, partitions: int = 1, replicas: int = 1, *, assigned: Any = (), **configs: str | None
+) -> Any:
     """One topic to create; config names have _ for their dots."""
     return {
         "name": name,
@@ -48,7 +50,9 @@ def create_topics(play: Play, version: int) -> None:
     create(play, version, wanted(first, 2))
     play.await_topic(first, 2)
     create(play, version, wanted(first, 2))
-    create(play, version, wanted(play.name("b")), wanted(play.name("c"), 3, retention_ms="1000"), wanted(first))
+    create(
+        play, version, wanted(play.name("b")), wanted(play.name("c"), 3, retention_ms="1000"), wanted(first)
+    )
     create(play, version, wanted(play.name("d"), -1, -1))
     create(play, version)
 
@@ -205,7 +209,15 @@ def create_partitions(play: Play, version: int) -> None:
         grow(count)
     grow(4, [[1]])
     play.await_topic(topic, 4)
-    for count, assigned in ((5, [[1], [1]]), (7, [[1]]), (5, [[99]]), (5, [[1, 1]]), (5, [[]]), (5, []), (5, [[-1]])):
+    for count, assigned in (
+        (5, [[1], [1]]),
+        (7, [[1]]),
+        (5, [[99]]),
+        (5, [[1, 1]]),
+        (5, [[]]),
+        (5, []),
+        (5, [[-1]]),
+    ):
         grow(count, assigned)
     for name in (play.name("never"), "no good", ""):
         grow(5, name=name)
