@@ -19,18 +19,17 @@ from kcompat.records.message_set import (
     read_messages,
     shallow_messages,
 )
-from kcompat.records.record import read_bytes, read_varint, split_records
+from kcompat.records.scanning import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcompat.records.batch import BatchHeader
+    from kcompat.records._python import Fields
 
 PIECE = 128 * 1024
 """About the bytes of one piece of an uncompressed batch, and of filling."""
 
-Fields = tuple[int, int, bytes | None, bytes | None]
-"""Offset, timestamp, key and value."""
+_NO_HEADERS = ()
 
 _MAGIC_AT = 16
 _OVERFLOW = struct.Struct(">qi")
@@ -53,19 +52,24 @@ def down_convert(
     if stored_magic <= magic:
         yield bytes(batch)
     elif stored_magic == MAGIC_V1:
-        wrapper = next(shallow_messages(bytes(batch)))
-        fields = (
-            (m.offset, m.timestamp, m.key, m.value) for m in read_messages(bytes(batch), max_message_bytes)
-        )
-        yield from _encode(fields, Codec(wrapper.codec), magic, 0, first_offset)
+        outer = bytes(batch)
+        codec = Codec(next(shallow_messages(outer)).codec)
+        messages = read_messages(outer, max_message_bytes)
+        fields = ((m.offset, m.timestamp, m.key, m.value, _NO_HEADERS) for m in messages)
+        yield from _encode(fields, codec, magic, 0, first_offset)
     else:
         header = read_header(batch)
         if header.is_control:
             return
         if header.codec not in LEGACY_CODECS:
             raise UnsupportedCodec(f"compression codec {header.codec} in message format v{magic}")
-        attributes = LOG_APPEND_TIME_FLAG if magic == MAGIC_V1 and header.uses_log_append_time else 0
-        records = _fields(batch, header, max_message_bytes)
+        chunks = decompress(header.codec, batch[HEADER_SIZE : header.size], max_message_bytes)
+        records = read_records(chunks, header.base_offset, header.base_timestamp)
+        attributes = 0
+        if header.uses_log_append_time:
+            attributes = LOG_APPEND_TIME_FLAG if magic == MAGIC_V1 else 0
+            stamp = header.max_timestamp
+            records = ((offset, stamp, key, value, _NO_HEADERS) for offset, _, key, value, _ in records)
         yield from _encode(records, Codec(header.codec), magic, attributes, first_offset)
 
 
@@ -78,7 +82,7 @@ def _encode(
             yield wrapper
         return
     pieces, size = [], 0
-    for offset, timestamp, key, value in fields:
+    for offset, timestamp, key, value, _ in fields:
         if offset < first_offset:
             continue
         message = encode_message(offset, magic, attributes, timestamp, key, value)
@@ -94,7 +98,7 @@ def _encode(
 def _wrap(fields: Iterator[Fields], codec: Codec, magic: int, attributes: int) -> bytes | None:
     inner = bytearray()
     first = last = max_timestamp = -1
-    for last, timestamp, key, value in fields:
+    for last, timestamp, key, value, _ in fields:
         if first < 0:
             first = last
         if timestamp > max_timestamp:
@@ -106,19 +110,6 @@ def _wrap(fields: Iterator[Fields], codec: Codec, magic: int, attributes: int) -
     return encode_wrapper(
         inner, codec, magic, last_offset=last, attributes=attributes, timestamp=max_timestamp
     )
-
-
-def _fields(batch: memoryview, header: BatchHeader, max_message_bytes: int) -> Iterator[Fields]:
-    """The records of a batch v2; their headers are not looked at."""
-    base_offset, base_timestamp = header.base_offset, header.base_timestamp
-    stamp = header.max_timestamp if header.uses_log_append_time else None
-    for body in split_records(decompress(header.codec, batch[HEADER_SIZE : header.size], max_message_bytes)):
-        timestamp_delta, position = read_varint(body, 1, max_bytes=10)
-        offset_delta, position = read_varint(body, position)
-        key, position = read_bytes(body, position)
-        value, position = read_bytes(body, position)
-        timestamp = base_timestamp + timestamp_delta if stamp is None else stamp
-        yield base_offset + offset_delta, timestamp, key, value
 
 
 def overflow_message(room: int) -> bytes:
