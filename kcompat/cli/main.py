@@ -45,7 +45,28 @@ def build_parser() -> argparse.ArgumentParser:
     config.add_argument("--topic", action="store_true", help="topic keys instead of broker keys")
     config.add_argument("--markdown", action="store_true", help="the whole reference page")
     _add_log(commands)
+    _add_compact(commands)
     return parser
+
+
+def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    compact = commands.add_parser(
+        "compact",
+        help="compact topics of a stopped broker now",
+        description="Compact all partitions of topics in a data directory whose broker is stopped: all that "
+        "is old enough (min.compaction.lag.ms), whatever the dirty ratio. A running broker compacts by itself. "
+        "Exit code 1: a partition could not be compacted.",
+    )
+    compact.add_argument("topics", nargs="+", metavar="TOPIC", help="a topic whose cleanup.policy is compact")
+    compact.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="where the broker stores (default: ./kcompat-data)"
+    )
+    compact.add_argument(
+        "--properties", type=Path, metavar="server.properties", help="the broker's properties file"
+    )
+    compact.add_argument(
+        "--override", action="append", default=[], metavar="KEY=VALUE", help="set one key; may be repeated"
+    )
 
 
 def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -129,6 +150,10 @@ def _run(options: argparse.Namespace) -> int:
             from kcompat.cli import log
 
             return log.run(options)
+        case "compact":
+            from kcompat.cli import compact
+
+            return compact.run(options)
         case _:
             build_parser().print_help()
             return 2

@@ -126,9 +126,9 @@ class LogCleaner:
         are respected. Raises StorageError.
         """
         requests = [_Request(log) for log in logs]
-        for request in requests:
-            request.log.roll(self._clock.now_ms())
-            self.uncleanable.pop(request.log.directory, None)
+        for log in (request.log for request in requests if request.log.config.compacts):
+            log.roll(self._clock.now_ms())
+            self.uncleanable.pop(log.directory, None)
         self._requests += requests
         self._turn()
         return [request.outcome for request in requests]

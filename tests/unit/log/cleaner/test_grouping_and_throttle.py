@@ -1,0 +1,68 @@
+"""Which segments become one; how long to wait for a rate."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kcompat.log.cleaner.grouping import group
+from kcompat.log.cleaner.job import CleanJob, Part, Rules
+from kcompat.log.cleaner.throttle import Throttle
+
+RULES = Rules(now_ms=0, delete_retention_ms=0, max_message_bytes=1000, upper_offset=0, producers={})
+JOB = CleanJob(
+    directory="",
+    parts=(),
+    first_dirty_offset=0,
+    rules=RULES,
+    segment_bytes=1000,
+    segment_index_bytes=80,
+    index_interval_bytes=0,
+    map_bytes=0,
+    load_factor=0.9,
+    bytes_per_second=1.0,
+)
+
+
+def bases(*parts: Part) -> list[list[int]]:
+    upper_offset = parts[-1].base_offset + 10
+    job = msgspec.structs.replace(JOB, rules=msgspec.structs.replace(RULES, upper_offset=upper_offset))
+    return [[part.base_offset for part in members] for members in group(parts, job)]
+
+
+def test_nothing() -> None:
+    assert group((), JOB) == []
+
+
+def test_groups_keep_to_the_segment_size() -> None:
+    sizes = [400, 600, 1, 999, 1000, 1200, 0, 10]
+    parts = [Part(number * 10, size, 8, 12, 0) for number, size in enumerate(sizes)]
+    assert bases(*parts) == [[0, 10], [20, 30], [40], [50], [60, 70]]
+
+
+def test_groups_keep_to_the_index_size() -> None:
+    assert bases(Part(0, 1, 40, 0, 0), Part(1, 1, 40, 0, 0), Part(2, 1, 8, 0, 0)) == [[0, 1], [2]]
+    assert bases(Part(0, 1, 0, 48, 0), Part(1, 1, 0, 36, 0)) == [[0], [1]]
+
+
+def test_groups_keep_to_an_int32_of_offsets() -> None:
+    limit = 2**31 - 1
+    parts = [Part(base_offset, 1, 0, 0, 0) for base_offset in (0, 100, limit - 9, 2**33)]
+    assert bases(*parts) == [[0, 100], [limit - 9], [2**33]]
+    assert bases(*parts[:3]) == [[0, 100, limit - 9]]
+    # an empty segment adds no offset
+    assert bases(Part(0, 1, 0, 0, 0), Part(100, 0, 0, 0, 0), Part(2**33, 1, 0, 0, 0)) == [[0, 100], [2**33]]
+
+
+def test_a_rate_is_held() -> None:
+    throttle = Throttle(1000.0)
+    waited, now = 0.0, 100.0
+    for _ in range(50):
+        wait = throttle.wait_s(500, now)
+        waited += wait
+        now += wait
+    assert 23.5 <= waited <= 25.0  # 25 s of bytes, one second's worth ahead at most
+    assert throttle.wait_s(500, now + 3600) == 0.0
+
+
+def test_no_rate() -> None:
+    assert Throttle(1.7976931348623157e308).wait_s(1 << 40, 5.0) == 0.0
