@@ -29,11 +29,17 @@ def produce(topic: str, partition: int, *, records: int, size: int, acks: int = 
 
 
 def fetch(topic: str, partition: int, max_bytes: int) -> bytes:
+    """A Fetch of the beginning of a partition, as a frame."""
+    request = fetch_request(topic, partition, max_bytes)
+    return request_frame(request, FETCH_VERSION, correlation_id=1, client_id="bench")
+
+
+def fetch_request(topic: str, partition: int, max_bytes: int) -> FetchRequest:
     """A Fetch of the beginning of a partition, outside of any session."""
     wanted = FetchRequest.FetchPartition(
         partition=partition, current_leader_epoch=-1, fetch_offset=0, partition_max_bytes=max_bytes
     )
-    request = FetchRequest(
+    return FetchRequest(
         replica_id=-1,
         max_wait_ms=500,
         min_bytes=1,
@@ -42,4 +48,3 @@ def fetch(topic: str, partition: int, max_bytes: int) -> bytes:
         session_epoch=-1,
         topics=[FetchRequest.FetchTopic(topic=topic, partitions=[wanted])],
     )
-    return request_frame(request, FETCH_VERSION, correlation_id=1, client_id="bench")

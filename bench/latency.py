@@ -7,6 +7,7 @@ from statistics import quantiles
 from typing import TYPE_CHECKING
 
 import frames
+import group_requests
 import peers
 from confluent_kafka import Consumer, Producer, TopicPartition
 from trial import Measure
@@ -84,6 +85,25 @@ def fresh_group(trial: Trial) -> Numbers:
     return {"fresh-group": elapsed * 1e3}
 
 
+def fresh_group_raw(trial: Trial) -> Numbers:
+    """What the broker adds to that: the same requests one after the other, without a client's pauses."""
+    with trial.topic() as topic, peers.client(trial.broker) as connection:
+        group_requests.await_coordinator(connection, f"{trial.label}-group")
+        trial.generator.run(
+            trial.broker.port,
+            [frames.produce(topic, 0, records=1, size=RECORD_SIZE)],
+            connections=1,
+            depth=1,
+            count=1,
+        )
+        begin = time.perf_counter()
+        found = group_requests.first_record(connection, f"{trial.label}-group", topic)
+        elapsed = time.perf_counter() - begin
+    if not found:
+        raise RuntimeError(f"{trial.broker.name} gave a fresh group no record")
+    return {"fresh-group-raw": elapsed * 1e3}
+
+
 def create_partitions(trial: Trial) -> Numbers:
     """500 partitions with one request."""
     names = [f"{trial.label}-{number}" for number in range(TOPICS)]
@@ -99,5 +119,6 @@ MEASURES = (
     Measure("acks-all", acks_all, on_mock=True),
     Measure("end-to-end", produce_to_consume),
     Measure("fresh-group", fresh_group),
+    Measure("fresh-group-raw", fresh_group_raw),
     Measure("create", create_partitions),
 )

@@ -46,6 +46,7 @@ FIGURES = (
     Figure("end-to-end-p50", "produce to consume, librdkafka, p50", "us", "<= 1.0"),
     Figure("end-to-end-p99", "  p99", "us"),
     Figure("fresh-group", "first record of a fresh group, librdkafka", "ms", "<= 0.5"),
+    Figure("fresh-group-raw", "  the same requests without a client's pauses", "ms", "<= 0.5"),
     Figure("create-500", "create 50 topics of 10 partitions", "ms", "<= 1.5"),
     Figure("start", "start, from exec to the first answer", "ms", "<= 0.3"),
     Figure("memory-at-rest", "memory at rest", "MB", "<= 0.15"),
