@@ -103,11 +103,17 @@ class _Builder:
         "_refusal",
         "_room",
         "_rules",
+        "_strict",
     )
 
     def __init__(self, rules: ProduceRules, now_ms: int, room: int) -> None:
         self._room = room
         self._rules = rules
+        self._strict = (
+            rules.compacts
+            or rules.message_timestamp_before_max_ms != _NO_LIMIT
+            or rules.message_timestamp_after_max_ms != _NO_LIMIT
+        )
         self._now_ms = now_ms
         self._body = bytearray()
         self._count = 0
@@ -117,10 +123,12 @@ class _Builder:
     def add(self, message: Message) -> None:
         """The next message, checked as the topic demands."""
         timestamp = message.timestamp
-        if self._refusal is None:
-            self._refusal = self._complain(message)
         if self._refusal is not None:
             return
+        if self._strict or message.attributes or timestamp < NO_TIMESTAMP:
+            self._refusal = self._complain(message)
+            if self._refusal is not None:
+                return
         if not self._count:
             self._base_timestamp = timestamp
         if timestamp > self._max_timestamp:
