@@ -54,8 +54,8 @@ def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "compact",
         help="compact topics of a stopped broker now",
         description="Compact all partitions of topics in a data directory whose broker is stopped: all that "
-        "is old enough (min.compaction.lag.ms), whatever the dirty ratio. A running broker compacts by itself. "
-        "Exit code 1: a partition could not be compacted.",
+        "is old enough (min.compaction.lag.ms), whatever the dirty ratio. A running broker compacts by "
+        "itself. Exit code 1: a partition could not be compacted.",
     )
     compact.add_argument("topics", nargs="+", metavar="TOPIC", help="a topic whose cleanup.policy is compact")
     compact.add_argument(

@@ -108,7 +108,7 @@ def test_append_time_stays(tmp_path: Path) -> None:
     assert [_times(record) for record in log.records()] == [(1, 7000), (2, 8000)]
 
 
-# -- tombstones ----------------------------------------------------------------------------------------------
+# -- tombstones ------------------------------------------------------------------------------------
 
 
 def test_a_tombstone_stays_until_its_horizon(log: CompactionHarness) -> None:
