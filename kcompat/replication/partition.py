@@ -35,6 +35,7 @@ EARLIEST_TIMESTAMP = -2
 MAX_TIMESTAMP = -3
 EARLIEST_LOCAL_TIMESTAMP = -4
 LATEST_TIERED_TIMESTAMP = -5
+EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
 
 
 class Role(Struct, frozen=True):
@@ -293,7 +294,7 @@ class Partition:
             return OffsetFound(ErrorCode.NONE, limit, -1, self.role.leader_epoch)
         if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
             return OffsetFound(ErrorCode.NONE, log.log_start_offset, -1, log.epoch_of(log.log_start_offset))
-        if timestamp == LATEST_TIERED_TIMESTAMP:
+        if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
             return OffsetFound(ErrorCode.NONE)
         if timestamp < 0 and timestamp != MAX_TIMESTAMP:
             return OffsetFound(ErrorCode.UNSUPPORTED_VERSION)
