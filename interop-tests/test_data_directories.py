@@ -41,6 +41,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CUT = "t-none"
 IDEMPOTENT = "t-idempotent"
 SEGMENTS = {"segment.bytes": "20000", "index.interval.bytes": "500"}
+AT_ONCE = {"group.initial.rebalance.delay.ms": "0"}
 RECORDS = 300
 
 
@@ -283,7 +284,7 @@ def goes_on(broker: BrokerProcess, before: dict[str, Any], producer_id: int, las
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_kafka_takes_over_our_directory(tmp_path: Path, zookeeper_at: Any, end: str) -> None:
-    with KcompatBroker(data_dir=tmp_path) as ours:
+    with KcompatBroker(AT_ONCE, tmp_path) as ours:
         fill(ours)
         cut(ours)
         producer_id = new_producer_id(ours)
@@ -305,14 +306,16 @@ def test_kafka_takes_over_our_directory(tmp_path: Path, zookeeper_at: Any, end: 
     assert what_kafka_finds_wrong(tmp_path / "data") == []
     assert what_we_find_wrong(tmp_path / "data") == ""
     (tmp_path / "process.log").unlink()
-    with KcompatBroker(data_dir=tmp_path) as ours:  # with the metadata of before
+    with KcompatBroker(AT_ONCE, tmp_path) as ours:  # with the metadata of before
         assert picture(ours) == before
         assert new_producer_id(ours) > newest_id
 
 
 @pytest.mark.parametrize(("mode", "end"), [("zookeeper", "stop"), ("zookeeper", "kill"), ("kraft", "stop")])
 def test_we_adopt_a_directory_of_kafka(tmp_path: Path, zookeeper_at: Any, mode: str, end: str) -> None:
-    real = ZooKeeperKafka(zookeeper_at(), tmp_path) if mode == "zookeeper" else RealKafka(data_dir=tmp_path)
+    number = {"broker.id": "3"}
+    zookeeper = zookeeper_at() if mode == "zookeeper" else None
+    real = ZooKeeperKafka(zookeeper, tmp_path, number) if zookeeper else RealKafka(data_dir=tmp_path)
     with real as kafka:
         fill(kafka)
         open_ones = transact(kafka)
@@ -325,7 +328,7 @@ def test_we_adopt_a_directory_of_kafka(tmp_path: Path, zookeeper_at: Any, mode: 
         del open_ones
     kafka.log_path.rename(tmp_path / "kafka.log")
     assert what_we_find_wrong(tmp_path / "data") == ""
-    with KcompatBroker(data_dir=tmp_path) as ours:
+    with KcompatBroker(AT_ONCE, tmp_path) as ours:
         goes_on(ours, before, producer_id, offset)
         assert "Their configurations are not known" in ours.log_tail()
     assert what_kafka_finds_wrong(tmp_path / "data") == []
