@@ -123,7 +123,7 @@ def test_written_and_read(client: RawClient, name: str, magic: int, codec: str, 
     if codec == "zstd":
         assert answer.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         assert answer.high_watermark == -1
-        assert not answer.records
+        assert answer.records is None
         return
     assert (answer.error_code, answer.high_watermark) == (0, 4)
     data = bytes(answer.records)
@@ -265,7 +265,7 @@ def test_conversion_forbidden(client: RawClient, name: str, version: int) -> Non
     produce(client, name, written(0, "none"), 1)
     answer = read(client, name, version)
     assert answer.error_code == error
-    assert bool(answer.records) == (version >= 4)
+    assert (answer.records is not None) == (version >= 4)
     beyond = read(client, name, version, offset=9)
     assert beyond.error_code == (error or ErrorCode.OFFSET_OUT_OF_RANGE)
 

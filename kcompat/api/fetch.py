@@ -45,6 +45,9 @@ FIRST_WITH_SESSIONS = 7
 FIRST_WITH_ZSTD = 10
 FIRST_WITH_IDS = 13
 
+NOT_TO_BE_HAD = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
+"""There are records, but not in a form for this version: they are null then, and empty at any other error."""
+
 TopicAnswer = FetchResponse.FetchableTopicResponse
 PartitionAnswer = FetchResponse.PartitionData
 
@@ -159,7 +162,7 @@ def _respond(context: RequestContext, session: FetchContext, results: Results) -
             high_watermark=fetched.high_watermark,
             last_stable_offset=fetched.last_stable_offset,
             log_start_offset=fetched.log_start_offset,
-            records=fetched.records,
+            records=None if fetched.error in NOT_TO_BE_HAD else fetched.records,
         )
         if fetched.aborted is None:
             answer.aborted_transactions = None
