@@ -23,9 +23,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.log.log import AppendResult
 from kcompat.net.answers import CLOSE, Close
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kcompat.records.batch import TRANSACTIONAL_FLAG
 from kcompat.records.recompress import conform
 from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal, check_produced
@@ -125,14 +127,14 @@ def _append(
         return answer
     if isinstance(stored, Refusal):
         return _refuse_batch(answer, stored, log.log_start_offset, context.api_version)
-    if stored[1].is_transactional:
+    if stored[1].attributes & TRANSACTIONAL_FLAG:
         nobody = request.transactional_id is None
         answer.error_code = (
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if nobody else ErrorCode.INVALID_TXN_STATE
         )
         return answer
     result = partition.append(*stored, request.acks, context.now_ms)
-    if isinstance(result, ErrorCode):
+    if not isinstance(result, AppendResult):  # the likely one is asked for: an enumeration takes longer
         answer.error_code = result
         if result == ErrorCode.NOT_LEADER_OR_FOLLOWER and context.api_version >= FIRST_WITH_LEADER:
             role = partition.role

@@ -8,6 +8,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import (
     CODEC_MASK,
     HEADER_SIZE,
+    LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     read_header,
     seal,
@@ -40,7 +41,7 @@ def conform(
     A batch that its producer marked LogAppendTime loses the mark; the log marks what it stamps itself.
     The copy may have become too large for the topic.
     """
-    if header.uses_log_append_time:
+    if header.attributes & LOG_APPEND_TIME_FLAG:
         set_create_time(batch, 0)
         header = read_header(batch)
     if compression_type == PRODUCER or CODECS[compression_type] == header.codec:
