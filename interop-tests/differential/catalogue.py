@@ -26,6 +26,13 @@ KAFKA_3_9_LAST = {
 }  # fmt: skip
 """The last version of each API that a Kafka 3.9.2 advertises; a test holds it against the running one."""
 
+KAFKA_4_3_LAST = {
+    ApiKey.PRODUCE: 13, ApiKey.FETCH: 18, ApiKey.LIST_OFFSETS: 11, ApiKey.METADATA: 13,
+    ApiKey.OFFSET_COMMIT: 10, ApiKey.OFFSET_FETCH: 10, ApiKey.DESCRIBE_GROUPS: 6, ApiKey.DESCRIBE_CLUSTER: 2,
+    ApiKey.DESCRIBE_LOG_DIRS: 5, ApiKey.LIST_CONFIG_RESOURCES: 1,
+}  # fmt: skip
+"""Where a Kafka 4.3.0 goes further."""
+
 _OURS = {served.key: served for served in SERVED}
 
 
@@ -43,9 +50,15 @@ SCENARIOS: list[Scenario] = []
 
 
 def common_versions(key: ApiKey) -> range:
-    """The versions of an API that both brokers serve."""
+    """The versions of an API that we and one of the references serve."""
     ours = _OURS[key]
-    return range(ours.min_version, min(ours.max_version, KAFKA_3_9_LAST[key]) + 1)
+    last = KAFKA_4_3_LAST.get(key, KAFKA_3_9_LAST[key])
+    return range(ours.min_version, min(ours.max_version, last) + 1)
+
+
+def release_of(key: ApiKey, version: int) -> str:
+    """The Kafka that is the reference for a version."""
+    return "3.9.2" if version <= KAFKA_3_9_LAST[key] else "4.3.0"
 
 
 def scenario(key: ApiKey, since: int = 0, until: int = 99) -> Callable[[Scene], Scene]:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 CLIENT_ID = "raw"
+NOBODY = b"\x01" * 16
+"""A topic id that no topic has."""
+FIRST_WITH_IDS = {ApiKey.PRODUCE: 13, ApiKey.FETCH: 13, ApiKey.OFFSET_COMMIT: 10, ApiKey.OFFSET_FETCH: 10}
+"""From these versions on topics are named by their ids."""
 PATIENCE_S = 8.0
 """How long an answer may take before the transcript calls the broker silent."""
 
@@ -84,7 +88,19 @@ class Play:
 
     def send(self, key: ApiKey, version: int, /, *, on: str = "main", **fields: Any) -> None:
         """Send a request; `receive` takes the answer later."""
+        if version >= FIRST_WITH_IDS.get(key, version + 1):
+            fields = self._with_ids(fields)
         self.send_frame(request_bytes(key, version, **fields), on=on)
+
+    def _with_ids(self, value: Any) -> Any:
+        """The same fields with the id of every topic beside its name."""
+        if isinstance(value, list):
+            return [self._with_ids(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        fields = {name: self._with_ids(item) for name, item in value.items()}
+        name = fields.get("topic", fields.get("name"))
+        return fields if name is None else {"topic_id": self.topic_id(name), **fields}
 
     def receive(
         self,
@@ -176,9 +192,10 @@ class Play:
         return not any(row.error_code for row in asked.topics[0].partitions)
 
     def topic_id(self, name: str) -> bytes:
-        """The id of a topic."""
+        """The id of a topic, `NOBODY` where there is none."""
         asked = self.do(ApiKey.METADATA, 10, topics=[{"name": name}], allow_auto_topic_creation=False)
-        return self.known_id(bytes(asked.topics[0].topic_id))
+        found = asked.topics[0]
+        return self.known_id(NOBODY if found.error_code else bytes(found.topic_id))
 
     def known_id(self, topic_id: bytes) -> bytes:
         """A topic id that the scenario is about to name: ids are numbered as the scenario meets them."""

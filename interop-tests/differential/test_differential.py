@@ -1,18 +1,22 @@
-"""Scenarios of raw requests, played to a real Kafka 3.9.2 and to kcompat; the answers must be the same.
+"""Scenarios of raw requests, played to a real Kafka and to kcompat; the answers must be the same.
 
+The reference is Kafka 3.9.2, and Kafka 4.3.0 for versions that 3.9.2 does not have.
 A difference is a bug, or has its line in `accepted.py` and in `docs/explanation/differences.md`.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from broker_process import REPOSITORY
+from broker_process import CACHE, REPOSITORY
 from differential.accepted import ACCEPTED, Verdicts
-from differential.catalogue import KAFKA_3_9_LAST, SCENARIOS
+from differential.catalogue import KAFKA_3_9_LAST, KAFKA_4_3_LAST, SCENARIOS, release_of
 from differential.compare import differences
 from differential.play import Play
 from differential.scenarios import load_all
@@ -23,7 +27,7 @@ from kcompat.api.registry import SERVED
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from broker_process import BrokerProcess
     from differential.catalogue import Scenario
@@ -49,12 +53,27 @@ seen: set[tuple[str, int]] = set()
 
 
 @pytest.fixture(scope="module")
-def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
-    """A Kafka and a kcompat, both broker 1 of their cluster."""
-    with RealKafka(properties=PROPERTIES) as kafka, KcompatBroker({"broker.id": "1", **PROPERTIES}) as ours:
-        yield kafka, ours
-        assert ours.is_running(), ours.log_tail()
-        assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
+def kafka() -> Iterator[Callable[[str], BrokerProcess]]:
+    """A Kafka of a release, broker 1 of its cluster, started when it is first needed."""
+    with ExitStack() as running:
+
+        @cache
+        def started(release: str) -> BrokerProcess:
+            libs = CACHE / f"kafka-{release}" / "libs"
+            if shutil.which("java") is None or not libs.is_dir():
+                pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
+            return running.enter_context(RealKafka(release, PROPERTIES))
+
+        yield started
+
+
+@pytest.fixture(scope="module")
+def ours() -> Iterator[BrokerProcess]:
+    """Our broker, with the same number."""
+    with KcompatBroker({"broker.id": "1", **PROPERTIES}) as broker:
+        yield broker
+        assert broker.is_running(), broker.log_tail()
+        assert "Traceback" not in broker.log_tail(1_000_000), broker.log_tail(8000)
 
 
 def play(broker: BrokerProcess, played: Scenario, version: int) -> list[Step]:
@@ -68,11 +87,14 @@ def play(broker: BrokerProcess, played: Scenario, version: int) -> list[Step]:
 
 
 @pytest.mark.parametrize(("played", "version"), CASES)
-def test_same_answers(brokers: tuple[BrokerProcess, BrokerProcess], played: Scenario, version: int) -> None:
+def test_same_answers(
+    kafka: Callable[[str], BrokerProcess], ours: BrokerProcess, played: Scenario, version: int
+) -> None:
+    brokers = (kafka(release_of(played.key, version)), ours)
     with ThreadPoolExecutor(2) as threads:
-        kafka, ours = threads.map(lambda broker: play(broker, played, version), brokers)
-    assert kafka, "a scenario that compares nothing"
-    left = verdicts.unexplained(played.name, version, differences(kafka, ours))
+        theirs, mine = threads.map(lambda broker: play(broker, played, version), brokers)
+    assert theirs, "a scenario that compares nothing"
+    left = verdicts.unexplained(played.name, version, differences(theirs, mine))
     seen.add((played.name, version))
     if left:
         pytest.fail("\n".join(["The answers differ:", *left]), pytrace=False)
@@ -90,12 +112,15 @@ def test_every_common_api_is_played() -> None:
     assert not missing
 
 
-def test_the_reference_has_these_versions(brokers: tuple[BrokerProcess, BrokerProcess]) -> None:
-    stage = Play(brokers[0].port, "versions")
+@pytest.mark.parametrize(("release", "table"), [("3.9.2", KAFKA_3_9_LAST), ("4.3.0", KAFKA_4_3_LAST)])
+def test_the_references_have_these_versions(
+    kafka: Callable[[str], BrokerProcess], release: str, table: dict[ApiKey, int]
+) -> None:
+    stage = Play(kafka(release).port, "versions")
     answer = stage.do(ApiKey.API_VERSIONS, 0)
     stage.close()
     last = {row.api_key: row.max_version for row in answer.api_keys}
-    assert {key: last[key] for key in KAFKA_3_9_LAST} == KAFKA_3_9_LAST
+    assert {key: last[key] for key in table} == table
 
 
 def test_accepted_differences_are_documented() -> None:

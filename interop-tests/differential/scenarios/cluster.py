@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import common_versions, scenario
-from differential.play import request_bytes
+from differential.play import NOBODY, request_bytes
 
 from kcompat.protocol.api_keys import ApiKey
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 API_VERSIONS, METADATA = ApiKey.API_VERSIONS, ApiKey.METADATA
 DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS = ApiKey.DESCRIBE_CLUSTER, ApiKey.DESCRIBE_TOPIC_PARTITIONS
-NOBODY = b"\x01" * 16
 
 
 def without_brokers_apis(answer: Any) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 FETCH = ApiKey.FETCH
 BY_ID = 13
-NOBODY = b"\x01" * 16
 
 
 def row(offset: int, partition: int = 0, size: int = 1 << 20, **fields: int) -> dict[str, int]:
@@ -32,16 +31,10 @@ class Fetcher:
         self._play = play
         self._version = version
 
-    def topic(self, name: str, *rows: Any) -> dict[str, Any]:
+    @staticmethod
+    def topic(name: str, *rows: Any) -> dict[str, Any]:
         """One topic of a request."""
-        topic_id = bytes(16)
-        if self._version >= BY_ID:
-            topic_id = (
-                self._play.topic_id(name)
-                if name.startswith(self._play.prefix)
-                else self._play.known_id(NOBODY)
-            )
-        return {"topic": name, "topic_id": topic_id, "partitions": list(rows)}
+        return {"topic": name, "partitions": list(rows)}
 
     def __call__(self, *topics: dict[str, Any], **fields: Any) -> Any:
         """Fetch, and record the answer."""
@@ -277,13 +270,11 @@ def session_forgets(play: Play, version: int) -> None:
     opened = fetch(fetch.topic(topic, *rows), session_epoch=0)
     for partition in range(3):
         play.append(topic, b"one", partition=partition)
-    known = fetch.topic(topic)
 
     def forgetting(*partitions: int) -> dict[str, Any]:
-        names = {"topic": known["topic"], "topic_id": known["topic_id"]}
         return {
             "session_id": opened.session_id,
-            "forgotten_topics_data": [{**names, "partitions": partitions}],
+            "forgotten_topics_data": [{"topic": topic, "partitions": list(partitions)}],
         }
 
     fetch(session_epoch=1, **forgetting(1))

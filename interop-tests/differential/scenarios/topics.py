@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
+from differential.play import NOBODY
 
 from kcompat.protocol.api_keys import ApiKey
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from differential.play import Play
 
 CREATE, DELETE, GROW = ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS
-NOBODY = b"\x01" * 16
 SEVEN_KEYS = frozenset(
     {"cleanup.policy", "retention.ms", "segment.bytes", "compression.type", "max.message.bytes",
      "min.insync.replicas", "message.timestamp.type"}
