@@ -79,10 +79,18 @@ def _untimely(log: Batches, timestamp: int, offset: int) -> str | None:
     batch = log.current
     if batch is None:
         return f"the log ends before offset {offset}"
-    largest = max(log.passed_timestamp, batch.max_timestamp)
-    if largest != timestamp:
+    largest = max(log.passed_timestamp, _newest(batch))
+    if timestamp not in (largest, max(log.passed_header_timestamp, batch.max_timestamp)):
         return f"the largest timestamp up to offset {offset} is {largest}, not {timestamp}"
     return None
+
+
+def _newest(batch: FoundBatch) -> int:
+    """The largest timestamp of the batch's records, -1 where compaction left none.
+
+    Kafka indexes the timestamp that such a batch still has in its header; we do not.
+    """
+    return -1 if batch.header is not None and not batch.header.record_count else batch.max_timestamp
 
 
 def dump_txn_index(file: OpenFile, end: int, log: Batches | None) -> Iterator[Row]:
@@ -123,7 +131,9 @@ class Batches:
         self.passed_offset = -1
         """Last offset of the batches before the current one; -1 when there is none."""
         self.passed_timestamp = -1
-        """Largest timestamp of the batches before the current one."""
+        """Largest timestamp of the records before the current batch."""
+        self.passed_header_timestamp = -1
+        """The same by the headers, those of empty batches too."""
         self.current: FoundBatch | None = None
         self._advance()
 
@@ -131,7 +141,8 @@ class Batches:
         """Pass over batches as long as `wanted` holds for the current one."""
         while self.current is not None and wanted(self.current):
             self.passed_offset = self.current.last_offset
-            self.passed_timestamp = max(self.passed_timestamp, self.current.max_timestamp)
+            self.passed_timestamp = max(self.passed_timestamp, _newest(self.current))
+            self.passed_header_timestamp = max(self.passed_header_timestamp, self.current.max_timestamp)
             self._advance()
 
     def _advance(self) -> None:

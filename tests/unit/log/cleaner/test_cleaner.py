@@ -1,4 +1,4 @@
-"""The cleaner over a log manager: what it picks and stores, and what happens when the log changes meanwhile."""
+"""The cleaner over a log manager: what it picks and stores, and what happens when a log changes meanwhile."""
 
 from __future__ import annotations
 

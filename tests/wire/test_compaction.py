@@ -1,0 +1,143 @@
+"""A broker compacts: by itself, when it is asked to, after a change of policy, and from the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat import Broker
+from kcompat.log.cleaner.cleaner import Compacted
+from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
+from kcompat.testing.raw_client import RawClient
+from kcompat.testing.raw_requests import create_topic, produce, read_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+COMPACT = {"cleanup.policy": "compact", "segment.bytes": "1000"}
+OFTEN = {"log.cleaner.backoff.ms": "20"}
+TOPIC = 2
+
+
+def client_of(broker: Broker) -> RawClient:
+    host, _, port = broker.bootstrap_servers.rpartition(":")
+    return RawClient((host, int(port)))
+
+
+def fill(client: RawClient, topic: str, rounds: int = 10) -> None:
+    for number in range(rounds):
+        records = [Record(0, 0, b"k%d" % key, b"%d" % number * 50) for key in range(5)]
+        assert produce(client, topic, build_batch(records)).error_code == 0
+
+
+def offsets(client: RawClient, topic: str) -> list[int]:
+    return [record.offset for record in read_all(client, topic)]
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_it_compacts_by_itself() -> None:
+    with Broker(config=OFTEN) as broker, client_of(broker) as client:
+        create_topic(client, "t", configs=COMPACT)
+        fill(client, "t")
+        eventually(lambda: len(offsets(client, "t")) < 20)
+        assert offsets(client, "t")[-5:] == [45, 46, 47, 48, 49]
+
+
+def test_a_policy_that_changes_is_obeyed() -> None:
+    with Broker(config=OFTEN) as broker, client_of(broker) as client:
+        create_topic(client, "t", configs={"segment.bytes": "1000"})
+        fill(client, "t")
+        assert len(offsets(client, "t")) == 50
+        element = IncrementalAlterConfigsRequest.AlterableConfig("cleanup.policy", 0, "compact")
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(TOPIC, "t", [element])
+        client.call(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+        eventually(lambda: len(offsets(client, "t")) < 20)
+
+
+def test_compact_now_and_after_a_restart(tmp_path: Path) -> None:
+    with (
+        Broker(data_dir=tmp_path, config={"log.cleaner.enable": "false"}) as broker,
+        client_of(broker) as client,
+    ):
+        create_topic(client, "t", configs=COMPACT)
+        fill(client, "t")
+        (result,) = broker.compact("t", timeout_s=60)
+        assert result == Compacted("t", 0, result.bytes_before, result.bytes_after)
+        assert result.bytes_after < result.bytes_before / 5
+        assert offsets(client, "t") == [45, 46, 47, 48, 49]
+        assert broker.compact("absent") == []
+    with Broker(data_dir=tmp_path) as broker, client_of(broker) as client:
+        assert offsets(client, "t") == [45, 46, 47, 48, 49]
+        fill(client, "t", 1)
+        broker.compact("t", timeout_s=60)
+        assert offsets(client, "t") == [50, 51, 52, 53, 54]
+
+
+def test_a_stop_in_the_middle_leaves_the_log_whole(tmp_path: Path) -> None:
+    slow = {"log.cleaner.backoff.ms": "0", "log.cleaner.io.max.bytes.per.second": "500000"}
+    with Broker(data_dir=tmp_path, config=slow) as broker, client_of(broker) as client:
+        create_topic(client, "t", configs={**COMPACT, "segment.bytes": "1000000"})
+        for number in range(20):
+            batch = build_batch([Record(0, 0, b"k", b"%d" % number * 60_000)])
+            assert produce(client, "t", batch).error_code == 0
+        eventually(lambda: bool(list(tmp_path.rglob("*.cleaned"))))
+    assert not list(tmp_path.rglob("*.cleaned"))
+    with (
+        Broker(data_dir=tmp_path, config={"log.cleaner.enable": "false"}) as broker,
+        client_of(broker) as client,
+    ):
+        assert len(offsets(client, "t")) == 20
+
+
+def kcompat(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kcompat", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    with (
+        Broker(data_dir=tmp_path, config={"log.cleaner.enable": "false"}) as broker,
+        client_of(broker) as client,
+    ):
+        create_topic(client, "t", configs=COMPACT)
+        create_topic(client, "plain")
+        fill(client, "t")
+        done = kcompat("compact", "--data-dir", str(tmp_path), "t")
+        assert done.returncode == 1
+        assert "in use" in done.stderr
+    done = kcompat("compact", "--data-dir", str(tmp_path), "t")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("t-0: ")
+    assert " bytes became " in done.stdout
+    with Broker(data_dir=tmp_path) as broker, client_of(broker) as client:
+        assert offsets(client, "t") == [45, 46, 47, 48, 49]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [(("absent",), "there is no topic absent"), (("plain",), "plain-0 was not compacted")],
+)
+def test_the_command_refuses(tmp_path: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    with Broker(data_dir=tmp_path) as broker, client_of(broker) as client:
+        create_topic(client, "plain")
+    done = kcompat("compact", "--data-dir", str(tmp_path), *arguments)
+    assert done.returncode == 1
+    assert complaint in done.stdout + done.stderr
+
+
+def test_the_command_makes_no_directory(tmp_path: Path) -> None:
+    done = kcompat("compact", "--data-dir", str(tmp_path / "absent"), "t")
+    assert (done.returncode, (tmp_path / "absent").exists()) == (1, False)
