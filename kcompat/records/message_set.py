@@ -23,7 +23,7 @@ from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamag
 from kcompat.records.legacy_lz4 import with_old_checksum, with_right_checksum
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
 MAGIC_V0 = 0
 MAGIC_V1 = 1
@@ -88,30 +88,32 @@ def encode_wrapper(
     return encode_message(last_offset, magic, attributes | codec, timestamp, None, packed)
 
 
-def shallow_messages(data: bytes, max_size: int = _NO_LIMIT) -> Iterator[Message]:
-    """The messages of a set as they stand, wrappers closed; ends at one that is cut short.
+def shallow_messages(data: bytes, max_size: int = _NO_LIMIT) -> Generator[Message, None, int]:
+    """The messages of a set as they stand, wrappers closed; ends at one that is cut short, and returns where.
 
     Raises `MessageTooLarge` past `max_size` bytes, `MessageCorrupt` where no message begins and at a wrong
     CRC, `RecordsDamaged` at a batch v2 and at lengths that lie.
     """
-    position, end = 0, len(data)
-    while end - position > LOG_OVERHEAD:
-        size = _INT.unpack_from(data, position + 8)[0]
+    start, end = 0, len(data)
+    while end - start >= LOG_OVERHEAD:
+        size = _INT.unpack_from(data, start + 8)[0]
         if size < SMALLEST_MESSAGE:
             raise MessageCorrupt(f"a message of {size} bytes")
-        if end - position <= _MAGIC_AT:
-            return
-        magic = data[position + _MAGIC_AT]
+        if end - start <= _MAGIC_AT:
+            break
+        magic = data[start + _MAGIC_AT]
         if magic > MAGIC:
             raise MessageCorrupt(f"a message of magic {magic}")
-        start, position = position, position + LOG_OVERHEAD + size
-        if position > end:
-            return
-        if position - start > max_size:
-            raise MessageTooLarge(f"a message of {position - start} bytes, of {max_size} that may be")
+        stop = start + LOG_OVERHEAD + size
+        if stop > end:
+            break
+        if stop - start > max_size:
+            raise MessageTooLarge(f"a message of {stop - start} bytes, of {max_size} that may be")
         if magic == MAGIC:
             raise RecordsDamaged("a batch v2 among messages")
-        yield _decode(data, start, position)
+        yield _decode(data, start, stop)
+        start = stop
+    return start
 
 
 def _decode(data: bytes, start: int, end: int) -> Message:
@@ -147,8 +149,8 @@ def _field(content: bytes, position: int) -> tuple[bytes | None, int]:
 def inner_messages(wrapper: Message, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Message]:
     """The messages inside, at offsets as they stand there, with the timestamps (and their kind) that count.
 
-    What comes out is bounded by `compression.output_bound`. Raises `MessageCorrupt` at a wrong CRC inside and
-    `RecordsDamaged` at everything else that is no set of plain messages, maybe not before the end.
+    They are unpacked piece by piece, within `compression.output_bound`. Raises `MessageCorrupt` at a wrong
+    CRC inside and `RecordsDamaged` at all else that is no set of plain messages, maybe not before the end.
     """
     codec, magic = wrapper.codec, wrapper.magic
     if codec not in LEGACY_CODECS:
@@ -158,10 +160,9 @@ def inner_messages(wrapper: Message, max_message_bytes: int = DEFAULT_MAX_MESSAG
     packed = wrapper.value
     if codec == Codec.LZ4 and magic == MAGIC_V0:
         packed = with_right_checksum(packed)
-    data = b"".join(decompress(codec, packed, max_message_bytes))
     mark = wrapper.attributes & LOG_APPEND_TIME_FLAG if magic == MAGIC_V1 else 0
     message = None
-    for message in shallow_messages(data):
+    for message in _in_pieces(decompress(codec, packed, max_message_bytes)):
         if message.magic != magic:
             raise RecordsDamaged(f"a message of magic {message.magic} inside one of magic {magic}")
         if message.codec:
@@ -176,6 +177,19 @@ def inner_messages(wrapper: Message, max_message_bytes: int = DEFAULT_MAX_MESSAG
         raise RecordsDamaged("a compressed message with nothing inside")
     if magic == MAGIC_V1 and 0 != wrapper.offset < message.offset:
         raise RecordsDamaged(f"a wrapper at {wrapper.offset} whose last message is at {message.offset}")
+
+
+def _in_pieces(chunks: Iterable[bytes]) -> Iterator[Message]:
+    """The messages of a set that comes piece by piece; holds one piece and one message."""
+    pending, needed = bytearray(), 0
+    for chunk in chunks:
+        pending += chunk
+        if len(pending) < needed:
+            continue
+        done = yield from shallow_messages(bytes(pending))
+        del pending[:done]
+        is_begun = len(pending) >= LOG_OVERHEAD
+        needed = LOG_OVERHEAD + (_INT.unpack_from(pending, 8)[0] if is_begun else 0)
 
 
 def read_messages(data: bytes, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Message]:

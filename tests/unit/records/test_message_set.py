@@ -23,6 +23,9 @@ V1 = bytes.fromhex(
     "0000000000000007 00000016 f8f5ad8b 01 00 0000000000003039 ffffffff 00000000".replace(" ", "")
 )
 
+LONG = bytes.fromhex("0000000000000007 7fffff00 1fecd70a 00 00 00000001 6b 7ffffe00".replace(" ", ""))
+"""The beginning of a message of 2 GB."""
+
 
 def wrapped(
     magic: int, codec: Codec, offsets: list[int], last: int, attributes: int = 0, timestamp: int = 99
@@ -140,7 +143,25 @@ def test_wrappers_that_are_none(data: bytes, complaint: str) -> None:
         list(read_messages(data))
 
 
-def test_a_wrapper_is_opened_within_a_bound() -> None:
-    bomb = encode_wrapper(bytes(80 << 20), Codec.GZIP, 0, last_offset=0, attributes=0, timestamp=0)
-    with pytest.raises(RecordsDamaged, match="bound"):
+@pytest.mark.parametrize(("inner", "complaint"), [(b"", "a message of 0 bytes"), (LONG, "bound")])
+def test_a_wrapper_is_opened_within_a_bound(inner: bytes, complaint: str) -> None:
+    bomb = encode_wrapper(inner + bytes(80 << 20), Codec.GZIP, 0, last_offset=0, attributes=0, timestamp=0)
+    with pytest.raises(RecordsDamaged, match=complaint):
         list(read_messages(bomb))
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
+@pytest.mark.parametrize("size", [10, 300_000, 700_001])
+def test_a_wrapper_is_unpacked_in_pieces(codec: Codec, size: int) -> None:
+    sizes = [size] * 3 + [0, size, 5, 1]
+    inner = b"".join(encode_message(at, 0, 0, -1, None, bytes(n)) for at, n in enumerate(sizes))
+    data = encode_wrapper(inner, codec, 0, last_offset=6, attributes=0, timestamp=0)
+    assert [len(message.value or b"") for message in read_messages(data)] == sizes
+    cut = encode_wrapper(inner[:-1], codec, 0, last_offset=6, attributes=0, timestamp=0)
+    assert [len(message.value or b"") for message in read_messages(cut)] == sizes[:-1]
+
+
+def test_twelve_bytes_that_begin_no_message() -> None:
+    assert list(shallow_messages(V0[:12])) == []
+    with pytest.raises(MessageCorrupt):
+        list(shallow_messages(bytes(12)))
