@@ -1,7 +1,7 @@
 """Time as a port: wall-clock milliseconds and one-shot timers.
 
-Pure machines take `now_ms` as an argument. Those that must wake up later (delayed operations, session timeouts) take a
-`Clock`; the broker gives them the event loop's, the simulation a virtual one.
+Pure machines take `now_ms` as an argument. Those that must wake up later (delayed operations, session
+timeouts) take a `Clock`; the broker gives them the event loop's, the simulation a virtual one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A value that comes later, without a loop.
 
-Pure state machines answer some requests later (a join waits for its group, a produce for the ISR). They hand out a
-`Promise` and complete it from whatever event settles it; callbacks run at once, in order, on the caller's stack, so a
-test needs no event loop to follow one.
+Pure state machines answer some requests later (a join waits for its group, a produce for the ISR). They hand
+out a `Promise` and complete it from whatever event settles it; callbacks run at once, in order, on the
+caller's stack, so a test needs no event loop to follow one.
 """
 
 from __future__ import annotations

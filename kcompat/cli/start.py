@@ -121,7 +121,8 @@ async def _serve(config: BrokerConfig) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     await node.start()
-    gc.freeze()  # what is there by now stays: a full collection that looks at it is a pause of 20 ms for nothing
+    # What is there by now stays: a full collection that looks at it is a pause of 20 ms for nothing.
+    gc.freeze()
     try:
         print(
             f"kcompat is listening on {node.bootstrap_servers} and stores in {', '.join(config.log_dirs)}",
