@@ -17,8 +17,10 @@ from real_kafka import RealKafka
 from kcompat.log.config import LogConfig
 from kcompat.log.log import AppendOrigin, Log
 from kcompat.records.batch import build_batch, read_header
+from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
+from kcompat.testing.compaction import CompactionHarness
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -189,3 +191,30 @@ def test_the_judges_notice_a_flipped_bit(tmp_path: Path, suffix: str, byte: int)
     path.write_bytes(content)
     assert what_kafka_finds_wrong(tmp_path) != []
     assert f"DAMAGE  {path}" in what_we_find_wrong(tmp_path)
+
+
+def test_nothing_is_wrong_in_a_compacted_log_but_gaps(tmp_path: Path) -> None:
+    config = LogConfig(segment_bytes=3000, index_interval_bytes=200, cleanup_policy=frozenset({"compact"}))
+    harness = CompactionHarness(tmp_path, config)
+    cleaned = 0
+    for number in range(COUNT):
+        pairs = [(b"k%d" % (number * step % 17), b"v" * step or None) for step in (0, 7, 60)]
+        producer = 5 + number % 2, 0, number // 2 * len(pairs)
+        codec = Codec(number % len(Codec))
+        transactional = number % 2 == 1
+        put = harness.put(
+            *pairs, timestamp=1000 + number, codec=codec, producer=producer, transactional=transactional
+        )
+        assert not put.error
+        if number % 10 == 9:
+            harness.end_transaction(6, 0, commit=number % 20 == 9, timestamp=1000 + number)
+        if number % 100 == 99:
+            harness.roll()
+            cleaned = harness.clean(cleaned)[0] or 0
+    assert cleaned == harness.log.log_end_offset
+    assert len(harness.records()) < COUNT
+    harness.log.close()
+    assert what_we_find_wrong(tmp_path) == ""
+    wrong = what_kafka_finds_wrong(tmp_path)
+    assert wrong
+    assert all(line.startswith("Non-consecutive offsets in ") for line in wrong)
