@@ -63,7 +63,6 @@ ACCEPTED: tuple[Accepted, ...] = (
     Accepted(
         "produce_damaged_records", r"PRODUCE.*\.(error_code|base_offset)$", "Records that cannot be read"
     ),
-    Accepted("fetch_zstd", r"\.records$", "Fetch of zstd by old clients", until=3),
     Accepted("list_offsets_by_time", r"[78] .*old_style_offsets", "ListOffsets version 0", until=0),
     Accepted("list_offsets_after_deletion", r"6 .*old_style_offsets", "ListOffsets version 0", until=0),
     Accepted(r"describe_.*", r"\.is_default$", "DescribeConfigs version 0", until=0),
