@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from differential.catalogue import common_versions, scenario
+from differential.catalogue import common_versions, release_of, scenario
 from differential.play import NOBODY, request_bytes
+from differential.scenarios.groups import ready
 
 from kcompat.protocol.api_keys import ApiKey
 
@@ -223,8 +224,16 @@ def describe_log_dirs(play: Play, version: int) -> None:
 
 
 @scenario(ApiKey.LIST_CONFIG_RESOURCES)
-def client_metrics_resources(play: Play, version: int) -> None:
-    play.call(ApiKey.LIST_CONFIG_RESOURCES, version)
+def config_resources(play: Play, version: int) -> None:
+    play.topic()
+
+    def own(answer: Any) -> None:
+        rows = answer.config_resources
+        topics = [row for row in rows if row.resource_type == 2 and row.resource_name.startswith(play.prefix)]
+        answer.config_resources = topics + [row for row in rows if row.resource_type != 2]
+
+    for types in ([], [2], [4, 8], [16], [32], [1], [99]):
+        play.call(ApiKey.LIST_CONFIG_RESOURCES, version, trim=own, resource_types=types)
 
 
 # Frames that are no good request of any one API
@@ -315,6 +324,7 @@ def requests_sent_at_once_are_answered_in_order(play: Play, version: int) -> Non
 @scenario(ApiKey.HEARTBEAT)
 def common_versions_answer_something(play: Play, version: int) -> None:
     """Every API at every common version, with an empty request: the connection survives or not, alike."""
+    ready(play)
     if version > 0:
         play.call(ApiKey.HEARTBEAT, version, group_id=play.name("g"), member_id="m", generation_id=1)
         return
@@ -323,4 +333,5 @@ def common_versions_answer_something(play: Play, version: int) -> None:
                 ApiKey.INCREMENTAL_ALTER_CONFIGS, ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS,
                 ApiKey.CREATE_PARTITIONS, ApiKey.DESCRIBE_PRODUCERS):  # fmt: skip
         for each in common_versions(key):
-            play.call(key, each)
+            if release_of(key, each) == release_of(ApiKey.HEARTBEAT, version):
+                play.call(key, each)

@@ -226,6 +226,43 @@ def fetch_as_a_follower(play: Play, version: int) -> None:
         fetch(fetch.topic(topic, row(0)), replica_id=replica, replica_state=state)
 
 
+@scenario(FETCH, since=11, until=11)
+def fetch_with_a_request_behind_it(play: Play, version: int) -> None:
+    topic, fetch = play.topic(), Fetcher(play, version)
+    began = time.monotonic()
+    fetch.send(fetch.topic(topic, row(0)), max_wait_ms=1500)
+    play.send(ApiKey.LIST_OFFSETS, 1, topics=[])
+    fetch.answer()
+    play.receive(ApiKey.LIST_OFFSETS, 1)
+    play.note("the fetch waited all the same", time.monotonic() - began > 1.4)
+
+
+@scenario(FETCH, until=17)
+def fetch_across_segments(play: Play, version: int) -> None:
+    topic, fetch = play.topic(segment_bytes="300"), Fetcher(play, version)
+    for number in range(8):
+        play.append(topic, b"%d" % number * 50)
+    for offset in range(9):
+        fetch(fetch.topic(topic, row(offset)))
+    fetch(fetch.topic(topic, row(1, size=200)))
+
+
+@scenario(FETCH)
+def fetch_from_a_deleted_topic(play: Play, version: int) -> None:
+    topic, fetch = play.topic(), Fetcher(play, version)
+    play.append(topic, b"one")
+    topic_id = play.topic_id(topic)
+    opened = fetch(fetch.topic(topic, row(0)), session_epoch=0)
+    play.do(ApiKey.DELETE_TOPICS, 3, topic_names=[topic], timeout_ms=5000)
+    gone = {"topics": [{"name": topic}], "allow_auto_topic_creation": False}
+    play.until(lambda: play.do(ApiKey.METADATA, 9, **gone).topics[0].error_code != 0, "the topic is gone")
+    fetch({"topic": topic, "topic_id": topic_id, "partitions": [row(0)]})
+    if opened.session_id:
+        fetch(session_id=opened.session_id, session_epoch=1)
+    play.append(play.topic(), b"other")
+    fetch({"topic": topic, "topic_id": topic_id, "partitions": [row(0)]})
+
+
 # Sessions (KIP-227)
 
 

@@ -243,6 +243,29 @@ def member_that_falls_silent(play: Play, version: int) -> None:
     play.call(HEARTBEAT, 0, group_id=group, generation_id=joined.generation_id, member_id=joined.member_id)
 
 
+@scenario(JOIN, since=1, until=3)
+def member_that_does_not_join_again(play: Play, version: int) -> None:
+    ready(play)
+    group = play.name("g")
+    first = play.call(JOIN, version, on="a", **joining(group, rebalance_timeout_ms=300))
+    sync(play, 1, group, first, on="a")
+    second = play.call(JOIN, version, on="b", **joining(group, rebalance_timeout_ms=300))
+    sync(play, 1, group, second, on="b")
+    beat = {"group_id": group, "generation_id": first.generation_id, "member_id": first.member_id}
+    play.call(HEARTBEAT, 1, on="a", **beat)
+    play.call(DESCRIBE, 0, groups=[group])
+
+
+@scenario(JOIN, since=3, until=3)
+def leader_that_does_not_sync(play: Play, version: int) -> None:
+    ready(play)
+    group = play.name("g")
+    joined = play.call(JOIN, version, on="a", **joining(group, rebalance_timeout_ms=300))
+    play.until(lambda: state(play, group) == "Empty", "the member that did not sync is gone")
+    beat = {"group_id": group, "generation_id": joined.generation_id, "member_id": joined.member_id}
+    play.call(HEARTBEAT, 1, on="a", **beat)
+
+
 @scenario(SYNC)
 def syncs(play: Play, version: int) -> None:
     ready(play)

@@ -83,6 +83,15 @@ def list_offsets_before_times(play: Play, version: int) -> None:
         play.call(LIST_OFFSETS, version, topics=asked(topic, time))
 
 
+@scenario(LIST_OFFSETS, until=9)
+def list_offsets_across_segments(play: Play, version: int) -> None:
+    topic = play.topic(segment_bytes="300")
+    for number in range(8):
+        play.append(topic, b"%d" % number * 50, times=[1000 * number])
+    for time in (-1, -2, -3, 0, 2500, 5000, 7000, 7001):
+        play.call(LIST_OFFSETS, version, topics=asked(topic, time))
+
+
 @scenario(LIST_OFFSETS, since=2)
 def list_offsets_with_isolation(play: Play, version: int) -> None:
     topic = play.topic()

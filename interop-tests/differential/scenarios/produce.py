@@ -67,6 +67,14 @@ def produce_with_each_acks(play: Play, version: int) -> None:
 
 
 @scenario(PRODUCE)
+def produce_with_too_few_replicas(play: Play, version: int) -> None:
+    topic = play.topic(min_insync_replicas="2")
+    for acks in (1, -1):
+        produce(play, version, topic, batch(b"one"), acks=acks)
+    stored(play, topic)
+
+
+@scenario(PRODUCE)
 def produce_without_an_answer(play: Play, version: int) -> None:
     topic = play.topic()
     rows = [{"name": topic, "partition_data": [{"index": 0, "records": batch(b"one")}]}]
