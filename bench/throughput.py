@@ -49,7 +49,8 @@ def _librdkafka_consume(trial: Trial, topic: str, count: int) -> Stopwatch:
         "group.id": trial.label,
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
-        "queued.max.messages.kbytes": 262_144,
+        "queued.min.messages": 1_000_000,  # with less it pauses for a second now and then
+        "queued.max.messages.kbytes": 1_048_576,
     }
     consumer = Consumer(settings)
     consumer.list_topics(topic, timeout=10)
