@@ -9,11 +9,13 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from kcompat.records.batch import HEADER_SIZE, LOG_APPEND_TIME_FLAG, read_header
+from kcompat.records.batch import HEADER_SIZE, LOG_APPEND_TIME_FLAG, LOG_OVERHEAD, read_header
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, decompress
+from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import (
     LEGACY_CODECS,
     MAGIC_V1,
+    SMALLEST_MESSAGE,
     encode_message,
     encode_wrapper,
     read_messages,
@@ -48,6 +50,8 @@ def down_convert(
     `first_offset` are left out, unless they are compressed. Raises `UnsupportedCodec` (zstd) and
     `RecordsDamaged`.
     """
+    if len(batch) < LOG_OVERHEAD + SMALLEST_MESSAGE:
+        raise RecordsDamaged(f"a batch of {len(batch)} bytes")
     stored_magic = batch[_MAGIC_AT]
     if stored_magic <= magic:
         yield bytes(batch)
@@ -58,6 +62,8 @@ def down_convert(
         fields = ((m.offset, m.timestamp, m.key, m.value, _NO_HEADERS) for m in messages)
         yield from _encode(fields, codec, magic, 0, first_offset)
     else:
+        if len(batch) < HEADER_SIZE:
+            raise RecordsDamaged(f"a batch v2 of {len(batch)} bytes")
         header = read_header(batch)
         if header.is_control:
             return

@@ -118,6 +118,12 @@ def test_a_record_that_lies_is_damage() -> None:
         converted(bytes(damaged), 0)
 
 
+@pytest.mark.parametrize("size", [12, 16, 25, 26, 60])
+def test_a_batch_too_short_for_its_format_is_damage(size: int) -> None:
+    with pytest.raises(RecordsDamaged):
+        converted(batch()[:size], 0)
+
+
 def test_big_batches_come_in_pieces() -> None:
     big = batch(records=[Record(0, 0, None, bytes(1000))] * 500)
     pieces = list(down_convert(memoryview(big), 1, 0))
