@@ -71,7 +71,7 @@ ACCEPTED: tuple[Accepted, ...] = (
     Accepted(
         "fetch_from_a_deleted_topic", r"2 .*\.error_code$", "Deleted topics in fetch sessions", since=13
     ),
-    Accepted("list_offsets_across_segments", r"[456] .*old_style_offsets", "ListOffsets version 0", until=0),
+    Accepted("list_offsets_across_segments", r"[4567] .*old_style_offsets", "ListOffsets version 0", until=0),
     Accepted("list_offsets_by_time", r"[78] .*old_style_offsets", "ListOffsets version 0", until=0),
     Accepted("list_offsets_after_deletion", r"6 .*old_style_offsets", "ListOffsets version 0", until=0),
     Accepted(r"describe_.*", r"\.is_default$", "DescribeConfigs version 0", until=0),

@@ -30,6 +30,17 @@ SAMPLE = [
 synonyms."""
 
 
+STARTED_WITH = frozenset(
+    {
+        "advertised.listeners", "controller.listener.names", "controller.quorum.voters",
+        "group.coordinator.rebalance.protocols", "group.initial.rebalance.delay.ms",
+        "listener.security.protocol.map", "listeners", "log.dirs", "offsets.topic.replication.factor",
+        "process.roles", "transaction.state.log.min.isr", "transaction.state.log.replication.factor",
+    }
+)  # fmt: skip
+"""Broker settings that the test starts the two brokers with, each in its own way."""
+
+
 def describe(
     play: Play, version: int, kind: int, name: str, keys: list[str] | None = None, **fields: bool
 ) -> Any:
@@ -75,6 +86,17 @@ def describe_broker(play: Play, version: int) -> None:
     describe(play, version, BROKER, "1", SAMPLE)
     describe(play, version, BROKER, "1", SAMPLE, include_synonyms=True)
     describe(play, version, BROKER, "1", ["no.such.key"])
+
+
+@scenario(DESCRIBE)
+def describe_all_settings_of_a_broker(play: Play, version: int) -> None:
+    def comparable(answer: Any) -> None:
+        rows = answer.results[0].configs
+        answer.results[0].configs = [row for row in rows if row.name not in STARTED_WITH]
+
+    resource = {"resource_type": BROKER, "resource_name": "1", "configuration_keys": None}
+    for fields in ({}, {"include_synonyms": True}, {"include_documentation": True}):
+        play.call(DESCRIBE, version, trim=comparable, resources=[resource], **fields)
 
 
 @scenario(DESCRIBE)
