@@ -12,10 +12,11 @@ import pytest
 from kcompat import Broker
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, produce, read_all
+from kcompat.testing.raw_requests import commit_offset, create_topic, find_coordinator, produce, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,6 +101,29 @@ def test_a_stop_in_the_middle_leaves_the_log_whole(tmp_path: Path) -> None:
         client_of(broker) as client,
     ):
         assert len(offsets(client, "t")) == 20
+
+
+def committed(client: RawClient, group: str, topic: str) -> int:
+    topics = [OffsetFetchRequest.OffsetFetchRequestTopic(topic, [0])]
+    answer = client.call(OffsetFetchRequest(group_id=group, topics=topics), 5)
+    return int(answer.topics[0].partitions[0].committed_offset)
+
+
+def test_committed_offsets_survive_compaction(tmp_path: Path) -> None:
+    """I17: what is left of the offsets topic gives the same state as all of it."""
+    one = {"offsets.topic.num.partitions": "1", "log.cleaner.enable": "false"}
+    with Broker(data_dir=tmp_path, config=one) as broker, client_of(broker) as client:
+        create_topic(client, "t")
+        for offset in range(100):
+            for group in ("a", "b"):
+                find_coordinator(client, group)
+                assert commit_offset(client, group, "t", offset) == 0
+        (result,) = broker.compact("__consumer_offsets", timeout_s=60)
+        assert result.problem is None
+        assert result.bytes_after < result.bytes_before / 10
+        assert commit_offset(client, "b", "t", 7) == 0
+    with Broker(data_dir=tmp_path, config=one) as broker, client_of(broker) as client:
+        assert [committed(client, group, "t") for group in ("a", "b")] == [99, 7]
 
 
 def kcompat(*arguments: str) -> subprocess.CompletedProcess[str]:
