@@ -220,13 +220,18 @@ def change_topic_badly(play: Play, version: int) -> None:
         (APPEND, "retention.ms", "1"), (SUBTRACT, "retention.ms", "1"), (SET, "no.such.key", "1"),
         (DELETE, "no.such.key", None), (SET, "retention.ms", "soon"), (SET, "retention.ms", None),
         (APPEND, "cleanup.policy", "burn"), (SUBTRACT, "cleanup.policy", "compact"),
-        (APPEND, "no.such.key", "1"), (APPEND, "cleanup.policy", None), (SUBTRACT,
-        "cleanup.policy", "delete"),
-        (SET, "cleanup.policy", ""), (9, "retention.ms", "1"), (-1, "retention.ms", "1"), (SET, "", "1"),
+        (APPEND, "no.such.key", "1"), (APPEND, "cleanup.policy", None),
+        (SUBTRACT, "cleanup.policy", "delete"), (SET, "cleanup.policy", ""), (SET, "", "1"),
     ):  # fmt: skip
         change(play, version, TOPIC, topic, op)
     change(play, version, TOPIC, topic, (SET, "retention.ms", "1"), (SET, "retention.ms", "2"))
     change(play, version, TOPIC, topic, (SET, "retention.ms", "1"), (DELETE, "retention.ms", None))
+
+
+@scenario(CHANGE, since=1)
+def change_by_an_unknown_operation(play: Play, version: int) -> None:
+    """This makes a KRaft controller step down for a second or two."""
+    change(play, version, TOPIC, play.topic(), (9, "retention.ms", "1"))
 
 
 @scenario(CHANGE)

@@ -236,20 +236,20 @@ def static_member_with_new_protocols(play: Play, version: int) -> None:
 def member_that_falls_silent(play: Play, version: int) -> None:
     ready(play)
     group = play.name("g")
-    joined = play.call(JOIN, version, **joining(group, session_timeout_ms=200))
+    joined = play.call(JOIN, version, **joining(group, session_timeout_ms=1000))
     sync(play, 0, group, joined)
     play.until(lambda: state(play, group) == "Empty", "the group is empty")
     play.call(DESCRIBE, 0, groups=[group])
     play.call(HEARTBEAT, 0, group_id=group, generation_id=joined.generation_id, member_id=joined.member_id)
 
 
-@scenario(JOIN, since=1, until=3)
+@scenario(JOIN, since=3, until=3)
 def member_that_does_not_join_again(play: Play, version: int) -> None:
     ready(play)
     group = play.name("g")
-    first = play.call(JOIN, version, on="a", **joining(group, rebalance_timeout_ms=300))
+    first = play.call(JOIN, version, on="a", **joining(group, rebalance_timeout_ms=1500))
     sync(play, 1, group, first, on="a")
-    second = play.call(JOIN, version, on="b", **joining(group, rebalance_timeout_ms=300))
+    second = play.call(JOIN, version, on="b", **joining(group, rebalance_timeout_ms=1500))
     sync(play, 1, group, second, on="b")
     beat = {"group_id": group, "generation_id": first.generation_id, "member_id": first.member_id}
     play.call(HEARTBEAT, 1, on="a", **beat)

@@ -144,7 +144,7 @@ def produce_nothing(play: Play, version: int) -> None:
     stored(play, topic)
 
 
-@scenario(PRODUCE, since=11)
+@scenario(PRODUCE, since=11, until=12)
 def produce_null(play: Play, version: int) -> None:
     topic = play.topic()
     produce(play, version, topic, None, patience_s=1)
