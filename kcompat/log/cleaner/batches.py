@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kcompat.log.cleaner.spans import split
+from kcompat.log.cleaner.spans import END, HAS_VALUE, REST, START, TIMESTAMP_DELTA, split
 from kcompat.records.batch import (
     CODEC_MASK,
     CONTROL_FLAG,
@@ -70,7 +70,7 @@ class BatchCleaner:
         kept = self._filter(header, spans)
         if not kept:
             return self._empty(batch, header)
-        has_tombstones = not all(span.has_value for span in kept)
+        has_tombstones = not all(span[HAS_VALUE] for span in kept)
         if has_tombstones and not header.has_delete_horizon:
             return self._rewrite(batch, header, body, kept, horizon_ms=self._horizon_ms)
         if len(kept) < len(spans):
@@ -83,9 +83,10 @@ class BatchCleaner:
         base, latest, find = header.base_offset, self._newest.latest, self._newest.get
         kept = []
         for span in spans:
-            offset = base + span.offset_delta
+            _, _, _, _, offset_delta, key, has_value = span
+            offset = base + offset_delta
             if offset > latest or (
-                span.key is not None and (span.has_value or keeps_tombstones) and offset >= find(span.key)
+                key is not None and (has_value or keeps_tombstones) and offset >= find(key)
             ):
                 kept.append(span)
         return kept
@@ -149,7 +150,7 @@ class BatchCleaner:
         base_timestamp = header.base_timestamp
         max_timestamp = header.max_timestamp
         if not header.uses_log_append_time:
-            max_timestamp = base_timestamp + max(span.timestamp_delta for span in kept)
+            max_timestamp = base_timestamp + max(span[TIMESTAMP_DELTA] for span in kept)
         if horizon_ms is None:
             records = _join(body, kept)
         else:
@@ -166,12 +167,12 @@ class BatchCleaner:
 def _join(body: bytes, kept: list[Span]) -> bytearray:
     """The records as they are; neighbours are copied together."""
     out = bytearray()
-    start = end = kept[0].start
+    start = end = kept[0][START]
     for span in kept:
-        if span.start != end:
+        if span[START] != end:
             out += body[start:end]
-            start = span.start
-        end = span.end
+            start = span[START]
+        end = span[END]
     out += body[start:end]
     return out
 
@@ -181,9 +182,9 @@ def _rebase(body: bytes, kept: list[Span], shift: int) -> bytearray:
     out = bytearray()
     for span in kept:
         delta = bytearray()
-        append_varint(delta, span.timestamp_delta + shift)
-        append_varint(out, 1 + len(delta) + span.end - span.rest)
+        append_varint(delta, span[TIMESTAMP_DELTA] + shift)
+        append_varint(out, 1 + len(delta) + span[END] - span[REST])
         out += b"\0"
         out += delta
-        out += body[span.rest : span.end]
+        out += body[span[REST] : span[END]]
     return out

@@ -122,9 +122,9 @@ class _Cleaning:
         body = self._unpack(batch, header)
         base = header.base_offset
         return header.last_offset, [
-            (span.key, base + span.offset_delta)
-            for span in split(body, header.record_count)
-            if span.key is not None and base + span.offset_delta >= first_dirty
+            (key, base + offset_delta)
+            for _, _, _, _, offset_delta, key, _ in split(body, header.record_count)
+            if key is not None and base + offset_delta >= first_dirty
         ]
 
     def _unpack(self, batch: memoryview, header: BatchHeader) -> bytes:
