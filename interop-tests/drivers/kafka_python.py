@@ -52,8 +52,8 @@ class _Consumer(ConsumerPort):
             heartbeat_interval_ms=HEARTBEAT_MS,
             **settings,
         )
-        # kafka-python 3.x joins again when it first hears of the topic's partitions, and hangs now and then when it
-        # does so: let it hear of them before it joins.
+        # kafka-python 3.x joins again when it first hears of the topic's partitions, and hangs now and then
+        # when it does so: let it hear of them before it joins.
         self._consumer.subscribe([topic])
         self._consumer.partitions_for_topic(topic)
 
