@@ -231,6 +231,11 @@ class LocalLog:
     # -- compaction ------------------------------------------------------------------------------------------
 
     @property
+    def has_one_segment(self) -> bool:
+        """Whether there is only the active segment."""
+        return len(self._segments) == 1
+
+    @property
     def segments(self) -> list[Segment]:
         """The segments, the active one last."""
         return list(self._segments)

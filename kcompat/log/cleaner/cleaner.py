@@ -98,6 +98,7 @@ class LogCleaner:
         self._running: dict[str, _Cleaning] = {}
         self._requests: list[_Request] = []
         self._paused_until_ms: dict[str, int] = {}
+        self._idle_until_ms = 0
         self.uncleanable: dict[str, str] = {}
         """Directories of logs that could not be cleaned, and why; left alone until the next start."""
         self._timer: Timer | None = None
@@ -149,11 +150,15 @@ class LogCleaner:
 
     def _begin_next(self, settings: CleanerSettings) -> bool:
         """Start on the log that needs it most; False if none does."""
-        chosen = self._requested() or (self._dirtiest() if settings.enabled else None)
+        now_ms = self._clock.now_ms()
+        chosen = self._requested()
+        if chosen is None and settings.enabled and now_ms >= self._idle_until_ms:
+            chosen = self._dirtiest()
+            if chosen is None:
+                self._idle_until_ms = now_ms + settings.backoff_ms - _POLL_MS
         if chosen is None:
             return False
         log, cleanable = chosen
-        now_ms = self._clock.now_ms()
         try:
             job = make_job(log, cleanable, settings, now_ms)
             runner = self._start_runner(job)
@@ -191,7 +196,12 @@ class LogCleaner:
     def _dirtiest(self) -> tuple[Log, Cleanable] | None:
         best: tuple[Log, Cleanable] | None = None
         for log in self._logs:
-            if log.directory in self._running or log.directory in self.uncleanable:
+            if (
+                not log.config.compacts
+                or log.has_one_segment
+                or log.directory in self._running
+                or log.directory in self.uncleanable
+            ):
                 continue
             if self._paused_until_ms.get(log.directory, 0) > self._clock.now_ms():
                 continue
