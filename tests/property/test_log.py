@@ -144,7 +144,7 @@ class LogMachine(RuleBasedStateMachine):
         expected = [batch for batch in self.batches if batch.last >= offset]
         if found is None:
             blocked = not expected or expected[0].last >= upper
-            assert blocked or (max_bytes == 0 and not min_one_batch)
+            assert blocked or (max_bytes < expected[0].size and not min_one_batch)
             return
         content = memoryview(found.read())
         assert len(content) == len(found) > 0
