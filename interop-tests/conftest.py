@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,11 +16,38 @@ from kcompat_broker import KcompatBroker
 from real_kafka import RealKafka
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from broker_process import BrokerProcess
 
 _numbers = itertools.count(1)
+
+
+LACKING = re.compile(r"\binstall\b|is not there|needs a C compiler")
+"""What the reason of a skip says when a tool is missing, and not when a client cannot do a thing."""
+
+
+def _fail_for_want_of_a_tool(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """A missing tool skips tests on a person's machine; in CI it is a fault of the project's own set-up."""
+    if report.outcome == "skipped" and "CI" in os.environ and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2]
+        if LACKING.search(reason):
+            report.outcome = "failed"
+            report.longrepr = f"CI must not skip for want of a tool: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _fail_for_want_of_a_tool(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _fail_for_want_of_a_tool(report)
+    return report
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

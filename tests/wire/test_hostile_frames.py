@@ -113,9 +113,13 @@ def now_ms() -> int:
     return int(time.time() * 1000)
 
 
+POLICIES = {VICTIM: "delete", HEALTHY: "delete", COMPACTED: "compact", SLOW: "delete"}
+PARTITIONS = 2
+
+
 def create_topics(client: RawClient) -> None:
-    for name, policy in ((VICTIM, "delete"), (HEALTHY, "delete"), (COMPACTED, "compact"), (SLOW, "delete")):
-        assert create_topic(client, name, partitions=2, configs={"cleanup.policy": policy}) == 0
+    for name, policy in POLICIES.items():
+        assert create_topic(client, name, partitions=PARTITIONS, configs={"cleanup.policy": policy}) == 0
 
 
 class HealthyNeighbour(threading.Thread):
@@ -310,7 +314,12 @@ def data(broker: KcompatBroker, address: tuple[str, int]) -> Path:
         for topic in (VICTIM, COMPACTED):
             batch = build_batch([Record(0, now_ms(), b"key", b"value")] * 10)
             assert produce(client, topic, batch).error_code == 0
-    return broker.home / "data"
+    data = broker.home / "data"
+    deadline = time.monotonic() + 10
+    while len(partitions(data)) < len(POLICIES) * PARTITIONS:  # directories are made after the answer
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return data
 
 
 def valid_frames(address: tuple[str, int]) -> list[bytes]:
