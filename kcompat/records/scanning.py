@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kcompat.records._python import Buffer, Fields
     from kcompat.records.batch import BatchHeader
 
+__all__ = ["check_records", "read", "read_records"]
+
 _native_wanted = os.environ.get("KCOMPAT_NATIVE", "")
 if _native_wanted == "0":
     from kcompat.records._python import read, scan

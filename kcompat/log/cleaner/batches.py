@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kcompat.log.cleaner.spans import END, HAS_VALUE, REST, START, TIMESTAMP_DELTA, split
+from kcompat.log.cleaner.spans import END, HAS_VALUE, START, TIMESTAMP_DELTA, behind_timestamp, split
 from kcompat.records.batch import (
     CODEC_MASK,
     CONTROL_FLAG,
@@ -83,7 +83,7 @@ class BatchCleaner:
         base, latest, find = header.base_offset, self._newest.latest, self._newest.get
         kept = []
         for span in spans:
-            _, _, _, _, offset_delta, key, has_value = span
+            _, _, _, offset_delta, key, has_value = span
             offset = base + offset_delta
             if offset > latest or (
                 key is not None and (has_value or keeps_tombstones) and offset >= find(key)
@@ -181,10 +181,11 @@ def _rebase(body: bytes, kept: list[Span], shift: int) -> bytearray:
     """The records with `shift` added to every timestamp delta."""
     out = bytearray()
     for span in kept:
+        rest = body[behind_timestamp(body, span) : span[END]]
         delta = bytearray()
         append_varint(delta, span[TIMESTAMP_DELTA] + shift)
-        append_varint(out, 1 + len(delta) + span[END] - span[REST])
+        append_varint(out, 1 + len(delta) + len(rest))
         out += b"\0"
         out += delta
-        out += body[span[REST] : span[END]]
+        out += rest
     return out

@@ -14,7 +14,7 @@ from kcompat.log.cleaner.job import Damaged, Failed, Finished, GroupCleaned, Tal
 from kcompat.log.cleaner.legacy import LegacyCleaner, keys_of_message
 from kcompat.log.cleaner.offset_map import OffsetMap
 from kcompat.log.cleaner.output import CleanedSegment
-from kcompat.log.cleaner.spans import split
+from kcompat.log.cleaner.spans import keys
 from kcompat.log.cleaner.throttle import Throttle
 from kcompat.log.cleaner.transactions import TransactionWalk
 from kcompat.log.names import LOG, TXN_INDEX, segment_name
@@ -120,11 +120,9 @@ class _Cleaning:
         if gone or header.is_control or header.last_offset < first_dirty:
             return header.last_offset, []
         body = self._unpack(batch, header)
-        base = header.base_offset
+        found = keys(body, header.record_count, header.base_offset)
         return header.last_offset, [
-            (key, base + offset_delta)
-            for _, _, _, _, offset_delta, key, _ in split(body, header.record_count)
-            if key is not None and base + offset_delta >= first_dirty
+            (key, offset) for key, offset in found if key is not None and offset >= first_dirty
         ]
 
     def _unpack(self, batch: memoryview, header: BatchHeader) -> bytes:

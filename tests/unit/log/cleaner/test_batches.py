@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.log.cleaner.job import Damaged
-from kcompat.log.cleaner.spans import split
+from kcompat.log.cleaner.spans import keys, split
 from kcompat.log.config import LogConfig
 from kcompat.records.batch import DELETE_HORIZON_FLAG, NO_TIMESTAMP
 from kcompat.records.compression import Codec
@@ -346,6 +346,8 @@ def test_damage_is_no_reason_to_lose_anything(log: CompactionHarness, position: 
 def test_records_that_are_none(body: bytes) -> None:
     with pytest.raises(RecordsDamaged):
         split(body, 1)
+    with pytest.raises(RecordsDamaged):
+        keys(body, 1, 0)
 
 
 def test_spans_of_all_sizes() -> None:
@@ -357,8 +359,9 @@ def test_spans_of_all_sizes() -> None:
     ]
     body = bytes(encode_records(records, 1000))
     spans = split(body, len(records))
-    assert [span[3:] for span in spans] == [
+    assert [span[2:] for span in spans] == [
         (record.timestamp - 1000, number, record.key, record.value is not None)
         for number, record in enumerate(records)
     ]
-    assert b"".join(body[span[0] : span[2]] for span in spans) == body
+    assert keys(body, len(records), 7) == [(record.key, 7 + n) for n, record in enumerate(records)]
+    assert b"".join(body[span[0] : span[1]] for span in spans) == body
