@@ -33,7 +33,8 @@ NOT_YET = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITIO
 PLAIN: dict[str, str] = {}
 COMPACTED = {"cleanup.policy": "compact"}
 APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
-BOUNDED = {"message.timestamp.before.max.ms": "100000", "message.timestamp.after.max.ms": "100000"}
+DAY_MS = "86400000"
+BOUNDED = {"message.timestamp.before.max.ms": DAY_MS, "message.timestamp.after.max.ms": DAY_MS}
 SMALL = {"max.message.bytes": "1000"}
 
 
@@ -110,7 +111,7 @@ CASES = [
     Case("timestamp -1", batch(record(-1)), NONE, BOUNDED),
     Case("timestamp -5", batch(record(-5)), NONE),
     Case("too old", batch(record(5), record()), UNTIMELY, BOUNDED, (0,)),
-    Case("too new", batch(record(), record(NOW + 10**7)), UNTIMELY, BOUNDED, (1,)),
+    Case("too new", batch(record(), record(NOW + 10**9)), UNTIMELY, BOUNDED, (1,)),
     Case("old, but the broker sets the time", batch(record(5)), NONE, BOUNDED | APPEND_TIME),
     Case("client sets append time", batch(log_append_time=NOW), NONE),
     Case("client sets append time, of the broker", batch(log_append_time=NOW), UNTIMELY, APPEND_TIME, (0, 1)),
