@@ -88,7 +88,7 @@ def test_compact_now_and_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_stop_in_the_middle_leaves_the_log_whole(tmp_path: Path) -> None:
-    slow = {"log.cleaner.backoff.ms": "0", "log.cleaner.io.max.bytes.per.second": "50000"}
+    slow = {"log.cleaner.backoff.ms": "0", "log.cleaner.io.max.bytes.per.second": "200000"}
     with Broker(data_dir=tmp_path, config=slow) as broker, client_of(broker) as client:
         create_topic(client, "t", configs={**COMPACT, "segment.bytes": "1000000"})
         for number in range(20):
