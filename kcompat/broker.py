@@ -76,8 +76,7 @@ class BrokerNode:
         self._timers: dict[str, Timer] = {}
         self._offline: set[str] = set()
 
-    # -- life
-    # ----------------------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Start everything, in order; what was started is stopped again if a later part fails.
@@ -111,9 +110,8 @@ class BrokerNode:
         cluster_id = await self._cluster_id(session)
         self.logs = LogManager(config.log_dirs, self._clock)
         defaults = log_config(topic_config(config, {}))
-        self.logs.open(
-            broker_id, cluster_id, lambda _: defaults
-        )  # topics' own settings come with their roles
+        # The topics' own settings come with their roles.
+        self.logs.open(broker_id, cluster_id, lambda _: defaults)
         self._stops.append(self.logs.close)
         await adopt(session, self.logs, cluster_id, config)
 
@@ -197,8 +195,7 @@ class BrokerNode:
         listener = self.server.listeners[0]
         return f"{reachable_host(listener.host)}:{listener.port}"
 
-    # -- groups
-    # --------------------------------------------------------------------------------------------------
+    # -- groups ------------------------------------------------------------------------------------------
 
     def _make_groups(self) -> GroupCoordinator:
         config = self.config
@@ -222,8 +219,7 @@ class BrokerNode:
         topic = self.cluster.image.topics.get(CONSUMER_OFFSETS)
         return self.config.integer("offsets.topic.num.partitions") if topic is None else len(topic.partitions)
 
-    # -- changes
-    # -------------------------------------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------------------------
 
     def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
         """Obey changed configurations; forget the offsets of deleted topics."""
@@ -239,8 +235,7 @@ class BrokerNode:
         if gone:
             self.groups.forget_topics(lambda partition: partition[0] in gone)
 
-    # -- housekeeping
-    # --------------------------------------------------------------------------------------------
+    # -- housekeeping ------------------------------------------------------------------------------------
 
     def _schedule_housekeeping(self) -> None:
         config, logs = self.config, self.logs

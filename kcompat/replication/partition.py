@@ -116,8 +116,7 @@ class Partition:
         self._produces = produces
         self._fetches = fetches
 
-    # -- roles
-    # ---------------------------------------------------------------------------------------------------
+    # -- roles -------------------------------------------------------------------------------------------
 
     @property
     def is_leader(self) -> bool:
@@ -157,8 +156,7 @@ class Partition:
         self._has_quorum = self.is_leader and len(self.role.isr) >= required
         self._advance_high_watermark()
 
-    # -- writing
-    # -------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------------
 
     def append(
         self,
@@ -225,8 +223,7 @@ class Partition:
             return ErrorCode.KAFKA_STORAGE_ERROR, -1
         return ErrorCode.NONE, self.log.log_start_offset
 
-    # -- reading
-    # -------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------
 
     @property
     def last_stable_offset(self) -> int:

@@ -80,8 +80,7 @@ class Controller:
         self._state: ControllerState | None = None
         self._running: asyncio.Task[None] | None = None
 
-    # -- life
-    # ------------------------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------------------------
 
     async def start(self, registration: BrokerRegistration) -> None:
         """Register this broker, win the election, load the cluster, take the leaderships, then serve events.
@@ -106,8 +105,7 @@ class Controller:
             self._events.put_nowait(None)
             await running
 
-    # -- what handlers ask
-    # -----------------------------------------------------------------------------------------
+    # -- what handlers ask -------------------------------------------------------------------------------
 
     def create_topics(
         self, specs: Sequence[TopicSpec], *, validate_only: bool = False
@@ -164,8 +162,7 @@ class Controller:
         """This broker cannot serve these partitions any more: their log directory is offline."""
         return self._submit(ReplicasFailed(self._broker_id, frozenset(partitions)))
 
-    # -- one event at a time
-    # ---------------------------------------------------------------------------------------
+    # -- one event at a time -----------------------------------------------------------------------------
 
     def _submit(self, event: Event[T]) -> Promise[T]:
         promise: Promise[T] = Promise()
