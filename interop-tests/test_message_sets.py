@@ -174,7 +174,7 @@ CASES = [
     Case("timestamp -5", m1(timestamp=-5), UNKNOWN, ours=UNTIMELY),
     Case("v0 where times are bounded", m0(), NONE, 1, BOUNDED),
     Case("too old", m1(timestamp=5), UNTIMELY, configs=BOUNDED),
-    Case("too new inside", w1(m1() + m1(1, timestamp=NOW + 10**7)), UNTIMELY, configs=BOUNDED),
+    Case("too new inside", w1(m1() + m1(1, timestamp=NOW + 10**9)), UNTIMELY, configs=BOUNDED),
     Case("too new, but the wrapper says append time", w1(m1(timestamp=5), marks=8), NONE, 1, BOUNDED),
     Case("old, but the broker sets the time", m1(timestamp=5), NONE, 1, BOUNDED | APPEND_TIME),
     Case("client sets append time", m1(attributes=8), NONE, 1),
