@@ -18,7 +18,7 @@ from kcompat.api.registry import SERVED
 from kcompat.cluster.embedded import EmbeddedStore
 from kcompat.cluster.image import MetadataCache
 from kcompat.cluster.sqlite_journal import SqliteJournal
-from kcompat.cluster.znodes import BrokerRegistration
+from kcompat.cluster.znodes import DEFAULT_ENTITY, BrokerRegistration
 from kcompat.config.errors import ConfigError
 from kcompat.config.listeners import check_supported
 from kcompat.config.topic import topic_config
@@ -224,7 +224,7 @@ class BrokerNode:
     def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
         """Obey changed configurations; forget the offsets of deleted topics."""
         mine = ("brokers", str(self.config.broker_id))
-        everyone = ("brokers", "<default>")
+        everyone = ("brokers", DEFAULT_ENTITY)
         own_changed = any(old.configs(*entity) != new.configs(*entity) for entity in (mine, everyone))
         if own_changed:
             self.config = self.config.with_stored(new.configs(*mine), new.configs(*everyone))

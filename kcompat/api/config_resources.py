@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcompat.cluster.znodes import DEFAULT_ENTITY
 from kcompat.config.dynamic import Alteration, Change, change_broker, change_topic, check_form
 from kcompat.config.loggers import change_loggers
 from kcompat.promise import Promise
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from kcompat.api.context import RequestContext, Services
     from kcompat.config.broker import BrokerConfig
-
-CLUSTER_DEFAULT = "<default>"
-"""The name of the dynamic configuration of all brokers in the cluster image; clients use the empty name."""
 
 
 class ResourceType(IntEnum):
@@ -46,7 +44,7 @@ def config_in_force(services: Services) -> BrokerConfig:
     """The broker's configuration with the dynamic values that the image holds now."""
     image = services.cluster.image
     return services.config.with_stored(
-        image.configs("brokers", str(services.broker_id)), image.configs("brokers", CLUSTER_DEFAULT)
+        image.configs("brokers", str(services.broker_id)), image.configs("brokers", DEFAULT_ENTITY)
     )
 
 
@@ -99,7 +97,7 @@ def _store(
     if outcome.error is not ErrorCode.NONE:
         stored.complete(outcome)
         return
-    kind, name = _STORED_AS[ResourceType(resource.type)], resource.name or CLUSTER_DEFAULT
+    kind, name = _STORED_AS[ResourceType(resource.type)], resource.name or DEFAULT_ENTITY
     basis = services.cluster.image.configs(kind, name)
 
     def done(error: ErrorCode) -> None:
@@ -163,7 +161,7 @@ def _judge_broker(services: Services, config: BrokerConfig, resource: Resource, 
     )
     if refusal is not None:
         return refusal
-    stored = services.cluster.image.configs("brokers", resource.name or CLUSTER_DEFAULT)
+    stored = services.cluster.image.configs("brokers", resource.name or DEFAULT_ENTITY)
     return change_broker(
         config, {} if replace else stored, resource.alterations, cluster_default=not resource.name
     )

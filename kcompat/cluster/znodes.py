@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_ENTITY = "<default>"
-"""The name under which an entity type keeps the defaults of all its entities."""
+"""The name under which an entity type keeps the defaults of all its entities; clients name it with the
+empty string."""
 
 CLUSTER_ID = "/cluster/id"
 CONTROLLER = "/controller"

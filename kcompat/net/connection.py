@@ -110,11 +110,6 @@ class Connection:
         hub.add(self)
         hub.loop.add_reader(sock.fileno(), self._on_readable)
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether the socket is closed."""
-        return bool(self._gate & CLOSED)
-
     def mute(self, ms: float) -> None:
         """Hand on no more frames for `ms` milliseconds; answers still go out (KIP-219)."""
         if self._gate & CLOSED:
