@@ -15,7 +15,9 @@ help:
 	@echo "make bench   measure beside a real Kafka"
 	@echo "make unit | interop | spark | lint | types | format   one part of the above"
 
-$(STAMP): pyproject.toml hatch_build.py kcompat/records/_native.c
+NATIVE := $(shell find kcompat -name "*.[ch]")
+
+$(STAMP): pyproject.toml hatch_build.py $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable .

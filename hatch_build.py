@@ -1,7 +1,7 @@
-"""Builds the native scanner `kcompat.records._native` into wheels and editable installs, where that works.
+"""Builds the native extensions, every C file of the package, into wheels and editable installs, where that works.
 
-Without one the package installs all the same: the scanner's Python twin does the work. The environment
-variable KCOMPAT_NATIVE=0 leaves the extension out, KCOMPAT_NATIVE=1 makes a failed build an error.
+Without a compiler the package installs all the same: each extension has a Python twin that does the work. The
+environment variable KCOMPAT_NATIVE=0 leaves them out, KCOMPAT_NATIVE=1 makes a failed build an error.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import sys_tags
 
-NAME = "kcompat.records._native"
-SOURCE = "kcompat/records/_native.c"
+PACKAGE = "kcompat"
 OLDEST_ABI = "0x030b0000"
 """CPython 3.11, the first with buffers in its stable ABI: one wheel serves it and all later versions."""
 
 
 class NativeBuildHook(BuildHookInterface):
-    """Adds the compiled extension to a wheel, or puts it beside its source for an editable install."""
+    """Adds the compiled extensions to a wheel, or puts each beside its source for an editable install."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile; on failure say so in one sentence and leave the package pure."""
@@ -32,17 +31,19 @@ class NativeBuildHook(BuildHookInterface):
         stable = not sysconfig.get_config_var("Py_GIL_DISABLED")  # free-threaded Pythons have no stable ABI
         self._scratch = tempfile.TemporaryDirectory()
         try:
-            built = compile_extension(Path(self.root, SOURCE), self._scratch.name, stable)
+            built = compile_extensions(Path(self.root), self._scratch.name, stable)
         except Exception as error:  # whatever a missing or broken compiler leads to
             if wanted == "1":
                 raise
-            self.app.display_warning(f"kcompat goes without its native record scanner: {error}")
+            self.app.display_warning(f"kcompat goes without its native extensions: {error}")
             return
-        target = Path(SOURCE).with_name(built.name)
+        for target, file in built.items():
+            if version == "editable":
+                place(file, Path(self.root, target))
+            else:
+                build_data["force_include"][str(file)] = target
         if version == "editable":
-            place(built, Path(self.root, target))
             return
-        build_data["force_include"][str(built)] = str(target)
         build_data["pure_python"] = False
         if stable:
             build_data["tag"] = f"cp311-abi3-{platform()}"
@@ -50,18 +51,27 @@ class NativeBuildHook(BuildHookInterface):
             build_data["infer_tag"] = True
 
 
-def compile_extension(source: Path, scratch: str, stable: bool) -> Path:
-    """The extension, compiled under `scratch`; any exception when that cannot be done."""
+def compile_extensions(root: Path, scratch: str, stable: bool) -> dict[str, Path]:
+    """Where in the package each extension belongs: the file, compiled under `scratch`.
+
+    Any exception when that cannot be done.
+    """
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
+    sources = sorted(path.relative_to(root) for path in Path(root, PACKAGE).rglob("*.c"))
+    names = [".".join(source.with_suffix("").parts) for source in sources]
     macros = [("Py_LIMITED_API", OLDEST_ABI)] if stable else []
-    extension = Extension(NAME, [str(source)], define_macros=macros, py_limited_api=stable)
-    command = build_ext(Distribution({"name": "kcompat", "ext_modules": [extension]}))
+    extensions = [
+        Extension(name, [str(root / source)], [str(root)], define_macros=macros, py_limited_api=stable)
+        for name, source in zip(names, sources, strict=True)
+    ]
+    command = build_ext(Distribution({"name": PACKAGE, "ext_modules": extensions}))
     command.build_lib = command.build_temp = scratch
     command.ensure_finalized()
     command.run()
-    return Path(command.get_ext_fullpath(NAME))
+    built = [Path(command.get_ext_fullpath(name)) for name in names]
+    return {str(source.with_name(file.name)): file for source, file in zip(sources, built, strict=True)}
 
 
 def place(built: Path, target: Path) -> None:
