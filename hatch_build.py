@@ -1,4 +1,4 @@
-"""Builds the native extensions, every C file of the package, into wheels and editable installs, where that works.
+"""Builds the native extensions, each C file of the package, into wheels and editable installs where it can.
 
 Without a compiler the package installs all the same: each extension has a Python twin that does the work. The
 environment variable KCOMPAT_NATIVE=0 leaves them out, KCOMPAT_NATIVE=1 makes a failed build an error.
