@@ -193,7 +193,8 @@ class BrokerNode:
     def bootstrap_servers(self) -> str:
         """Host and port of the first listener, as clients take it."""
         listener = self.server.listeners[0]
-        return f"{reachable_host(listener.host)}:{listener.port}"
+        host = reachable_host(listener.host)
+        return f"[{host}]:{listener.port}" if ":" in host else f"{host}:{listener.port}"
 
     # -- groups ------------------------------------------------------------------------------------------
 

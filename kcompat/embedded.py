@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import tempfile
 import threading
-from typing import TYPE_CHECKING, Self
+from concurrent.futures import Future
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from kcompat.broker import BrokerNode
 from kcompat.config.broker import BrokerConfig
+from kcompat.config.listeners import Endpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Coroutine, Mapping
     from os import PathLike
     from types import TracebackType
 
     from kcompat.log.cleaner.cleaner import Compacted
+
+T = TypeVar("T")
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
@@ -25,14 +29,14 @@ STOP_TIMEOUT_S = 30.0
 class Broker:
     """A broker on a free port, started by `with` or `start()`.
 
-    Without `data_dir` it stores in a temporary directory that goes with it. `config` takes Kafka's own keys,
-    such as `{"num.partitions": "4"}`; `port` 0 means any free port.
+    Without `data_dir` each start stores in a temporary directory that goes with it. `config` takes Kafka's
+    own keys, such as `{"num.partitions": 4}`; `port` 0 means any free port.
 
         with Broker() as broker:
             producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
 
-    Starting raises what the `kcompat start` command says in a sentence: ConfigError, ListenerError,
-    LogDirectoryError, StoreUnavailableError.
+    Values that cannot be raise ConfigError at once. Starting raises what the `kcompat start` command says in
+    a sentence: ConfigError, ListenerError, LogDirectoryError, StoreUnavailableError.
     """
 
     def __init__(
@@ -41,59 +45,49 @@ class Broker:
         data_dir: str | PathLike[str] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
-        config: Mapping[str, str] | None = None,
+        config: Mapping[str, str | float | bool] | None = None,
     ) -> None:
-        self._temporary = tempfile.mkdtemp(prefix="kcompat-") if data_dir is None else None
-        self._config = BrokerConfig(
-            {
-                "listeners": f"PLAINTEXT://{host}:{port}",
-                "log.dirs": str(self._temporary or data_dir),
-                **(config or {}),
-            }
-        )
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping: asyncio.Event | None = None
-        self._node: BrokerNode | None = None
-        self._failure: BaseException | None = None
-        self._ready = threading.Event()
-        self._thread: threading.Thread | None = None
+        values = {"listeners": str(Endpoint("PLAINTEXT", host, port, "PLAINTEXT"))}
+        if data_dir is not None:
+            values["log.dirs"] = str(data_dir)
+        values.update((name, _text(value)) for name, value in (config or {}).items())
+        self._temporary = not values.get("log.dirs") and not values.get("log.dir")
+        self._config = BrokerConfig(values)
+        self._started: _Started | None = None
 
     @property
     def bootstrap_servers(self) -> str:
         """What clients take as `bootstrap.servers`: host and port of the first listener."""
-        assert self._node is not None, "the broker is not started"
-        return self._node.bootstrap_servers
+        assert self._started is not None, "the broker is not started"
+        return self._started.node.bootstrap_servers
 
     def start(self) -> Self:
         """Start and wait until clients are served."""
-        assert self._thread is None, "the broker is started already"
-        self._thread = threading.Thread(target=self._run, name="kcompat", daemon=True)
-        self._thread.start()
-        if not self._ready.wait(START_TIMEOUT_S):
-            raise TimeoutError(f"the broker did not start within {START_TIMEOUT_S:.0f} s")
-        if self._failure is not None:
-            self._thread.join()
-            self._remove_temporary()
-            raise self._failure
+        assert self._started is None, "the broker is started already"
+        with ExitStack() as undo:
+            config = self._config
+            if self._temporary:
+                directory = tempfile.TemporaryDirectory(prefix="kcompat-", ignore_cleanup_errors=True)
+                config = config.with_static({"log.dirs": undo.enter_context(directory)})
+            started = _Started(config)
+            started.start()
+            started.cleanup = undo.pop_all()
+        self._started = started
         return self
 
     def stop(self) -> None:
         """Shut down cleanly; a temporary directory is removed. Harmless when not started."""
-        if self._thread is None or self._loop is None or self._stopping is None:
-            return
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(STOP_TIMEOUT_S)
-        self._thread = None
-        self._remove_temporary()
+        if self._started is not None:
+            self._started.stop()
+            self._started = None
 
     def compact(self, topic: str, timeout_s: float | None = None) -> list[Compacted]:
         """Compact a topic now, whatever its dirty ratio, and wait until that is done; one result a partition.
 
         Raises TimeoutError; the cleaning goes on then.
         """
-        assert self._node is not None, "the broker is not started"
-        assert self._loop is not None, "the broker is not started"
-        return asyncio.run_coroutine_threadsafe(self._node.compact(topic), self._loop).result(timeout_s)
+        assert self._started is not None, "the broker is not started"
+        return self._started.call(self._started.node.compact(topic), timeout_s)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -103,26 +97,50 @@ class Broker:
     ) -> None:
         self.stop()
 
-    def _run(self) -> None:
+
+class _Started:
+    """From one start to its stop: the thread, its loop, the broker on it."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._config = config
+        self._ready: Future[None] = Future()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve()), name="kcompat", daemon=True
+        )
+        self.cleanup = ExitStack()
+
+    def start(self) -> None:
+        """Raises what the broker's start raises, or TimeoutError."""
+        self._thread.start()
         try:
-            asyncio.run(self._serve())
-        except BaseException as failure:
-            self._failure = failure
-        finally:
-            self._ready.set()
+            self._ready.result(START_TIMEOUT_S)
+        except TimeoutError as error:
+            raise TimeoutError(f"the broker did not start within {START_TIMEOUT_S:.0f} s") from error
+
+    def call(self, work: Coroutine[object, object, T], timeout_s: float | None) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
+
+    def stop(self) -> None:
+        with self.cleanup:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join(STOP_TIMEOUT_S)
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
-        node = BrokerNode(self._config)
-        await node.start()
-        self._node = node
-        self._ready.set()
+        self.node = BrokerNode(self._config)
+        try:
+            await self.node.start()
+        except BaseException as failure:
+            self._ready.set_exception(failure)
+            return
+        self._ready.set_result(None)
         try:
             await self._stopping.wait()
         finally:
-            await node.stop()
+            await self.node.stop()
 
-    def _remove_temporary(self) -> None:
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+
+def _text(value: str | float | bool) -> str:
+    """A value as a properties file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

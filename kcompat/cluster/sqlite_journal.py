@@ -130,7 +130,10 @@ class SqliteJournal:
     def _unavailable(self, error: sqlite3.Error) -> StoreUnavailableError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # absent on errors of the Python module itself
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return StoreUnavailableError(f"the metadata store {self._path} is in use by another process")
+            return StoreUnavailableError(
+                f"the data directory {self._path.parent} is in use by another process, "
+                f"which holds {self._path.name}"
+            )
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return StoreUnavailableError(f"the metadata store {self._path} is damaged: {error}")
         return StoreUnavailableError(f"the metadata store {self._path} failed: {error}")
