@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from commands import run
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
@@ -19,7 +21,7 @@ from contract import eventually
 from kcompat_broker import KcompatBroker
 from log_tools import what_kafka_finds_wrong, what_we_find_wrong
 from real_kafka import RealKafka
-from zookeeper_kafka import ZooKeeper, ZooKeeperKafka, register_topics
+from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest
@@ -282,8 +284,8 @@ def goes_on(broker: BrokerProcess, before: dict[str, Any], producer_id: int, las
     read_as_group(broker, "later readers", RECORDS)
 
 
-@pytest.mark.parametrize("end", ["stop", "kill"])
-def test_kafka_takes_over_our_directory(tmp_path: Path, zookeeper_at: Any, end: str) -> None:
+@pytest.mark.parametrize(("end", "chroot"), [("stop", ""), ("kill", "/some/kafka")])
+def test_kafka_takes_over_our_directory(tmp_path: Path, zookeeper_at: Any, end: str, chroot: str) -> None:
     with KcompatBroker(AT_ONCE, tmp_path) as ours:
         fill(ours)
         cut(ours)
@@ -296,8 +298,13 @@ def test_kafka_takes_over_our_directory(tmp_path: Path, zookeeper_at: Any, end: 
         )
         getattr(ours, end)()
     zookeeper = zookeeper_at()
-    register_topics(tmp_path / "data" / "metadata.db", zookeeper)
-    with ZooKeeperKafka(zookeeper, tmp_path) as kafka:
+    connect = f"{zookeeper.bootstrap}{chroot}"
+    command = [sys.executable, "-m", "kcompat", "hand-over"]
+    said = run([*command, "--data-dir", tmp_path / "data", "--zookeeper", connect])
+    assert f"cluster {before['cluster']}, 7 topics with 61 partitions." in said
+    settings = f"broker.id=1\nlog.dirs={tmp_path / 'data'}\nzookeeper.connect={connect}\n"
+    assert said.endswith(settings)
+    with ZooKeeperKafka(zookeeper, tmp_path, chroot=chroot) as kafka:
         goes_on(kafka, before, producer_id, offset)
         newest_id = new_producer_id(kafka)
         append(kafka, newest_id, 0)

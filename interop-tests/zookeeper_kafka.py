@@ -7,10 +7,8 @@ import socket
 from typing import TYPE_CHECKING
 
 from broker_process import BrokerProcess
-from kazoo.client import KazooClient
 from real_kafka import RealKafka, class_path, java
 
-from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.testing.raw_client import RawClient
 
@@ -53,16 +51,19 @@ class ZooKeeper(BrokerProcess):
 
 
 class ZooKeeperKafka(RealKafka):
-    """A Kafka broker of id 1 that keeps its metadata in `zookeeper` and its logs in `data_dir`/data."""
+    """A Kafka broker of id 1 that keeps its metadata in `zookeeper` below `chroot`, its logs in
+    `data_dir`/data.
+    """
 
     def __init__(
         self,
         zookeeper: ZooKeeper,
         data_dir: Path | None = None,
         properties: Mapping[str, str] | None = None,
+        chroot: str = "",
     ) -> None:
         super().__init__(properties=properties, data_dir=data_dir)
-        self._zookeeper = zookeeper
+        self._connect = f"{zookeeper.bootstrap}{chroot}"
 
     def prepare(self) -> None:
         """Write server.properties; there is nothing to format."""
@@ -79,7 +80,7 @@ class ZooKeeperKafka(RealKafka):
     def _settings(self) -> dict[str, str]:
         return {
             "broker.id": "1",
-            "zookeeper.connect": self._zookeeper.bootstrap,
+            "zookeeper.connect": self._connect,
             "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "log.dirs": str(self._logs),
             "offsets.topic.replication.factor": "1",
@@ -88,25 +89,3 @@ class ZooKeeperKafka(RealKafka):
             "group.initial.rebalance.delay.ms": "0",
             **self._extra,
         }
-
-
-def register_topics(metadata: Path, zookeeper: ZooKeeper) -> None:
-    """Put what our metadata store knows into ZooKeeper, so that a Kafka broker takes over the directory.
-
-    The store has Kafka's own znodes: cluster id, topics with their ids, partition states, configurations, and
-    the block of producer ids. The broker was stopped; what was ephemeral went with it.
-    """
-    journal = SqliteJournal(metadata)
-    try:
-        nodes = journal.load().nodes
-    finally:
-        journal.close()
-    client = KazooClient(zookeeper.bootstrap)
-    client.start()
-    try:
-        for path, node in sorted(nodes.items()):
-            if path != "/" and node.ephemeral_owner == 0:
-                client.create(path, node.data)
-    finally:
-        client.stop()
-        client.close()

@@ -46,6 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     config.add_argument("--markdown", action="store_true", help="the whole reference page")
     _add_log(commands)
     _add_compact(commands)
+    _add_hand_over(commands)
     return parser
 
 
@@ -58,13 +59,35 @@ def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "itself. Exit code 1: a partition could not be compacted.",
     )
     compact.add_argument("topics", nargs="+", metavar="TOPIC", help="a topic whose cleanup.policy is compact")
-    compact.add_argument(
+    _add_directories(compact)
+
+
+def _add_hand_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    hand_over = commands.add_parser(
+        "hand-over",
+        help="give a data directory to a Kafka broker in ZooKeeper mode",
+        description="Register what a stopped broker's data directory holds in ZooKeeper, so that a Kafka 3.9 "
+        "broker in ZooKeeper mode takes it over as it is. What ZooKeeper holds already is never changed; an "
+        "interrupted command can be repeated. Exit code 1: refused, with the reason.",
+    )
+    hand_over.add_argument(
+        "--zookeeper",
+        required=True,
+        metavar="HOST:PORT[/CHROOT]",
+        help="where Kafka will find it, as in its zookeeper.connect",
+    )
+    _add_directories(hand_over)
+
+
+def _add_directories(command: argparse.ArgumentParser) -> None:
+    """Where a broker that is not to be started stores."""
+    command.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="where the broker stores (default: ./kcompat-data)"
     )
-    compact.add_argument(
+    command.add_argument(
         "--properties", type=Path, metavar="server.properties", help="the broker's properties file"
     )
-    compact.add_argument(
+    command.add_argument(
         "--override", action="append", default=[], metavar="KEY=VALUE", help="set one key; may be repeated"
     )
 
@@ -154,6 +177,10 @@ def _run(options: argparse.Namespace) -> int:
             from kcompat.cli import compact
 
             return compact.run(options)
+        case "hand-over":
+            from kcompat.cli import hand_over
+
+            return hand_over.run(options)
         case _:
             build_parser().print_help()
             return 2

@@ -1,0 +1,181 @@
+"""`kcompat hand-over`: register a stopped broker's topics in ZooKeeper, for a Kafka that takes its logs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections import deque
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kcompat.cli.start import read_config
+from kcompat.cluster.store import StoreError
+from kcompat.config.errors import ConfigError
+from kcompat.replication.hand_over import (
+    HandOverRefusedError,
+    check_logs,
+    check_owner,
+    missing_nodes,
+    registration_of,
+)
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from kazoo.client import KazooClient
+
+    from kcompat.replication.hand_over import Found, Owner, Registration
+
+FAILED = 1
+TIMEOUT_S = 10.0
+"""How long ZooKeeper may take to be connected to, and to answer anything."""
+
+_WINDOW = 500
+"""Nodes that are sent before the first answer is waited for."""
+
+RESERVED_BROKER_ID = 1000
+"""Kafka's `reserved.broker.max.id`: larger ids are refused unless that is larger too."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Hand the directories over; 1 if that is refused or fails, with a sentence."""
+    options.port = None
+    try:
+        directory = None if options.data_dir is None else options.data_dir.absolute()
+        config = read_config(options, os.environ, directory)
+        with _opened(config.log_dirs) as registration:
+            owner = check_owner(registration, config.log_dirs)
+            for warning in check_logs(registration, config.log_dirs):
+                print(f"kcompat: {warning}", file=sys.stderr)
+            made = _register(registration, options.zookeeper)
+    except (ConfigError, StoreError) as error:
+        print(f"kcompat: {error}", file=sys.stderr)
+        return FAILED
+    except OSError as error:
+        print(f"kcompat: {error.filename} cannot be used: {error.strerror}", file=sys.stderr)
+        return FAILED
+    _report(registration, owner, made, options.zookeeper, config.log_dirs)
+    return 0
+
+
+@contextmanager
+def _opened(directories: Sequence[str]) -> Iterator[Registration]:
+    """What the metadata store says. The directories and the store are locked meanwhile."""
+    from kcompat.broker import METADATA_FILE
+    from kcompat.cluster.sqlite_journal import SqliteJournal
+    from kcompat.log.files import FILES
+    from kcompat.log.names import LOCK
+
+    locks = []
+    for directory in directories:
+        if not Path(directory).is_dir():
+            raise HandOverRefusedError(f"there is no data directory {directory}")
+        lock = FILES.lock(f"{directory}/{LOCK}")
+        if lock is None:
+            raise HandOverRefusedError(f"a broker is running on {directory}: stop it first")
+        locks.append(lock)
+    path = Path(directories[0]) / METADATA_FILE
+    if not path.exists():
+        raise HandOverRefusedError(f"{path} is missing: start and stop kcompat there, which makes it")
+    journal = SqliteJournal(path)
+    try:
+        yield registration_of(journal.load().nodes)
+    finally:
+        journal.close()
+        del locks
+
+
+def _register(registration: Registration, connect: str) -> int:
+    """Make the nodes that ZooKeeper lacks; how many those were. Raises StoreError with a sentence."""
+    hosts, slash, chroot = connect.partition("/")
+    root = (slash + chroot).rstrip("/")
+    with _session(hosts) as client:
+        from kazoo.exceptions import KazooException
+        from kazoo.handlers.threading import KazooTimeoutError
+
+        try:
+            missing = missing_nodes(registration, lambda path: _look(client, root + path))
+            if root:
+                client.ensure_path(root)
+            _create(client, {root + path: registration.nodes[path] for path in missing})
+        except HandOverRefusedError as refused:
+            raise HandOverRefusedError(
+                f"ZooKeeper at {connect} was left as it is, because {refused}. Kafka can have a place of its "
+                f"own there: --zookeeper {hosts}/NAME"
+            ) from refused
+        except (KazooException, KazooTimeoutError) as error:
+            raise StoreError(
+                f"ZooKeeper at {connect} failed ({type(error).__name__} {error}); the same command goes on "
+                "where this one ended"
+            ) from error
+    return len(missing)
+
+
+def _look(client: KazooClient, path: str) -> Found | None:
+    from kazoo.exceptions import NoNodeError
+
+    asked = client.get_async(path), client.get_children_async(path)
+    try:
+        data, _ = asked[0].get(timeout=TIMEOUT_S)
+        return data or b"", asked[1].get(timeout=TIMEOUT_S)
+    except NoNodeError:
+        return None
+
+
+def _create(client: KazooClient, nodes: Mapping[str, bytes]) -> None:
+    """Make the nodes in their order, many at a time: ZooKeeper keeps the order of a session."""
+    waiting: deque[Any] = deque()
+    for path, data in nodes.items():
+        waiting.append(client.create_async(path, data))
+        if len(waiting) == _WINDOW:
+            waiting.popleft().get(timeout=TIMEOUT_S)
+    for created in waiting:
+        created.get(timeout=TIMEOUT_S)
+
+
+@contextmanager
+def _session(hosts: str) -> Iterator[KazooClient]:
+    """A client that is connected. Raises StoreError with a sentence."""
+    try:
+        from kazoo.client import KazooClient
+        from kazoo.handlers.threading import KazooTimeoutError
+    except ImportError as error:
+        raise StoreError("this needs the ZooKeeper client kazoo: pip install 'kcompat[cluster]'") from error
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # it tells of every attempt
+    try:
+        client = KazooClient(hosts, timeout=TIMEOUT_S)
+    except ValueError as error:
+        raise StoreError(
+            f"--zookeeper must be of the form HOST:PORT[,HOST:PORT...][/CHROOT], but {hosts!r}: {error}"
+        ) from error
+    try:
+        try:
+            client.start(TIMEOUT_S)
+        except KazooTimeoutError as error:
+            raise StoreError(f"no ZooKeeper answers at {hosts}") from error
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def _report(
+    registration: Registration, owner: Owner, made: int, connect: str, directories: Sequence[str]
+) -> None:
+    """Say what ZooKeeper holds now, and what the new owner must be told."""
+    before = len(registration.nodes) - made
+    again = f" ({before} of {len(registration.nodes)} nodes were there)" if before else ""
+    print(
+        f"Registered at {connect}: cluster {owner.cluster_id}, {len(registration.topics)} topics with "
+        f"{len(registration.partitions)} partitions{again}."
+    )
+    print("Start Kafka with these lines in its server.properties:\n")
+    print(f"broker.id={owner.broker_id}")
+    if owner.broker_id > RESERVED_BROKER_ID:
+        print(f"reserved.broker.max.id={owner.broker_id}")
+    print(f"log.dirs={','.join(directories)}")
+    print(f"zookeeper.connect={connect}")

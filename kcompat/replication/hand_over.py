@@ -1,0 +1,233 @@
+"""Handing log directories over to a Kafka 3.9 broker in ZooKeeper mode: what ZooKeeper has to hold for it.
+
+The metadata store has Kafka's own znodes, so most of it is copying. The counterpart of `adoption`: what is
+decided here is which nodes go over, whether the directories still agree with them, and whether what
+ZooKeeper holds already leaves room for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.cluster import znodes
+from kcompat.cluster.store import StoreError, name_of
+from kcompat.cluster.tree import ROOT
+from kcompat.log.checkpoints import (
+    CheckpointDamaged,
+    parse_epochs,
+    parse_partition_metadata,
+    parse_properties,
+    read_optional,
+)
+from kcompat.log.files import FILES
+from kcompat.log.names import (
+    LEADER_EPOCH_CHECKPOINT,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    parse_partition_directory,
+    partition_directory,
+)
+from kcompat.topics import CLUSTER_METADATA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from kcompat.cluster.tree import Node
+    from kcompat.log.files import Files
+
+    Found = tuple[bytes, Collection[str]]
+    """A node of ZooKeeper's: its data and the names of its children."""
+
+NOTIFICATIONS = ("/config/changes/", "/isr_change_notification/", "/log_dir_event_notification/")
+"""Below these a node says that something changed just now: of no use to a broker that starts, and their
+numbers would be ahead of those that ZooKeeper gives."""
+
+PARTITIONS_NAMED = 5
+"""How many partitions a warning names."""
+
+
+class HandOverRefusedError(StoreError):
+    """The directories cannot be handed over as they are, or not to this ZooKeeper; says why."""
+
+
+class Owner(Struct, frozen=True):
+    """Whose the directories are: what Kafka's `broker.id` and `/cluster/id` must be."""
+
+    broker_id: int
+    cluster_id: str
+
+
+class Registration(Struct, frozen=True):
+    """The nodes that ZooKeeper has to hold, parents first, by path."""
+
+    nodes: Mapping[str, bytes]
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics, in the order of their names."""
+        prefix = znodes.topic_path("")
+        return [name_of(path) for path in self.nodes if path.startswith(prefix) and path.count("/") == 3]
+
+    @property
+    def partitions(self) -> set[tuple[str, int]]:
+        """All partitions of the topics."""
+        return {
+            (topic, index)
+            for topic in self.topics
+            for index in range(len(znodes.decode_topic(self.nodes[znodes.topic_path(topic)]).replicas))
+        }
+
+
+def registration_of(nodes: Mapping[str, Node]) -> Registration:
+    """What a stopped broker's store says: its persistent nodes, without passing notifications."""
+    kept = {
+        path: node.data
+        for path, node in sorted(nodes.items())
+        if path != ROOT and not node.ephemeral_owner and not path.startswith(NOTIFICATIONS)
+    }
+    if znodes.CLUSTER_ID not in kept:
+        raise HandOverRefusedError("the metadata store knows no cluster: no broker has started on it yet")
+    return Registration(kept)
+
+
+# -- the directories -------------------------------------------------------------------------------------
+
+
+def check_owner(registration: Registration, directories: Iterable[str], files: Files = FILES) -> Owner:
+    """See that all directories are those of one broker of the store's cluster, in ZooKeeper mode's format.
+
+    Raises HandOverRefusedError, OSError.
+    """
+    cluster_id = znodes.decode_cluster_id(registration.nodes[znodes.CLUSTER_ID])
+    owners = {_owner_in(directory, files) for directory in directories}
+    for owner in owners:
+        if owner.cluster_id != cluster_id:
+            raise HandOverRefusedError(
+                f"the metadata store is that of cluster {cluster_id}, but the logs are those of cluster "
+                f"{owner.cluster_id}"
+            )
+    if len(owners) != 1:
+        numbers = " and ".join(sorted(str(owner.broker_id) for owner in owners))
+        raise HandOverRefusedError(f"the directories are those of the brokers {numbers}, not of one")
+    return owners.pop()
+
+
+def _owner_in(directory: str, files: Files) -> Owner:
+    path = f"{directory}/{META_PROPERTIES}"
+    data = read_optional(files, path)
+    if data is None:
+        raise HandOverRefusedError(f"{path} is missing: no broker has started on this directory")
+    try:
+        properties = parse_properties(data)
+        if properties.get("version") != "0":
+            raise HandOverRefusedError(
+                f"{path} is of a broker in KRaft mode; one in ZooKeeper mode refuses the directory"
+            )
+        return Owner(int(properties["broker.id"]), properties["cluster.id"])
+    except (CheckpointDamaged, KeyError, ValueError) as error:
+        raise HandOverRefusedError(f"{path} is damaged: {error}") from error
+
+
+def check_logs(registration: Registration, directories: Iterable[str], files: Files = FILES) -> list[str]:
+    """See that the store is not behind the logs; answers what else its user should know, in sentences.
+
+    Raises HandOverRefusedError when another broker has written to the logs meanwhile, OSError.
+    """
+    here = dict(_partitions_in(directories, files))
+    known = registration.partitions
+    for partition in known & here.keys():
+        _check_log(registration, *partition, here[partition], files)
+    warnings = []
+    if unknown := here.keys() - known:
+        warnings.append(f"{_names(unknown)}: unknown to the metadata store, Kafka will not serve them")
+    if absent := known - here.keys():
+        warnings.append(f"{_names(absent)}: not in these directories, Kafka will begin them empty")
+    return warnings
+
+
+def _partitions_in(directories: Iterable[str], files: Files) -> Iterator[tuple[tuple[str, int], str]]:
+    for directory in directories:
+        for name in files.list(directory):
+            partition = parse_partition_directory(name)
+            if partition is not None and partition[0] != CLUSTER_METADATA:
+                yield partition, f"{directory}/{name}"
+
+
+def _check_log(registration: Registration, topic: str, index: int, path: str, files: Files) -> None:
+    nodes = registration.nodes
+    topic_id = znodes.decode_topic(nodes[znodes.topic_path(topic)]).topic_id
+    state = nodes.get(znodes.partition_state_path(topic, index))
+    known_epoch = -1 if state is None else znodes.decode_partition_state(state).leader_epoch
+    try:
+        metadata = read_optional(files, f"{path}/{PARTITION_METADATA}")
+        epochs = parse_epochs(read_optional(files, f"{path}/{LEADER_EPOCH_CHECKPOINT}") or b"")
+        same_topic = metadata is None or parse_partition_metadata(metadata) == topic_id
+    except CheckpointDamaged as damage:
+        raise HandOverRefusedError(
+            f"a file in {path} is damaged ({damage}): start and stop kcompat there, which mends it"
+        ) from damage
+    if not same_topic:
+        raise HandOverRefusedError(
+            f"{path} belongs to an older topic of that name than the metadata store has"
+        )
+    if epochs and epochs[-1][0] > known_epoch:
+        raise HandOverRefusedError(
+            f"the metadata store is older than {path}, to which another broker has written since; start "
+            "kcompat there to see what can be done"
+        )
+
+
+def _names(partitions: Iterable[tuple[str, int]]) -> str:
+    ordered = sorted(partitions)
+    named = ", ".join(partition_directory(*partition) for partition in ordered[:PARTITIONS_NAMED])
+    more = len(ordered) - PARTITIONS_NAMED
+    return f"{named} and {more} more" if more > 0 else named
+
+
+# -- ZooKeeper -------------------------------------------------------------------------------------------
+
+
+def missing_nodes(registration: Registration, look: Callable[[str], Found | None]) -> list[str]:
+    """The paths that are still to be made, in the order to make them; none if all was done before.
+
+    `look` reads a node of ZooKeeper's, None where there is none. The cluster id is made last: until then no
+    broker with these directories can start there. Raises HandOverRefusedError when ZooKeeper holds anything
+    that we do not, which is never changed.
+    """
+    ours = registration.nodes
+    children: dict[str, set[str]] = {path: set() for path in ours}
+    for path in ours:
+        parent, _, name = path.rpartition("/")
+        if parent:
+            children[parent].add(name)
+    missing: set[str] = set()
+    for path in sorted(ours, key=lambda path: (path not in ("/cluster", znodes.CLUSTER_ID), path)):
+        found = None if path.rpartition("/")[0] in missing else look(path)
+        if found is None:
+            missing.add(path)
+        else:
+            _check_node(path, ours[path], children[path], found)
+    return sorted(missing, key=lambda path: (path == znodes.CLUSTER_ID, path))
+
+
+def _check_node(path: str, data: bytes, children: set[str], found: Found) -> None:
+    """See that a node of ZooKeeper's has our data and no children but ours."""
+    their_data, their_children = found
+    others = sorted(set(their_children) - children)
+    if path == znodes.CLUSTER_ID and their_data != data:
+        raise HandOverRefusedError(f"it has another cluster already: {_shown(their_data)}")
+    if path == znodes.BROKER_IDS and others:
+        raise HandOverRefusedError(f"broker {others[0]} is running on it")
+    if path == znodes.TOPICS and others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        raise HandOverRefusedError(f"it has topics that the data directory has not: {others[0]}{more}")
+    if their_data != data:
+        raise HandOverRefusedError(f"its {path} is {_shown(their_data)} and would be {_shown(data)}")
+    if others and not f"{path}/".startswith(NOTIFICATIONS):
+        raise HandOverRefusedError(f"it has {path}/{others[0]}, which the data directory has not")
+
+
+def _shown(data: bytes) -> str:
+    return data[:120].decode(errors="replace") or "empty"
