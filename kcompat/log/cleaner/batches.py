@@ -9,8 +9,10 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from crc32c import crc32c
 
-from kcompat.log.cleaner.spans import END, HAS_VALUE, START, TIMESTAMP_DELTA, behind_timestamp, split
+from kcompat.log.cleaner import native
+from kcompat.log.cleaner.offset_map import damage
 from kcompat.records.batch import (
     CODEC_MASK,
     CONTROL_FLAG,
@@ -22,12 +24,10 @@ from kcompat.records.batch import (
     seal,
 )
 from kcompat.records.compression import Codec, compress, decompress
-from kcompat.records.record import append_varint
 
 if TYPE_CHECKING:
     from kcompat.log.cleaner.job import Rules
     from kcompat.log.cleaner.offset_map import OffsetMap
-    from kcompat.log.cleaner.spans import Span
     from kcompat.log.cleaner.transactions import TransactionWalk
     from kcompat.records.batch import BatchHeader
 
@@ -58,6 +58,15 @@ class BatchCleaner:
         self._newest = newest
         self._transactions = transactions
 
+    def clean_plain(
+        self, chunk: memoryview, position: int
+    ) -> tuple[int, int, int, Buffer, list[tuple[int, int, int]]]:
+        """What remains of the plain batches of a chunk from `position` on: see `native.keep_plain`."""
+        newest, rules = self._newest, self._rules
+        return native.keep_plain(
+            newest.table, crc32c, chunk, position, newest.latest, rules.now_ms, rules.upper_offset
+        )
+
     def clean(self, batch: memoryview, header: BatchHeader) -> Kept | None:
         """What remains of the batch, None for nothing. Raises RecordsDamaged."""
         is_discardable = self._transactions.is_discardable(batch, header)
@@ -65,31 +74,27 @@ class BatchCleaner:
             return self._clean_marker(batch, header, is_discardable)
         if is_discardable or header.record_count == 0:
             return self._empty(batch, header)
-        body = self._unpack(batch, header)
-        spans = split(body, header.record_count)
-        kept = self._filter(header, spans)
+        body = unpack(batch, header, self._rules.max_message_bytes)
+        keeps_tombstones = not header.has_delete_horizon or self._rules.now_ms < header.base_timestamp
+        found = native.keep(
+            self._newest.table,
+            body,
+            header.record_count,
+            header.base_offset,
+            header.base_timestamp,
+            self._newest.latest,
+            keeps_tombstones,
+        )
+        if found is None:
+            raise damage(header.base_offset, header.record_count)
+        kept, newest_ms, tombstones, records = found
         if not kept:
             return self._empty(batch, header)
-        has_tombstones = not all(span[HAS_VALUE] for span in kept)
-        if has_tombstones and not header.has_delete_horizon:
-            return self._rewrite(batch, header, body, kept, horizon_ms=self._horizon_ms)
-        if len(kept) < len(spans):
-            return self._rewrite(batch, header, body, kept)
+        if tombstones and not header.has_delete_horizon:
+            return self._with_horizon(batch, header, records, kept, newest_ms)
+        if kept < header.record_count:
+            return _rewrite(batch, header, records, kept, newest_ms)
         return Kept(batch, header.last_offset, header.max_timestamp, header.record_count)
-
-    def _filter(self, header: BatchHeader, spans: list[Span]) -> list[Span]:
-        """The newest record of each key and what is newer than the map; tombstones until their horizon."""
-        keeps_tombstones = not header.has_delete_horizon or self._rules.now_ms < header.base_timestamp
-        base, latest, find = header.base_offset, self._newest.latest, self._newest.get
-        kept = []
-        for span in spans:
-            _, _, _, offset_delta, key, has_value = span
-            offset = base + offset_delta
-            if offset > latest or (
-                key is not None and (has_value or keeps_tombstones) and offset >= find(key)
-            ):
-                kept.append(span)
-        return kept
 
     def _clean_marker(self, batch: memoryview, header: BatchHeader, is_discardable: bool) -> Kept | None:
         """A marker without data stays until its own horizon, so that slow readers see it (KIP-534)."""
@@ -97,18 +102,19 @@ class BatchCleaner:
         if header.record_count == 0 or (is_discardable and is_past):
             return self._empty(batch, header)
         if is_discardable and not header.has_delete_horizon:
-            body = self._unpack(batch, header)
-            spans = split(body, header.record_count)
-            return self._rewrite(batch, header, body, spans, horizon_ms=self._horizon_ms)
+            body = unpack(batch, header, self._rules.max_message_bytes)
+            return self._with_horizon(batch, header, body, header.record_count, header.max_timestamp)
         return Kept(batch, header.last_offset, header.max_timestamp, header.record_count)
 
-    def _unpack(self, batch: memoryview, header: BatchHeader) -> bytes:
-        packed = batch[HEADER_SIZE : header.size]
-        return b"".join(decompress(header.codec, packed, self._rules.max_message_bytes))
-
-    @property
-    def _horizon_ms(self) -> int:
-        return self._rules.now_ms + self._rules.delete_retention_ms
+    def _with_horizon(
+        self, batch: memoryview, header: BatchHeader, records: Buffer, count: int, newest_ms: int
+    ) -> Kept:
+        """The batch with these records and the time when its tombstones, or the marker, may go."""
+        horizon_ms = self._rules.now_ms + self._rules.delete_retention_ms
+        rebased = native.rebase(records, count, _as_long(header.base_timestamp - horizon_ms))
+        if rebased is None:
+            raise damage(header.base_offset, header.record_count)
+        return _rewrite(batch, header, rebased, count, newest_ms, horizon_ms)
 
     # -- batches without records -----------------------------------------------------------------------------
 
@@ -133,59 +139,39 @@ class BatchCleaner:
             return header.last_offset == last_offset
         return header.is_control and header.producer_epoch == epoch
 
-    # -- batches with fewer records --------------------------------------------------------------------------
 
-    def _rewrite(
-        self,
-        batch: memoryview,
-        header: BatchHeader,
-        body: bytes,
-        kept: list[Span],
-        horizon_ms: int | None = None,
-    ) -> Kept:
-        """The batch with these records alone, under its own codec. `horizon_ms`, if new, goes where the base
-        timestamp was.
-        """
-        flags = header.attributes
-        base_timestamp = header.base_timestamp
-        max_timestamp = header.max_timestamp
-        if not header.uses_log_append_time:
-            max_timestamp = base_timestamp + max(span[TIMESTAMP_DELTA] for span in kept)
-        if horizon_ms is None:
-            records = _join(body, kept)
-        else:
-            records = _rebase(body, kept, base_timestamp - horizon_ms)
-            base_timestamp, flags = horizon_ms, flags | DELETE_HORIZON_FLAG
-        data = bytearray(batch[:HEADER_SIZE])
-        data += compress(Codec(flags & CODEC_MASK), records)
-        _TIMES.pack_into(data, _TIMES_AT, base_timestamp, max_timestamp)
-        _COUNT.pack_into(data, _COUNT_AT, len(kept))
-        seal(data, flags)
-        return Kept(data, header.last_offset, max_timestamp, len(kept))
+def unpack(batch: memoryview, header: BatchHeader, max_message_bytes: int) -> Buffer:
+    """The records of a batch, uncompressed. Raises RecordsDamaged."""
+    packed = batch[HEADER_SIZE : header.size]
+    if header.codec == Codec.NONE:
+        return packed
+    return b"".join(decompress(header.codec, packed, max_message_bytes))
 
 
-def _join(body: bytes, kept: list[Span]) -> bytearray:
-    """The records as they are; neighbours are copied together."""
-    out = bytearray()
-    start = end = kept[0][START]
-    for span in kept:
-        if span[START] != end:
-            out += body[start:end]
-            start = span[START]
-        end = span[END]
-    out += body[start:end]
-    return out
+def _rewrite(
+    batch: memoryview,
+    header: BatchHeader,
+    records: Buffer,
+    count: int,
+    newest_ms: int,
+    horizon_ms: int | None = None,
+) -> Kept:
+    """The batch with these records alone, under its own codec. `horizon_ms`, if new, goes where the base
+    timestamp was.
+    """
+    flags, base_timestamp = header.attributes, header.base_timestamp
+    max_timestamp = header.max_timestamp if header.uses_log_append_time else newest_ms
+    if horizon_ms is not None:
+        base_timestamp, flags = horizon_ms, flags | DELETE_HORIZON_FLAG
+    data = bytearray(batch[:HEADER_SIZE])
+    codec = Codec(flags & CODEC_MASK)
+    data += records if codec == Codec.NONE else compress(codec, records)
+    _TIMES.pack_into(data, _TIMES_AT, base_timestamp, max_timestamp)
+    _COUNT.pack_into(data, _COUNT_AT, count)
+    seal(data, flags)
+    return Kept(data, header.last_offset, max_timestamp, count)
 
 
-def _rebase(body: bytes, kept: list[Span], shift: int) -> bytearray:
-    """The records with `shift` added to every timestamp delta."""
-    out = bytearray()
-    for span in kept:
-        rest = body[behind_timestamp(body, span) : span[END]]
-        delta = bytearray()
-        append_varint(delta, span[TIMESTAMP_DELTA] + shift)
-        append_varint(out, 1 + len(delta) + len(rest))
-        out += b"\0"
-        out += delta
-        out += rest
-    return out
+def _as_long(value: int) -> int:
+    """As 64 bits with a sign overflow in Java."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 _POLL_MS: Final = 20
 
 
-class Compacted(msgspec.Struct, frozen=True):
+class Compacted(msgspec.Struct, frozen=True, tag=True):
     """What became of one partition that was to be compacted now. `problem` is None if all is well."""
 
     topic: str
@@ -133,6 +133,13 @@ class LogCleaner:
         self._requests += requests
         self._turn()
         return [request.outcome for request in requests]
+
+    def bytes_cleaned(self, log: Log) -> int:
+        """Bytes of a log's old segments that the cleaning under way has dealt with; 0 if there is none."""
+        cleaning = self._running.get(log.directory)
+        if cleaning is None:
+            return 0
+        return sum(part.size for part in cleaning.job.parts if part.base_offset not in cleaning.pending)
 
     # -- the rounds ------------------------------------------------------------------------------------------
 

@@ -10,7 +10,9 @@ from kcompat.log.segment import NO_TIMESTAMP
 from kcompat.log.txn_index import TransactionIndex
 
 if TYPE_CHECKING:
-    from kcompat.log.cleaner.batches import Kept
+    from collections.abc import Iterable
+
+    from kcompat.log.cleaner.batches import Buffer
     from kcompat.log.cleaner.job import CleanJob
     from kcompat.log.files import Files
     from kcompat.log.txn_index import AbortedTransaction
@@ -42,16 +44,21 @@ class CleanedSegment:
         """Bytes of the log so far."""
         return self._written + len(self._buffer)
 
-    def append(self, kept: Kept) -> None:
-        """Add one batch. The rules of indexing are those of an append."""
-        if kept.timestamp > self._newest[0]:
-            self._newest = (kept.timestamp, kept.last_offset)
-        if self._since_index > self._interval:
-            self._since_index = 0
-            self._offset_index.append(kept.last_offset, self.size)
-            self._index_time()
-        self._since_index += len(kept.data)
-        self._buffer += kept.data
+    def append(self, data: Buffer, notes: Iterable[tuple[int, int, int]]) -> None:
+        """Add batches; the notes have the size, last offset and largest timestamp of each. The rules of
+        indexing are those of an append.
+        """
+        position = self.size
+        for size, last_offset, timestamp in notes:
+            if timestamp > self._newest[0]:
+                self._newest = (timestamp, last_offset)
+            if self._since_index > self._interval:
+                self._since_index = 0
+                self._offset_index.append(last_offset, position)
+                self._index_time()
+            self._since_index += size
+            position += size
+        self._buffer += data
         if len(self._buffer) >= _BUFFER:
             self._write()
 

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kcompat.log.cleaner.batches import BatchCleaner
+from kcompat.log.cleaner.batches import BatchCleaner, unpack
 from kcompat.log.cleaner.grouping import group
 from kcompat.log.cleaner.job import Damaged, Failed, Finished, GroupCleaned, Tally
 from kcompat.log.cleaner.legacy import LegacyCleaner, keys_of_message
 from kcompat.log.cleaner.offset_map import OffsetMap
 from kcompat.log.cleaner.output import CleanedSegment
-from kcompat.log.cleaner.spans import keys
+from kcompat.log.cleaner.reading import SegmentReader
 from kcompat.log.cleaner.throttle import Throttle
 from kcompat.log.cleaner.transactions import TransactionWalk
 from kcompat.log.names import LOG, TXN_INDEX, segment_name
-from kcompat.log.scan import walk_valid
 from kcompat.log.txn_index import AbortedTransaction, TransactionIndex
-from kcompat.records.batch import HEADER_SIZE, MAGIC, BatchHeader, read_header
-from kcompat.records.compression import decompress
+from kcompat.records.batch import MAGIC, read_header
 from kcompat.records.errors import RecordsDamaged
 
 if TYPE_CHECKING:
@@ -100,34 +98,32 @@ class _Cleaning:
         for part, end in zip(job.parts, ends, strict=True):
             if end <= job.first_dirty_offset:
                 continue
-            for batch in self._batches(part):
-                yield from self._pay(len(batch))
-                last_offset, entries = self._keys(batch, transactions)
-                if last_offset < job.first_dirty_offset:
-                    continue
-                if not newest.put_all(entries):
+            reader = self._open(part)
+            while reader.more():
+                before = reader.position
+                reader.at = newest.put_plain(reader.chunk, reader.at, job.first_dirty_offset)
+                if reader.position == before and not self._put(reader.take(), transactions):
                     return
-                newest.latest = last_offset
+                yield from self._pay(reader.position - before)
             newest.latest = max(newest.latest, end - 1)  # offsets may be missing at the end (KAFKA-8764)
 
-    def _keys(self, batch: memoryview, transactions: TransactionWalk) -> tuple[int, list[tuple[bytes, int]]]:
-        """The last offset of a batch, and its keys from the first dirty offset on; none of aborted data."""
-        first_dirty = self._job.first_dirty_offset
+    def _put(self, batch: memoryview, transactions: TransactionWalk) -> bool:
+        """Put one batch into the map, unless it is of aborted data; False where it may not fit."""
+        newest, first_dirty = self._map, self._job.first_dirty_offset
+        max_message_bytes = self._job.rules.max_message_bytes
         if batch[_MAGIC_AT] < MAGIC:
-            return keys_of_message(batch, self._job.rules.max_message_bytes, first_dirty)
-        header = read_header(batch)
-        gone = transactions.is_discardable(batch, header)
-        if gone or header.is_control or header.last_offset < first_dirty:
-            return header.last_offset, []
-        body = self._unpack(batch, header)
-        found = keys(body, header.record_count, header.base_offset)
-        return header.last_offset, [
-            (key, offset) for key, offset in found if key is not None and offset >= first_dirty
-        ]
-
-    def _unpack(self, batch: memoryview, header: BatchHeader) -> bytes:
-        packed = batch[HEADER_SIZE : header.size]
-        return b"".join(decompress(header.codec, packed, self._job.rules.max_message_bytes))
+            last_offset, entries = keys_of_message(batch, max_message_bytes, first_dirty)
+            fits = newest.put_all(entries)
+        else:
+            header = read_header(batch)
+            gone = transactions.is_discardable(batch, header)
+            last_offset, fits = header.last_offset, True
+            if not (gone or header.is_control or last_offset < first_dirty):
+                body = unpack(batch, header, max_message_bytes)
+                fits = newest.put_batch(body, header.record_count, header.base_offset, first_dirty)
+        if fits:
+            newest.latest = max(newest.latest, last_offset)
+        return fits
 
     # -- what stays ---------------------------------------------------------------------------------------
 
@@ -136,35 +132,34 @@ class _Cleaning:
     ) -> Steps:
         legacy = LegacyCleaner(self._job, self._map, part)
         tally = self._tally
-        for batch in self._batches(part):
-            if batch[_MAGIC_AT] < MAGIC:
-                kept, count = legacy.clean(batch)
-            else:
-                header = read_header(batch)
-                kept, count = batches.clean(batch, header), header.record_count
-            tally.bytes_read += len(batch)
-            tally.records_read += count
-            if kept is not None:
-                tally.bytes_kept += len(kept.data)
-                tally.records_kept += kept.records
-                output.append(kept)
+        reader = self._open(part)
+        while reader.more():
+            before, size = reader.position, output.size
+            reader.at, read, count, data, notes = batches.clean_plain(reader.chunk, reader.at)
+            if reader.position == before:
+                batch = reader.take()
+                if batch[_MAGIC_AT] < MAGIC:
+                    kept, read = legacy.clean(batch)
+                else:
+                    header = read_header(batch)
+                    kept, read = batches.clean(batch, header), header.record_count
+                if kept is not None:
+                    count, data = kept.records, kept.data
+                    notes = [(len(data), kept.last_offset, kept.timestamp)]
+            output.append(data, notes)
             for entry in transactions.kept:
                 output.append_aborted(entry)
             transactions.kept.clear()
-            yield from self._pay(len(batch) + (len(kept.data) if kept else 0))
+            tally.records_read += read
+            tally.records_kept += count
+            tally.bytes_read += reader.position - before
+            tally.bytes_kept += output.size - size
+            yield from self._pay(reader.position - before + output.size - size)
 
-    def _batches(self, part: Part) -> Iterator[memoryview]:
-        """The batches of a segment as it was when the job was made. Raises RecordsDamaged at one that is not
-        whole.
-        """
+    def _open(self, part: Part) -> SegmentReader:
+        """The segment as it was when the job was made."""
         name = segment_name(part.base_offset, LOG)
-        done = 0
-        file = self._files.open_existing(f"{self._job.directory}/{name}")
-        for position, batch in walk_valid(file, part.size):
-            yield batch
-            done = position + len(batch)
-        if done != part.size:
-            raise RecordsDamaged(f"{name} is damaged at byte {done}")
+        return SegmentReader(self._files.open_existing(f"{self._job.directory}/{name}"), name, part.size)
 
     def _pay(self, size: int) -> Iterator[float]:
         """Take a breath after every so many bytes, a longer one where a rate is set."""

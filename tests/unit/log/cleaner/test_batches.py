@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.log.cleaner.job import Damaged
-from kcompat.log.cleaner.spans import keys, split
 from kcompat.log.config import LogConfig
 from kcompat.records.batch import DELETE_HORIZON_FLAG, NO_TIMESTAMP
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, read_marker
-from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import encode_message, encode_wrapper, read_messages
-from kcompat.records.record import Record, encode_records
 from kcompat.testing.compaction import CompactionHarness
 
 if TYPE_CHECKING:
@@ -316,6 +313,7 @@ def test_old_messages_are_cleaned_in_their_format(log: CompactionHarness, magic:
     log.log.check_invariants()
 
 
+@pytest.mark.leaves_damage("a damaged batch is not cleaned, and stays")
 @pytest.mark.parametrize("position", [20, 61 + 3, -1])
 def test_damage_is_no_reason_to_lose_anything(log: CompactionHarness, position: int) -> None:
     log.put((b"a", b"1"), (b"a", b"2"))
@@ -328,40 +326,3 @@ def test_damage_is_no_reason_to_lose_anything(log: CompactionHarness, position: 
     assert end is None
     assert reports == [Damaged("00000000000000000000.log is damaged at byte 0")]
     assert path.read_bytes() == data
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"\x01",  # a negative length
-        b"\x10\x00",  # cut short
-        b"\x0c\x00\x00\x00\x01\x01",  # no header count
-        b"\x0c\x00\x00\x00\x04aa\x01",  # the key ends after the record
-        b"\x0c\x00\x00\x00\x01\x7eaa",  # the value ends after the record
-        b"\x16\x00" + b"\xff" * 10,  # no varint
-        b"\x0c\x00\x00\x00\x01\x01\x00" * 2,  # two records where one is counted
-        b"",
-    ],
-)
-def test_records_that_are_none(body: bytes) -> None:
-    with pytest.raises(RecordsDamaged):
-        split(body, 1)
-    with pytest.raises(RecordsDamaged):
-        keys(body, 1, 0)
-
-
-def test_spans_of_all_sizes() -> None:
-    records = [
-        Record(0, 1000 + delta, key, value)
-        for delta in (0, 63, 64, 8191, 8192, 2**40, -5)
-        for key in (None, b"", b"k" * 63, b"k" * 64, b"k" * 9000)
-        for value in (None, b"", b"v" * 64, b"v" * 20_000)
-    ]
-    body = bytes(encode_records(records, 1000))
-    spans = split(body, len(records))
-    assert [span[2:] for span in spans] == [
-        (record.timestamp - 1000, number, record.key, record.value is not None)
-        for number, record in enumerate(records)
-    ]
-    assert keys(body, len(records), 7) == [(record.key, 7 + n) for n, record in enumerate(records)]
-    assert b"".join(body[span[0] : span[1]] for span in spans) == body

@@ -200,6 +200,7 @@ def test_threads_work_side_by_side(world: World) -> None:
     assert sorted(world.cleaned()) == ["a-0", "b-0", "c-0"]
 
 
+@pytest.mark.leaves_damage("a damaged batch is not cleaned, and stays")
 def test_a_damaged_log_does_not_stop_the_others(world: World, caplog: pytest.LogCaptureFixture) -> None:
     bad, good = world.log("bad"), world.log("good")
     fill(bad, value="v" * 500)

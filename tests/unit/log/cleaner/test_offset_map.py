@@ -42,8 +42,7 @@ def test_it_keeps_to_its_memory() -> None:
     while newest.put_all(keys(100, count)):
         count += 100
     assert count == 4500
-    used = sum(len(column) * column.itemsize for column in (newest._high, newest._low, newest._offsets))
-    assert used <= ENTRY_BYTES * slots
+    assert len(newest.table) * newest.table.itemsize <= ENTRY_BYTES * slots
     assert all(newest.get(key) == offset for key, offset in keys(count))
 
 

@@ -61,6 +61,7 @@ def test_both_do_the_same(log: CompactionHarness, start: Callable[[CleanJob], Ru
     assert (finished.end_offset, finished.tally.records_kept, finished.tally.keys) == (20, 1, 1)
 
 
+@pytest.mark.leaves_damage("the log file is taken away")
 @pytest.mark.parametrize("start", STARTERS)
 def test_faults_are_reported(log: CompactionHarness, start: Callable[[CleanJob], Runner]) -> None:
     job = job_for(log)

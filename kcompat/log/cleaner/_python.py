@@ -1,0 +1,176 @@
+"""What `_native.c` does for the log cleaner, in Python, for where that was not built. Used through `native`
+alone.
+
+The offset map is an array of unsigned 64-bit numbers, three an entry: both halves of the MD5 of the key, and
+the offset. Open addressing with double hashing over a prime number of entries; an entry without a digest is
+empty. Who calls sees to it that one always is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import TYPE_CHECKING, Final
+
+from kcompat.records._python import _varint as read_varint  # it drops the bits that a broker drops
+from kcompat.records.record import append_varint
+from kcompat.records.scanning import read
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Callable, Iterator
+
+    from kcompat.records._python import Buffer, Fields
+
+    Table = array[int]
+
+WIDTH: Final = 3
+"""Numbers an entry."""
+
+_SIGN: Final = 1 << 63
+_DIGEST = struct.Struct("<QQ").unpack
+
+
+def locate(table: Table, key: bytes) -> tuple[int, int, int]:
+    """Where the entry of a key stands, or the empty one where it belongs; and the halves of its digest."""
+    first, second = _DIGEST(hashlib.md5(key, usedforsecurity=False).digest())
+    return _seek(table, first, second), first, second
+
+
+def _seek(table: Table, first: int, second: int) -> int:
+    slots = len(table) // WIDTH
+    slot = first % slots
+    while True:
+        at = WIDTH * slot
+        found = table[at]
+        if (found == first and table[at + 1] == second) or not (found or table[at + 1]):
+            return at
+        slot = (slot + 1 + second % (slots - 1)) % slots
+
+
+def move(old: Table, new: Table, /) -> None:
+    """Put the entries of one table into another, which has room for them and none of them."""
+    for at in range(0, len(old), WIDTH):
+        first, second, offset = old[at : at + WIDTH]
+        if first or second:
+            to = _seek(new, first, second)
+            new[to], new[to + 1], new[to + 2] = first, second, offset
+
+
+def put(table: Table, body: Buffer, count: int, base_offset: int, first_offset: int, /) -> int:
+    """Note the keys of a batch's records from `first_offset` on, and their offsets.
+
+    Returns the number of keys that are new, or -1 unless the body is `count` whole records.
+    """
+    records = _read(body, count, base_offset, 0)
+    if records is None:
+        return -1
+    added = 0
+    for offset, _, key, _, _ in records:
+        if key is not None and offset >= first_offset:
+            at, first, second = locate(table, key)
+            added += not (table[at] or table[at + 1])
+            table[at], table[at + 1], table[at + 2] = first, second, offset
+    return added
+
+
+def keep(
+    table: Table,
+    body: Buffer,
+    count: int,
+    base_offset: int,
+    base_timestamp: int,
+    latest: int,
+    keeps_tombstones: int,
+    /,
+) -> tuple[int, int, int, Buffer] | None:
+    """The records that stay: the newest of each key, no tombstone unless they are kept, all above `latest`.
+
+    Returns how many stay, the largest of their timestamps (ms), how many have no value, and their bytes
+    (`body` itself where all stay); None unless the body is `count` whole records.
+    """
+    records = _read(body, count, base_offset, base_timestamp)
+    if records is None:
+        return None
+    kept = tombstones = 0
+    newest = -_SIGN
+    out = bytearray()
+    for (offset, timestamp, key, value, _), (start, _, end) in zip(records, _spans(body), strict=True):
+        if offset <= latest:
+            if key is None or (value is None and not keeps_tombstones):
+                continue
+            at, _, _ = locate(table, key)
+            if (table[at] or table[at + 1]) and offset < table[at + 2]:
+                continue
+        kept += 1
+        newest = max(newest, timestamp)
+        tombstones += value is None
+        out += body[start:end]
+    return kept, newest, tombstones, body if len(out) == len(body) else bytes(out)
+
+
+def rebase(body: Buffer, count: int, shift: int, /) -> bytes | None:
+    """The records with `shift` (ms) added to each timestamp delta; None unless they are `count` whole."""
+    if _read(body, count, 0, 0) is None:
+        return None
+    data, out = bytes(body), bytearray()
+    for _, start, end in _spans(data):
+        old, behind = read_varint(data, start + 1, end, longest=10)
+        delta = bytearray()
+        append_varint(delta, (old + shift + _SIGN) % (2 * _SIGN) - _SIGN)
+        append_varint(out, 1 + len(delta) + end - behind)
+        out += b"\0" + delta + data[behind:end]
+    return bytes(out)
+
+
+def put_plain(
+    table: Table,
+    crc: Callable[[memoryview], int],
+    chunk: memoryview,
+    position: int,
+    room: int,
+    first_offset: int,
+    /,
+) -> tuple[int, int, int]:
+    """Do as `put` for the batches of a chunk from `position` on, as far as they are whole, right by their
+    CRC, neither compressed nor in a transaction, and have no more records than there is room for new keys.
+
+    Returns the position of the first that is none of that, the number of new keys, and the last offset that
+    was seen (-1: none). In Python it is the first at once: a batch by itself costs no more.
+    """
+    del table, crc, chunk, room, first_offset
+    return position, 0, -1
+
+
+def keep_plain(
+    table: Table,
+    crc: Callable[[memoryview], int],
+    chunk: memoryview,
+    position: int,
+    latest: int,
+    now_ms: int,
+    upper_offset: int,
+    /,
+) -> tuple[int, int, int, bytes, list[tuple[int, int, int]]]:
+    """Do as `keep` for such batches, as far as they need no delete horizon and are not emptied although their
+    header may have to stay.
+
+    Returns the position of the first that is none of that, the number of records read and kept, the batches
+    that stay, and of each its size, last offset and largest timestamp. In Python it is the first at once.
+    """
+    del table, crc, chunk, latest, now_ms, upper_offset
+    return position, 0, 0, b"", []
+
+
+def _read(body: Buffer, count: int, base_offset: int, base_timestamp: int) -> list[Fields] | None:
+    records, _, fault = read(body, 0, count + 1, base_offset, base_timestamp)
+    return None if fault or len(records) != count else records
+
+
+def _spans(body: Buffer) -> Iterator[tuple[int, int, int]]:
+    """Where each record begins, where it goes on after its length, and where it ends."""
+    data, position = bytes(body), 0
+    while position < len(data):
+        length, start = read_varint(data, position, len(data))
+        yield position, start, start + length
+        position = start + length

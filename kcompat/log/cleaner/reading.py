@@ -1,0 +1,84 @@
+"""Reading a segment that is to be cleaned: chunks of it, in which whole batches lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.log.files import pread_all
+from kcompat.log.scan import is_intact
+from kcompat.records.errors import RecordsDamaged
+
+if TYPE_CHECKING:
+    from kcompat.log.files import OpenFile
+
+_CHUNK: Final = 512 * 1024
+_LENGTH_AT: Final = 8
+_LENGTH_END: Final = 12
+_SMALLEST_BATCH: Final = 26
+"""That of a message of magic 0."""
+
+
+class SegmentReader:
+    """Walks over the first `end` bytes of a log file called `name`, whose batches must be whole up to there.
+
+    `chunk` is a piece of the file and `at` the place in it where the next batch begins; whoever deals with
+    batches in the chunk moves `at` behind them.
+    """
+
+    __slots__ = ("_chunk_start", "_end", "_file", "_name", "at", "chunk")
+
+    def __init__(self, file: OpenFile, name: str, end: int) -> None:
+        self._file = file
+        self._name = name
+        self._end = end
+        self._chunk_start = 0
+        self.chunk = memoryview(b"")
+        self.at = 0
+
+    @property
+    def position(self) -> int:
+        """Where the next batch begins in the file."""
+        return self._chunk_start + self.at
+
+    def more(self) -> bool:
+        """Whether a batch comes; if so, all of it is in the chunk. Raises RecordsDamaged where bytes come
+        that are none; OSError passes through.
+        """
+        left = self._end - self.position
+        if left == 0:
+            return False
+        if self._size() is None:
+            self._load(min(_CHUNK, left))
+        size = self._size()
+        if size is None:
+            raise self._damage()
+        if size > len(self.chunk) - self.at:
+            if size > left:
+                raise self._damage()
+            self._load(min(max(_CHUNK, size), left))
+            if size > len(self.chunk):
+                raise self._damage()
+        return True
+
+    def take(self) -> memoryview:
+        """The batch that comes, checked by its CRC, and go on behind it. Raises RecordsDamaged."""
+        size = self._size()
+        assert size is not None, "more() has said that there is one"
+        batch = self.chunk[self.at : self.at + size]
+        if not is_intact(batch):
+            raise self._damage()
+        self.at += size
+        return batch
+
+    def _size(self) -> int | None:
+        """That of the batch at `at`, as its header tells; None where it is too small or not in the chunk."""
+        field = self.chunk[self.at + _LENGTH_AT : self.at + _LENGTH_END]
+        size = int.from_bytes(field, "big", signed=True) + _LENGTH_END
+        return size if len(field) == _LENGTH_END - _LENGTH_AT and size >= _SMALLEST_BATCH else None
+
+    def _load(self, length: int) -> None:
+        self._chunk_start, self.at = self.position, 0
+        self.chunk = memoryview(pread_all(self._file, length, self._chunk_start))
+
+    def _damage(self) -> RecordsDamaged:
+        return RecordsDamaged(f"{self._name} is damaged at byte {self.position}")
