@@ -25,9 +25,11 @@ from kcompat.config.topic import topic_config
 from kcompat.group.config import GroupConfig
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.log.cleaner import runners
-from kcompat.log.cleaner.cleaner import LogCleaner
+from kcompat.log.cleaner.cleaner import Compacted, LogCleaner
+from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
 from kcompat.log.manager import LogManager
+from kcompat.net.admin_socket import AdminSocket
 from kcompat.net.limits import Limits
 from kcompat.net.listener import Listener
 from kcompat.net.loop_clock import LoopClock
@@ -44,13 +46,13 @@ from kcompat.replication.topic_log import TopicLog
 from kcompat.topics import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from kcompat.clock import Timer
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.store import MetadataStore
     from kcompat.config.broker import BrokerConfig
-    from kcompat.log.cleaner.cleaner import Compacted
+    from kcompat.log.cleaner.watch import Progress
     from kcompat.log.log import Log
     from kcompat.replication.partition import Partition
 
@@ -146,6 +148,9 @@ class BrokerNode:
         self._schedule_housekeeping()
         self.server.start()
         self._stops.append(self.server.stop)
+        admin = AdminSocket(self.config.log_dirs[0], {"compact": self.compacting})
+        await admin.open()
+        self._stops.append(admin.close)
 
     async def _cluster_id(self, session: MetadataStore) -> str:
         """The id the store knows, else that of the log directories, else a new one."""
@@ -294,13 +299,12 @@ class BrokerNode:
         return None if partition is None or partition.log is not log else partition.last_stable_offset
 
     async def compact(self, topic: str) -> list[Compacted]:
-        """Compact the partitions of a topic that are here, now; what became of each. Raises StorageError."""
-        outcomes = self.cleaner.compact([log for log in self.logs if log.topic == topic])
-        loop = asyncio.get_running_loop()
-        futures: list[asyncio.Future[Compacted]] = [loop.create_future() for _ in outcomes]
-        for outcome, future in zip(outcomes, futures, strict=True):
-            outcome.then(future.set_result)
-        return await asyncio.gather(*futures)
+        """Compact the partitions of a topic that are here, now; what became of each."""
+        return [result async for result in self.compacting(topic) if isinstance(result, Compacted)]
+
+    def compacting(self, topic: str) -> AsyncIterator[Compacted | Progress]:
+        """As `compact`, with what is known in between."""
+        return compact_now(self.cleaner, [log for log in self.logs if log.topic == topic])
 
     def _checkpoint_high_watermarks(self) -> None:
         self.logs.checkpoint_high_watermarks(self.replicas.high_watermarks())

@@ -1,4 +1,4 @@
-"""`kcompat compact`: compact topics in a data directory that no broker runs on."""
+"""`kcompat compact`: compact topics now, by the broker that runs on the data directory if one does."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cli.logs import set_up_logging
+from kcompat.cli.progress import Progress as Bar
 from kcompat.cli.start import read_config
 from kcompat.config.errors import ConfigError
+from kcompat.log.cleaner.cleaner import Compacted
+from kcompat.log.cleaner.watch import Progress
+from kcompat.net.admin_socket import AdminClient
 
 if TYPE_CHECKING:
     import argparse
+    from types import TracebackType
+    from typing import Self
 
     from kcompat.config.broker import BrokerConfig
-    from kcompat.log.cleaner.cleaner import Compacted
 
 FAILED = 1
 
@@ -33,7 +38,7 @@ _OWN_LISTENER = {
 def run(options: argparse.Namespace) -> int:
     """Compact the topics; 1 if that failed for a partition, or if there is none."""
     from kcompat.cluster.store import StoreError
-    from kcompat.log.errors import LogDirectoryError, StorageError
+    from kcompat.log.errors import LogDirectoryError
     from kcompat.net.listener import ListenerError
 
     options.port = None
@@ -45,30 +50,78 @@ def run(options: argparse.Namespace) -> int:
         if missing:
             print(f"kcompat: there is no data directory {missing[0]}", file=sys.stderr)
             return FAILED
-        return asyncio.run(_compact(config, options.topics))
-    except (ConfigError, ListenerError, LogDirectoryError, StorageError, StoreError) as error:
+        running = AdminClient.connect(config.log_dirs[0])
+        if running is None:
+            return asyncio.run(_compact(config, options.topics))
+        with running:
+            return max([_ask(running, topic) for topic in options.topics])
+    except (ConfigError, ListenerError, LogDirectoryError, StoreError, ConnectionError) as error:
         print(f"kcompat: {error}", file=sys.stderr)
-        return FAILED
+    except OSError as error:
+        reason = error.strerror or error
+        print(f"kcompat: the broker on {config.log_dirs[0]} cannot be asked: {reason}", file=sys.stderr)
+    return FAILED
+
+
+def _ask(running: AdminClient, topic: str) -> int:
+    """Have a topic compacted by a broker that runs."""
+    with _Watch(topic) as watch:
+        for answer in running.ask("compact", topic, Compacted | Progress):
+            watch.tell(answer)
+    return watch.code
 
 
 async def _compact(config: BrokerConfig, topics: list[str]) -> int:
+    """Compact topics with a broker of our own, which nobody else hears of."""
     from kcompat.broker import BrokerNode
 
     node = BrokerNode(config)
     await node.start()
-    code = 0
+    codes = []
     try:
         for topic in topics:
-            results = await node.compact(topic)
-            if not results:
-                print(f"kcompat: there is no topic {topic}", file=sys.stderr)
-                code = FAILED
-            for result in results:
-                print(_sentence(result), flush=True)
-                code = FAILED if result.problem else code
+            with _Watch(topic) as watch:
+                async for answer in node.compacting(topic):
+                    watch.tell(answer)
+            codes.append(watch.code)
     finally:
         await node.stop()
-    return code
+    return max(codes)
+
+
+class _Watch:
+    """Tells the user what becomes of a topic; `code` is the exit code for it."""
+
+    def __init__(self, topic: str) -> None:
+        self.code = FAILED
+        self._topic = topic
+        self._bar: Bar | None = None
+        self._results = 0
+        self._problems = 0
+
+    def tell(self, answer: Compacted | Progress) -> None:
+        """Show an answer of the broker."""
+        if isinstance(answer, Progress):
+            self._bar = self._bar or Bar(answer.bytes_total, shown=True)
+            self._bar.at(answer.bytes_done)
+            return
+        if self._bar is not None:
+            self._bar.clear()
+        print(_sentence(answer), flush=True)
+        self._results += 1
+        self._problems += answer.problem is not None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.clear()
+        if kind is None and not self._results:
+            print(f"kcompat: there is no topic {self._topic}", file=sys.stderr)
+        self.code = 0 if self._results and not self._problems else FAILED
 
 
 def _sentence(result: Compacted) -> str:

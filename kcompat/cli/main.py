@@ -53,10 +53,10 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     compact = commands.add_parser(
         "compact",
-        help="compact topics of a stopped broker now",
-        description="Compact all partitions of topics in a data directory whose broker is stopped: all that "
-        "is old enough (min.compaction.lag.ms), whatever the dirty ratio. A running broker compacts by "
-        "itself. Exit code 1: a partition could not be compacted.",
+        help="compact topics now",
+        description="Compact all partitions of topics now, and wait until that is done: all that is old "
+        "enough (min.compaction.lag.ms), whatever the dirty ratio. If a broker runs on the data directory, "
+        "it does the work. Exit code 1: a partition could not be compacted.",
     )
     compact.add_argument("topics", nargs="+", metavar="TOPIC", help="a topic whose cleanup.policy is compact")
     _add_directories(compact)

@@ -37,6 +37,11 @@ class Progress:
         """The current file, of `size` bytes, is done."""
         self._before += size
 
+    def clear(self) -> None:
+        """Take the bar away, for something else to be said."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
     def _draw(self, done: int) -> None:
         filled = _WIDTH * min(done, self._total) // self._total
         bar = "#" * filled + "." * (_WIDTH - filled)
@@ -48,5 +53,4 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self.clear()
