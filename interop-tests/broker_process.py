@@ -48,10 +48,12 @@ class BrokerProcess(ABC):
     """
 
     name: str
+    left_in: Path | None = None
+    """Where temporary data directories are made and left; None: with the system's others, and removed."""
 
     def __init__(self, data_dir: Path | None = None, port: int | None = None) -> None:
         self.port = free_port() if port is None else port
-        self._own_dir = None if data_dir else Path(tempfile.mkdtemp(prefix=f"{self.name}-"))
+        self._own_dir = None if data_dir else Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir=self.left_in))
         self.home = data_dir or self._own_dir or Path()
         self.home.mkdir(parents=True, exist_ok=True)
         self.log_path = self.home / "process.log"
@@ -133,7 +135,7 @@ class BrokerProcess(ABC):
         self.close()
 
     def close(self) -> None:
-        """Stop the process and remove its temporary directory."""
+        """Stop the process and remove its temporary directory, unless directories are to be left."""
         self.stop()
-        if self._own_dir is not None:
+        if self._own_dir is not None and self.left_in is None:
             shutil.rmtree(self._own_dir, ignore_errors=True)

@@ -59,6 +59,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.import_plugin("left_directories")
+
+
 @pytest.fixture(scope="session")
 def new_broker(request: pytest.FixtureRequest) -> Callable[..., BrokerProcess]:
     """Makes a broker of the kind under test, not yet started."""

@@ -4,32 +4,48 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from typing import TYPE_CHECKING
 
 from real_kafka import class_path, java
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-_COMPLAINTS = (
-    "isvalid: false",
-    "mismatch",
-    "out of order",
-    "not found in the log",
-    "non-consecutive",
-    "invalid bytes",
-    "exception",
-    "corrupt",
-)
+INDEXES = (".index", ".timeindex")
+OTHER_FILES = (".log", ".txnindex", ".snapshot")
+_COMPLAINTS = ("isvalid: false", "invalid bytes", "exception", "corrupt")
+_SUMMARIES = ("mismatch", "out of order", "not found in the log", "non-consecutive")
+"""What it says of a whole file at its end, with the file's name."""
 
 
 def dump_log_segments(*arguments: str, directory: Path) -> str:
     """What `kafka.tools.DumpLogSegments` prints with these arguments, run in `directory`."""
-    command = [java(), "-Xmx128m", "-cp", class_path("3.9.2"), "kafka.tools.DumpLogSegments", *arguments]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
-    failed = f"\nexception: exit code {done.returncode}" if done.returncode else ""
-    return f"{done.stdout}\n{done.stderr}{failed}"
+    return "\n".join(_dumped_lines(arguments, directory))
+
+
+def _dumped_lines(arguments: Iterable[str], directory: Path) -> Iterator[str]:
+    """The lines it prints. They are many, and so may be the files it is told to read: more than fit into a
+    command line, so the launcher reads its arguments from a file.
+    """
+    quick = "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"
+    words = (*quick, "-cp", class_path("3.9.2"), "kafka.tools.DumpLogSegments", *arguments)
+    with tempfile.NamedTemporaryFile("w", suffix=".arguments") as file:
+        file.writelines(f'"{word}"\n' for word in words)
+        file.flush()
+        with subprocess.Popen(
+            [java(), f"@{file.name}"],
+            cwd=directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process:
+            assert process.stdout is not None
+            yield from (line.removesuffix("\n") for line in process.stdout)
+    if process.returncode:
+        yield f"exception: exit code {process.returncode}"
 
 
 def files_in(directory: Path, *suffixes: str) -> list[str]:
@@ -39,27 +55,40 @@ def files_in(directory: Path, *suffixes: str) -> list[str]:
     )
 
 
-def what_kafka_finds_wrong(directory: Path) -> list[str]:
+def what_kafka_finds_wrong(
+    directory: Path, files: Iterable[str] | None = None, *, deep: bool = True
+) -> list[str]:
     """The complaints of DumpLogSegments about all partitions below a directory: records, and indexes against
-    the log; and those of its sanity check of the indexes.
+    the log; and those of its sanity check of the indexes. `files` are those to look at, if not all; without
+    `deep` batches are read, but not the records in them.
     """
-    indexes = files_in(directory, ".index", ".timeindex")
-    others = files_in(directory, ".log", ".txnindex", ".snapshot")
-    deep = dump_log_segments("--deep-iteration", "--files", ",".join(others + indexes), directory=directory)
-    wrong = list(_complaints(deep.splitlines()))
+    found = files_in(directory, *INDEXES, *OTHER_FILES) if files is None else list(files)
+    indexes = [name for name in found if name.endswith(INDEXES)]
+    wrong = []
+    if found:
+        how = ("--deep-iteration",) if deep else ()
+        wrong += _complaints(_dumped_lines((*how, "--files", ",".join(found)), directory))
     if indexes:
-        checked = dump_log_segments(
-            "--index-sanity-check", "--files", ",".join(indexes), directory=directory
-        ).splitlines()
-        passed = sum(line.endswith(("passed sanity check.", "is empty.")) for line in checked)
+        checks = list(_dumped_lines(("--index-sanity-check", "--files", ",".join(indexes)), directory))
+        passed = sum(line.endswith(("passed sanity check.", "is empty.")) for line in checks)
         if passed != len(indexes):
             wrong.append(f"{passed} of {len(indexes)} indexes passed the sanity check")
-        wrong.extend(_complaints(checked))
+        wrong += _complaints(checks)
     return wrong
 
 
-def _complaints(lines: Iterable[str]) -> Iterable[str]:
-    return (line for line in lines if any(complaint in line.lower() for complaint in _COMPLAINTS))
+def _complaints(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that find fault; one that does not name the file it is about comes after that name."""
+    name = ""
+    for line in lines:
+        if line.startswith("Dumping "):
+            name = line.removeprefix("Dumping ")
+        elif not line.startswith("\tat "):
+            lower = line.lower()
+            if any(complaint in lower for complaint in _SUMMARIES):
+                yield line
+            elif any(complaint in lower for complaint in _COMPLAINTS):
+                yield f"{name}: {line}"
 
 
 def what_we_find_wrong(directory: Path) -> str:

@@ -272,6 +272,7 @@ def test_a_transaction_index_that_names_no_marker(partition: Path) -> None:
     ]
 
 
+@pytest.mark.leaves_damage("a damaged snapshot is shown")
 def test_a_producer_snapshot(partition: Path) -> None:
     path = partition / "00000000000000000062.snapshot"
     assert [row.fields for row in rows_of(path)] == [
@@ -420,6 +421,7 @@ def test_lines() -> None:
     assert as_text("a/b", damage(7, "torn")) == "         7  DAMAGE  a/b: torn"
 
 
+@pytest.mark.leaves_damage("a torn tail is shown")
 def test_the_command(partition: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["log", "dump", "--verify", "--quiet", str(partition)]) == 0
     assert capsys.readouterr().out == "15 files, 0 faults\n"

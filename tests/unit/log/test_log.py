@@ -109,6 +109,7 @@ def test_transactions_end_in_the_transaction_index(harness: Any) -> None:
     assert refused.error is ErrorCode.TRANSACTION_COORDINATOR_FENCED
 
 
+@pytest.mark.leaves_gaps("a leader of before had compacted what is missing")
 def test_a_follower_takes_the_leaders_bytes_as_they_are(harness: Any, make_harness: Any) -> None:
     leader = b"".join(
         bytes(make_batch(2, base_offset=base, leader_epoch=epoch))

@@ -58,6 +58,7 @@ def test_a_new_directory_gets_its_identity(tmp_path: Path, clock: VirtualClock) 
     assert written == "broker.id=1\ncluster.id=abc\nversion=0\n"
 
 
+@pytest.mark.leaves_damage("its file is no log")
 def test_the_log_of_a_kraft_controller_is_left_alone(tmp_path: Path, clock: VirtualClock) -> None:
     for name in ("__cluster_metadata-0", "t-0"):
         (tmp_path / name).mkdir()

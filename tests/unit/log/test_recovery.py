@@ -127,6 +127,7 @@ def test_an_offset_that_jumped_ahead_goes_with_the_batch_that_gives_it_away(harn
     assert harness.reopen().log_end_offset == 1
 
 
+@pytest.mark.leaves_gaps("as compaction leaves")
 def test_gaps_between_offsets_are_no_damage(harness: Any) -> None:
     for base in (0, 10, 20):
         harness.log.append_as_follower(memoryview(make_batch(1, base_offset=base, leader_epoch=0)), 1)
@@ -150,6 +151,7 @@ def test_damage_in_an_earlier_segment_drops_the_later_ones(make_harness: Any) ->
     log.check_invariants()
 
 
+@pytest.mark.leaves_damage("a damaged batch is not looked at, and stays")
 def test_below_the_recovery_point_nothing_is_checked(make_harness: Any) -> None:
     harness = make_harness(segment_bytes=250)
     for _ in range(6):

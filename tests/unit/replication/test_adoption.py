@@ -133,6 +133,7 @@ def test_a_block_is_spent_as_a_whole(producer_id: int, first: int, last: int) ->
     assert (block.first, block.last) == (first, last)
 
 
+@pytest.mark.leaves_damage("files that are not whole logs")
 def test_ids_of_producers_in_snapshots_and_transactions(tmp_path: Path) -> None:
     log = make_log(tmp_path, "__transaction_state", 0)
     assert highest_producer_id(log.directory) == -1

@@ -1,0 +1,87 @@
+"""The judge of what the tests leave finds fault where there is one, and only there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.leaves_damage("to see whether it is found")
+HERE = Path(__file__).resolve().parent
+TESTS = """
+import pytest
+from kcompat.log.config import LogConfig
+from kcompat.testing.compaction import CompactionHarness
+
+
+def left(directory):
+    log = CompactionHarness(directory, LogConfig(cleanup_policy=frozenset({"compact"})))
+    for key in (b"a", b"b", b"b"):
+        log.put((key, b"value"))
+    log.roll()
+    log.clean()
+    return directory / "t-0" / f"{0:020d}.log"
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[70] ^= 1
+    path.write_bytes(content)
+
+
+def test_gap(tmp_path):
+    left(tmp_path)
+
+@pytest.mark.leaves_gaps("compacted")
+def test_fair_gap(tmp_path):
+    left(tmp_path)
+
+def test_checkpointed_gap(tmp_path):
+    left(tmp_path)
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\\n1\\nt 0 3\\n")
+
+def test_damage(tmp_path):
+    flip(left(tmp_path))
+
+@pytest.mark.leaves_damage("to see whether that is believed")
+def test_fair_damage(tmp_path):
+    flip(left(tmp_path))
+"""
+
+
+def outcome_of(directory: Path, tests: str) -> str:
+    """What pytest prints that runs only those of the tests above whose names hold `tests`."""
+    path = directory / "test_them.py"
+    path.write_text(TESTS)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "left_directories", "-p", "no:cacheprovider"]
+    found = subprocess.run(
+        [*command, f"--basetemp={directory / 'left'}", "-k", tests, f"--rootdir={directory}", path],
+        env=os.environ | {"PYTHONPATH": str(HERE)},
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout
+
+
+def test_fault_is_found(tmp_path: Path) -> None:
+    said = outcome_of(tmp_path, "test_gap or test_damage or test_fair_damage")
+    assert "3 passed, 2 deselected, 1 error" in said
+    faults = [line for line in said.splitlines() if line.startswith(("test_", "Non-consecutive"))]
+    assert any(line.startswith("test_damage0/t-0/") and "isvalid: false" in line for line in faults), said
+    assert not any("test_fair" in line for line in faults), said
+
+
+def test_a_gap_is_found(tmp_path: Path) -> None:
+    said = outcome_of(tmp_path, "gap")
+    assert "3 passed, 2 deselected, 1 error" in said
+    (gap,) = (line for line in said.splitlines() if line.startswith("Non-consecutive offsets in "))
+    assert "/test_gap0/t-0/" in gap
+
+
+def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
+    assert "3 passed, 2 deselected in" in outcome_of(tmp_path, "fair or checkpointed")
