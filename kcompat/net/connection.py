@@ -108,7 +108,7 @@ class Connection:
         self._reason = "closed by the broker"
         self._mute_timer: asyncio.TimerHandle | None = None
         hub.add(self)
-        hub.loop.add_reader(sock.fileno(), self._on_readable)
+        hub.poller.add_reader(sock.fileno(), self._on_readable)
 
     def mute(self, ms: float) -> None:
         """Hand on no more frames for `ms` milliseconds; answers still go out (KIP-219)."""
@@ -131,11 +131,10 @@ class Connection:
         if self._gate & CLOSED:
             return
         self._gate |= CLOSED
-        loop, fileno = self._hub.loop, self._socket.fileno()
-        loop.remove_reader(fileno)
-        if self._out is not None:
-            loop.remove_writer(fileno)
-            self._out = None
+        poller, fileno = self._hub.poller, self._socket.fileno()
+        poller.remove_reader(fileno)
+        poller.remove_writer(fileno)
+        self._out = None
         if self._mute_timer is not None:
             self._mute_timer.cancel()
             self._mute_timer = None
@@ -167,7 +166,7 @@ class Connection:
         hub = self._hub
         if self._gate and not self._reads_ahead():
             self._paused = True
-            hub.loop.remove_reader(self._socket.fileno())
+            hub.poller.remove_reader(self._socket.fileno())
             return
         held = self._held
         try:
@@ -232,7 +231,12 @@ class Connection:
             logger.exception("%s: connection closed: a request failed", self.peer_host)
             self._close_behind("failed request")
         if pieces:
-            self._transmit(pieces)
+            if (
+                self._gate or self._answers is not None
+            ):  # what comes next for this connection may not overtake
+                self._transmit(pieces)
+            else:
+                self._hub.poller.send_soon(self._transmit, pieces)
         if self._gate & CLOSING:
             self._close_if_drained()
         return start
@@ -375,7 +379,7 @@ class Connection:
             self._close_if_drained()
         elif self._paused and (not self._gate or self._reads_ahead()):
             self._paused = False
-            self._hub.loop.add_reader(self._socket.fileno(), self._on_readable)
+            self._hub.poller.add_reader(self._socket.fileno(), self._on_readable)
 
     def _send_settled(self, answers: AnswerQueue) -> None:
         pieces: list[Piece] = []
@@ -423,7 +427,7 @@ class Connection:
 
     def _send_out(self) -> None:
         """Go on with the queue: called with new answers, and by the loop when the socket takes more."""
-        out, loop = self._out, self._hub.loop
+        out, poller = self._out, self._hub.poller
         assert out is not None
         try:
             drained = out.send(self._socket, TURN_BUDGET, self._hub.now)
@@ -433,14 +437,14 @@ class Connection:
         if drained:
             self._out = None
             if self._gate & SENDING:
-                loop.remove_writer(self._socket.fileno())
+                poller.remove_writer(self._socket.fileno())
                 self._open_gate(SENDING)
         elif out.memory > self._hub.limits.max_unsent:
             self._hub.complain(self.peer_host, "connection closed: too many unsent answers")
             self.close("too many unsent answers")
         elif not self._gate & SENDING:
             self._gate |= SENDING
-            loop.add_writer(self._socket.fileno(), self._send_out)
+            poller.add_writer(self._socket.fileno(), self._send_out)
 
     def _send_failed(self, error: Exception) -> None:
         """The peer is gone, or a file under an answer cannot be read."""

@@ -1,4 +1,4 @@
-"""What all connections of one event loop share: scratch buffer, memory, limits, the sweep, counters."""
+"""What all connections of one event loop share: poller, scratch buffer, memory, limits, sweep, counters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.net.frame_buffer import BufferPool
 from kcompat.net.limits import KIB, Limits, ReceiveMemory
+from kcompat.net.poller import Poller
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,6 +32,7 @@ class Hub:
     def __init__(self, loop: asyncio.AbstractEventLoop, limits: Limits | None = None) -> None:
         self.loop = loop
         self.limits = limits or Limits()
+        self.poller = Poller(loop)
         self.scratch = bytearray(SCRATCH_SIZE)
         self.scratch_view = memoryview(self.scratch)
         self.read_size = SCRATCH_SIZE
@@ -60,6 +62,7 @@ class Hub:
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
             self._sweep_timer = None
+        self.poller.close()
 
     # Counting connections
 
