@@ -24,3 +24,8 @@ def make_log_directory(files: Files, directory: str, topic_id: bytes) -> None:
         files.remove([metadata])
         files.remove_empty_directory(directory)
         raise
+
+
+def store_topic_id(files: Files, directory: str, topic_id: bytes) -> None:
+    """Write `partition.metadata` anew where a crash left none that can be read. Raises OSError."""
+    files.replace_file(f"{directory}/{PARTITION_METADATA}", format_partition_metadata(topic_id), sync=True)

@@ -51,6 +51,7 @@ class LogDirectory(LogContext):
         self._lock: OpenFile | None = None
         self._written: dict[str, bytes] = {}
         self._loaded = False
+        self._syncing_names = False
         self._logs: dict[tuple[str, int], Log] = {}
         self.recovery_points: Offsets = {}
         self.log_starts: Offsets = {}
@@ -272,6 +273,19 @@ class LogDirectory(LogContext):
     def delete_tree_later(self, path: str, delay_ms: int) -> None:
         """Remove a partition's directory, already renamed out of use, after a delay in ms."""
         self._later(delay_ms, partial(self.files.remove_tree, path))
+
+    def sync_names(self) -> None:
+        """Have the names of the partitions' directories on the device soon; in the background."""
+        if not self._syncing_names:
+            self._syncing_names = True
+            self.run(self._sync_names)
+
+    def _sync_names(self) -> None:
+        self._syncing_names = False  # a name that changes from now on asks again
+        try:
+            self.files.sync_directory(self.path)
+        except OSError as error:
+            self.fault(error)
 
     def _later(self, delay_ms: int, work: Callable[[], object]) -> None:
         def guarded() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kcompat.log import retention
-from kcompat.log.creation import make_log_directory
+from kcompat.log.creation import make_log_directory, store_topic_id
 from kcompat.log.local_log import LocalLog
 from kcompat.log.producer_files import load_producers, remove_snapshots, save_snapshot
 from kcompat.log.producers import AppendOrigin, BatchMetadata, ProducerEntry, ProducerState
@@ -120,6 +120,12 @@ class Log(LocalLog):
         if not self.is_made:
             make_log_directory(self.context.files, self.directory, self.topic_id)
             self.is_made = True
+
+    def assign_topic_id(self, topic_id: bytes) -> None:
+        """Note whose log this is, where its directory does not say so. Raises StorageError."""
+        with self._faults():
+            store_topic_id(self.context.files, self.directory, topic_id)
+        self.topic_id = topic_id
 
     @staticmethod
     def open(

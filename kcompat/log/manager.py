@@ -17,6 +17,7 @@ from kcompat.log.names import (
     is_deleted_directory,
     parse_partition_directory,
     partition_directory,
+    stray_directory,
 )
 from kcompat.log.worker import Worker
 from kcompat.topics import CLUSTER_METADATA
@@ -170,20 +171,33 @@ class LogManager:
         """Take a partition's log out of service; its files go after `file.delete.delay.ms`. Raises
         StorageError.
         """
-        log = self._logs.pop((topic, partition), None)
-        if log is None:
-            return
+        log = self._logs.get((topic, partition))
+        if log is not None and self._put_away(log, name := deleted_directory(topic, partition)):
+            directory = self._directory_of(log)
+            directory.delete_tree_later(f"{directory.path}/{name}", log.config.file_delete_delay_ms)
+
+    def set_aside(self, log: Log) -> None:
+        """Take a log out of service that is not of the partition whose name it has; its files stay for
+        whoever wants them. Raises StorageError.
+        """
+        name = stray_directory(log.topic, log.partition)
+        logger.warning("%s is of another topic of this name: set aside as %s", log.directory, name)
+        self._put_away(log, name)
+
+    def _put_away(self, log: Log, name: str) -> bool:
+        """Forget a log and give its directory another name; False if it has none yet."""
+        del self._logs[log.topic, log.partition]
         directory = self._directory_of(log)
         directory.discard(log)
         log.discard()
         if not log.is_made:
-            return
-        path = f"{directory.path}/{deleted_directory(topic, partition)}"
+            return False
         try:
-            directory.files.rename(log.directory, path)
+            directory.files.rename(log.directory, f"{directory.path}/{name}")
         except OSError as error:
             raise directory.fault(error) from error
-        directory.delete_tree_later(path, log.config.file_delete_delay_ms)
+        directory.sync_names()
+        return True
 
     def _directory_of(self, log: Log) -> LogDirectory:
         return next(directory for directory in self.directories if directory is log.context)

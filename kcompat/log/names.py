@@ -48,10 +48,18 @@ def parse_partition_directory(name: str) -> tuple[str, int] | None:
 
 
 def deleted_directory(topic: str, partition: int) -> str:
-    """A unique name for a directory that awaits its deletion; the topic is cut so that it fits 255
-    characters.
-    """
-    suffix = f"-{partition}.{uuid.uuid4().hex}-delete"
+    """A unique name for a directory that awaits its deletion."""
+    return _marked_directory(topic, partition, "delete")
+
+
+def stray_directory(topic: str, partition: int) -> str:
+    """A unique name for a directory that is none of the partition whose name it has."""
+    return _marked_directory(topic, partition, "stray")
+
+
+def _marked_directory(topic: str, partition: int, mark: str) -> str:
+    """The topic is cut so that the name fits 255 characters."""
+    suffix = f"-{partition}.{uuid.uuid4().hex}-{mark}"
     return topic[: _MAX_DIRECTORY_NAME - len(suffix)] + suffix
 
 

@@ -63,16 +63,24 @@ class LocalBroker:
             except StorageError as fault:
                 logger.error("%s-%d cannot be served: %s", assigned.topic, assigned.index, fault)  # noqa: TRY400
                 return ErrorCode.KAFKA_STORAGE_ERROR
-        if partition.topic_id not in (assigned.topic_id, ZERO_UUID):
+        if _differ(partition.topic_id, assigned.topic_id):
             return ErrorCode.INCONSISTENT_TOPIC_ID
         state = assigned.state
         role = Role(state.leader, state.leader_epoch, state.isr, state.replicas, state.partition_epoch)
         return self._replicas.take_role(assigned.topic, assigned.index, role)
 
     def _open(self, assigned: AssignedPartition, config: TopicConfig) -> Partition:
-        """The partition over its log, which is made where there is none."""
+        """The partition over its log, which is made where there is none. A log that does not know its topic
+        is this one's; one of another topic of the same name, which was deleted or is of another cluster, is
+        set aside.
+        """
         key = (assigned.topic, assigned.index)
         log = self._logs.get(*key)
+        if log is not None and log.topic_id == ZERO_UUID:
+            log.assign_topic_id(assigned.topic_id)
+        if log is not None and _differ(log.topic_id, assigned.topic_id):
+            self._logs.set_aside(log)
+            log = None
         if log is None:
             log = self._logs.create(*key, assigned.topic_id, log_config(config))
         else:
@@ -104,3 +112,8 @@ class LocalBroker:
             overrides: Mapping[str, str] = new.configs("topics", topic)
             if everything or overrides != old.configs("topics", topic):
                 self._replicas.configure(topic, topic_config(self.config, overrides))
+
+
+def _differ(topic_id: bytes, assigned_id: bytes) -> bool:
+    """Whether both ids are known and not the same."""
+    return topic_id != assigned_id and ZERO_UUID not in (topic_id, assigned_id)

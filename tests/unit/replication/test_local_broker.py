@@ -1,0 +1,67 @@
+"""The log that a partition gets when a crash has left one whose topic id is missing or another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.cluster.image import MetadataCache, PartitionInfo
+from kcompat.config.broker import BrokerConfig
+from kcompat.log.checkpoints import parse_partition_metadata
+from kcompat.log.config import LogConfig
+from kcompat.log.manager import LogManager
+from kcompat.records.batch import build_batch, read_header
+from kcompat.records.record import Record
+from kcompat.replication.controller.state import AssignedPartition
+from kcompat.replication.local_broker import LocalBroker
+from kcompat.replication.replicas import ReplicaManager
+from kcompat.testing.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OLD, NEW = b"o" * 16, b"n" * 16
+ASSIGNED = AssignedPartition("t", NEW, 0, PartitionInfo(1, 0, (1,), (1,), 0), {}, is_new=False)
+
+
+def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
+    """A log with one record, whose `partition.metadata` is replaced by this (None keeps it); then the role is
+    taken.
+    """
+    for life in range(2):
+        clock = VirtualClock()
+        logs = LogManager([home], clock)
+        logs.open(1, "cluster", lambda _: LogConfig())
+        if life == 0:
+            log = logs.create("t", 0, OLD, LogConfig())
+            batch = memoryview(build_batch([Record(0, 1, None, b"v")]))
+            assert not log.append_as_leader(batch, read_header(batch), 0, 1).error
+            logs.close()
+            if metadata is not None:
+                (home / "t-0" / "partition.metadata").write_bytes(metadata)
+    local = LocalBroker(BrokerConfig({}), MetadataCache("cluster"), logs, ReplicaManager(1, clock))
+    assert local.leader_and_isr([ASSIGNED]) == {}
+    clock.advance(100)
+    return logs
+
+
+@pytest.mark.parametrize("metadata", [b"", b"version: 0\ntopic_id: bm5ub"])
+def test_a_log_that_lost_its_topic_id_gets_it_back(tmp_path: Path, metadata: bytes) -> None:
+    logs = take_after_a_crash(tmp_path, metadata)
+    log = logs.get("t", 0)
+    assert log is not None
+    assert (log.topic_id, log.log_end_offset) == (NEW, 1)
+    assert parse_partition_metadata((tmp_path / "t-0" / "partition.metadata").read_bytes()) == NEW
+    logs.close()
+
+
+def test_a_log_of_another_topic_of_this_name_is_set_aside(tmp_path: Path) -> None:
+    logs = take_after_a_crash(tmp_path, None)
+    log = logs.get("t", 0)
+    assert log is not None
+    assert (log.topic_id, log.log_end_offset) == (NEW, 0)
+    (stray,) = tmp_path.glob("t-0.*-stray")
+    assert (stray / "00000000000000000000.log").stat().st_size > 0
+    assert parse_partition_metadata((tmp_path / "t-0" / "partition.metadata").read_bytes()) == NEW
+    logs.close()
