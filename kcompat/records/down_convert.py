@@ -9,11 +9,20 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from kcompat.records.batch import HEADER_SIZE, LOG_APPEND_TIME_FLAG, LOG_OVERHEAD, read_header
+from kcompat.records._python import Fault
+from kcompat.records.batch import (
+    HEADER_SIZE,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    NO_TIMESTAMP,
+    read_header,
+)
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, decompress
+from kcompat.records.conversion import FIRST, write_messages
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import (
     LEGACY_CODECS,
+    MAGIC_V0,
     MAGIC_V1,
     SMALLEST_MESSAGE,
     encode_message,
@@ -21,17 +30,16 @@ from kcompat.records.message_set import (
     read_messages,
     shallow_messages,
 )
-from kcompat.records.scanning import read_records
+from kcompat.records.scanning import damage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from kcompat.records._python import Fields
+    from kcompat.records._python import Buffer
+    from kcompat.records.batch import BatchHeader
 
 PIECE = 128 * 1024
 """About the bytes of one piece of an uncompressed batch, and of filling."""
-
-_NO_HEADERS = ()
 
 _MAGIC_AT = 16
 _OVERFLOW = struct.Struct(">qi")
@@ -56,11 +64,7 @@ def down_convert(
     if stored_magic <= magic:
         yield bytes(batch)
     elif stored_magic == MAGIC_V1:
-        outer = bytes(batch)
-        codec = Codec(next(shallow_messages(outer)).codec)
-        messages = read_messages(outer, max_message_bytes)
-        fields = ((m.offset, m.timestamp, m.key, m.value, _NO_HEADERS) for m in messages)
-        yield from _encode(fields, codec, magic, 0, first_offset)
+        yield from _without_timestamps(batch, first_offset, max_message_bytes)
     else:
         if len(batch) < HEADER_SIZE:
             raise RecordsDamaged(f"a batch v2 of {len(batch)} bytes")
@@ -69,53 +73,105 @@ def down_convert(
             return
         if header.codec not in LEGACY_CODECS:
             raise UnsupportedCodec(f"compression codec {header.codec} in message format v{magic}")
-        chunks = decompress(header.codec, batch[HEADER_SIZE : header.size], max_message_bytes)
-        records = read_records(chunks, header.base_offset, header.base_timestamp)
-        attributes = 0
-        if header.uses_log_append_time:
-            attributes = LOG_APPEND_TIME_FLAG if magic == MAGIC_V1 else 0
-            stamp = header.max_timestamp
-            records = ((offset, stamp, key, value, _NO_HEADERS) for offset, _, key, value, _ in records)
-        yield from _encode(records, Codec(header.codec), magic, attributes, first_offset)
-
-
-def _encode(
-    fields: Iterator[Fields], codec: Codec, magic: int, attributes: int, first_offset: int
-) -> Iterator[bytes]:
-    """Plain messages from `first_offset` on, or all of them in a wrapper; `attributes` lack the codec."""
-    if codec != Codec.NONE:
-        if wrapper := _wrap(fields, codec, magic, attributes):
+        records = batch[HEADER_SIZE : header.size]
+        if header.codec == Codec.NONE:
+            yield from _Messages(header, magic, first_offset, origin=0).pieces([records])
+        elif wrapper := _wrap(header, magic, decompress(header.codec, records, max_message_bytes)):
             yield wrapper
-        return
-    pieces, size = [], 0
-    for offset, timestamp, key, value, _ in fields:
-        if offset < first_offset:
-            continue
-        message = encode_message(offset, magic, attributes, timestamp, key, value)
-        pieces.append(message)
-        size += len(message)
-        if size >= PIECE:
-            yield b"".join(pieces)
-            pieces, size = [], 0
-    if pieces:
-        yield b"".join(pieces)
 
 
-def _wrap(fields: Iterator[Fields], codec: Codec, magic: int, attributes: int) -> bytes | None:
-    inner = bytearray()
-    first = last = max_timestamp = -1
-    for last, timestamp, key, value, _ in fields:
-        if first < 0:
-            first = last
-        if timestamp > max_timestamp:
-            max_timestamp = timestamp
-        offset = last - first if magic == MAGIC_V1 else last
-        inner += encode_message(offset, magic, attributes, timestamp, key, value)
+def _without_timestamps(batch: memoryview, first_offset: int, max_message_bytes: int) -> Iterator[bytes]:
+    """A message of magic 1, which an old Kafka stored, as one of magic 0."""
+    outer = next(shallow_messages(batch))
+    messages = list(read_messages(batch, max_message_bytes))
+    plain = b"".join(
+        encode_message(m.offset, MAGIC_V0, 0, m.timestamp, m.key, m.value)
+        for m in messages
+        if outer.codec or m.offset >= first_offset
+    )
+    if outer.codec:
+        last = messages[-1].offset
+        plain = encode_wrapper(
+            plain, Codec(outer.codec), MAGIC_V0, last_offset=last, attributes=0, timestamp=NO_TIMESTAMP
+        )
+    if plain:
+        yield plain
+
+
+def _wrap(header: BatchHeader, magic: int, chunks: Iterable[bytes]) -> bytes | None:
+    """The wrapper of all messages; none of an empty batch."""
+    messages = _Messages(header, magic, 0, origin=FIRST if magic == MAGIC_V1 else 0)
+    inner = b"".join(messages.pieces(chunks))
     if not inner:
         return None
     return encode_wrapper(
-        inner, codec, magic, last_offset=last, attributes=attributes, timestamp=max_timestamp
+        inner,
+        Codec(header.codec),
+        magic,
+        last_offset=messages.last_offset,
+        attributes=messages.attributes,
+        timestamp=messages.newest,
     )
+
+
+class _Messages:
+    """The records of one batch as plain messages, their offsets counted from `origin` (which may be `FIRST`).
+
+    Those below `first_offset` are left out where that is not 0.
+    """
+
+    def __init__(self, header: BatchHeader, magic: int, first_offset: int, origin: int) -> None:
+        self.attributes = 0
+        """Of each message."""
+        self.last_offset = self.newest = -1
+        """The last of the offsets, and the largest of the timestamps, so far."""
+        self._magic = magic
+        self._base_offset, self._base_timestamp = header.base_offset, header.base_timestamp
+        if header.uses_log_append_time:
+            self.attributes = LOG_APPEND_TIME_FLAG if magic == MAGIC_V1 else 0
+            self._base_timestamp = header.max_timestamp
+        self._first_offset, self._origin = first_offset, origin
+        self._count = 0
+
+    def pieces(self, chunks: Iterable[Buffer]) -> Iterator[bytes]:
+        """Of the records, which may come in any pieces. Raises `RecordsDamaged`."""
+        pending = bytearray()
+        for chunk in chunks:
+            records = chunk
+            if pending:
+                pending += chunk
+                records = pending
+            position, fault = 0, int(Fault.WHOLE)
+            while not fault and position < len(records):
+                messages, position, fault = self._write(records, position)
+                if messages:
+                    yield messages
+            if fault > Fault.CUT:
+                raise damage(self._count, fault)
+            if records is pending:
+                del pending[:position]
+            else:
+                pending += records[position:]
+        if pending:
+            raise damage(self._count, Fault.CUT)
+
+    def _write(self, records: Buffer, position: int) -> tuple[bytes, int, int]:
+        messages, position, fault, count, self._origin, last, newest = write_messages(
+            records,
+            position,
+            PIECE,
+            self._magic,
+            self.attributes,
+            self._base_offset,
+            self._base_timestamp,
+            self._first_offset,
+            self._origin,
+        )
+        if count:
+            self._count += count
+            self.last_offset = last
+            self.newest = max(self.newest, newest)
+        return messages, position, fault
 
 
 def overflow_message(room: int) -> bytes:

@@ -23,7 +23,9 @@ from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamag
 from kcompat.records.legacy_lz4 import with_old_checksum, with_right_checksum
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterator
+
+    from kcompat.records._python import Buffer
 
 MAGIC_V0 = 0
 MAGIC_V1 = 1
@@ -38,7 +40,8 @@ _FIELDS_V1 = struct.Struct(">bbqi")
 _INT = struct.Struct(">i")
 _LONG = struct.Struct(">q")
 _NULL = _INT.pack(-1)
-_NO_LIMIT = 2**31
+NO_LIMIT = 2**31
+"""More bytes than a message can have."""
 
 
 class Message(NamedTuple):
@@ -88,38 +91,48 @@ def encode_wrapper(
     return encode_message(last_offset, magic, attributes | codec, timestamp, None, packed)
 
 
-def shallow_messages(data: bytes, max_size: int = _NO_LIMIT) -> Generator[Message, None, int]:
+def shallow_messages(data: Buffer, max_size: int = NO_LIMIT) -> Generator[Message, None, int]:
     """The messages of a set as they stand, wrappers closed; ends at one that is cut short, and returns where.
+
+    Raises as `message_at` does.
+    """
+    start = 0
+    while (found := message_at(data, start, max_size)) is not None:
+        yield found[0]
+        start = found[1]
+    return start
+
+
+def message_at(data: Buffer, start: int, max_size: int = NO_LIMIT) -> tuple[Message, int] | None:
+    """The message at a position and where the next one begins, None where it is cut short.
 
     Raises `MessageTooLarge` past `max_size` bytes, `MessageCorrupt` where no message begins and at a wrong
     CRC, `RecordsDamaged` at a batch v2 and at lengths that lie.
     """
-    start, end = 0, len(data)
-    while end - start >= LOG_OVERHEAD:
-        size = _INT.unpack_from(data, start + 8)[0]
-        if size < SMALLEST_MESSAGE:
-            raise MessageCorrupt(f"a message of {size} bytes")
-        if end - start <= _MAGIC_AT:
-            break
-        magic = data[start + _MAGIC_AT]
-        if magic > MAGIC:
-            raise MessageCorrupt(f"a message of magic {magic}")
-        stop = start + LOG_OVERHEAD + size
-        if stop > end:
-            break
-        if stop - start > max_size:
-            raise MessageTooLarge(f"a message of {stop - start} bytes, of {max_size} that may be")
-        if magic == MAGIC:
-            raise RecordsDamaged("a batch v2 among messages")
-        yield _decode(data, start, stop)
-        start = stop
-    return start
+    left = len(data) - start
+    if left < LOG_OVERHEAD:
+        return None
+    size = LOG_OVERHEAD + _INT.unpack_from(data, start + 8)[0]
+    if size < LOG_OVERHEAD + SMALLEST_MESSAGE:
+        raise MessageCorrupt(f"a message of {size - LOG_OVERHEAD} bytes")
+    if left <= _MAGIC_AT:
+        return None
+    magic = data[start + _MAGIC_AT]
+    if magic > MAGIC:
+        raise MessageCorrupt(f"a message of magic {magic}")
+    if size > left:
+        return None
+    if size > max_size:
+        raise MessageTooLarge(f"a message of {size} bytes, of {max_size} that may be")
+    if magic == MAGIC:
+        raise RecordsDamaged("a batch v2 among messages")
+    return _decode(data, start, start + size), start + size
 
 
-def _decode(data: bytes, start: int, end: int) -> Message:
+def _decode(data: Buffer, start: int, end: int) -> Message:
     """The message between two positions."""
     offset, _, crc = _LOG_PREFIX.unpack_from(data, start)
-    content = data[start + _MAGIC_AT : end]
+    content = bytes(data[start + _MAGIC_AT : end])
     if crc32(content) != crc:
         raise MessageCorrupt(f"the message with offset {offset} does not match its CRC")
     magic, attributes = content[0], content[1]
@@ -152,47 +165,62 @@ def inner_messages(wrapper: Message, max_message_bytes: int = DEFAULT_MAX_MESSAG
     They are unpacked piece by piece, within `compression.output_bound`. Raises `MessageCorrupt` at a wrong
     CRC inside and `RecordsDamaged` at all else that is no set of plain messages, maybe not before the end.
     """
-    codec, magic = wrapper.codec, wrapper.magic
-    if codec not in LEGACY_CODECS:
-        raise RecordsDamaged(f"compression codec {codec} in message format v{magic}")
-    if wrapper.value is None:
-        raise RecordsDamaged("a compressed message without a value")
+    last = None
+    for pending in unpacked(wrapper, max_message_bytes):
+        position = 0
+        while (found := message_at(pending, position)) is not None:
+            message, position = found
+            check_inner(wrapper, message)
+            last = message.offset
+            if wrapper.uses_log_append_time:
+                yield message._replace(timestamp=wrapper.timestamp, attributes=LOG_APPEND_TIME_FLAG)
+            elif message.attributes:
+                yield message._replace(attributes=0)  # a mark inside counts for nothing
+            else:
+                yield message
+        del pending[:position]
+    check_last(wrapper, last)
+
+
+def unpacked(wrapper: Message, max_message_bytes: int) -> Iterator[bytearray]:
+    """What is inside, piece by piece: whoever takes a piece removes the whole messages at its front.
+
+    One piece and one message are held. Raises `RecordsDamaged`.
+    """
+    if wrapper.codec not in LEGACY_CODECS:
+        raise RecordsDamaged(f"compression codec {wrapper.codec} in message format v{wrapper.magic}")
     packed = wrapper.value
-    if codec == Codec.LZ4 and magic == MAGIC_V0:
+    if packed is None:
+        raise RecordsDamaged("a compressed message without a value")
+    if wrapper.codec == Codec.LZ4 and wrapper.magic == MAGIC_V0:
         packed = with_right_checksum(packed)
-    mark = wrapper.attributes & LOG_APPEND_TIME_FLAG if magic == MAGIC_V1 else 0
-    message = None
-    for message in _in_pieces(decompress(codec, packed, max_message_bytes)):
-        if message.magic != magic:
-            raise RecordsDamaged(f"a message of magic {message.magic} inside one of magic {magic}")
-        if message.codec:
-            raise RecordsDamaged("a compressed message inside a compressed message")
-        if mark:
-            yield message._replace(timestamp=wrapper.timestamp, attributes=mark)
-        elif message.attributes:
-            yield message._replace(attributes=0)  # a mark inside counts for nothing
-        else:
-            yield message
-    if message is None:
-        raise RecordsDamaged("a compressed message with nothing inside")
-    if magic == MAGIC_V1 and 0 != wrapper.offset < message.offset:
-        raise RecordsDamaged(f"a wrapper at {wrapper.offset} whose last message is at {message.offset}")
-
-
-def _in_pieces(chunks: Iterable[bytes]) -> Iterator[Message]:
-    """The messages of a set that comes piece by piece; holds one piece and one message."""
     pending, needed = bytearray(), 0
-    for chunk in chunks:
+    for chunk in decompress(wrapper.codec, packed, max_message_bytes):
         pending += chunk
         if len(pending) < needed:
             continue
-        done = yield from shallow_messages(bytes(pending))
-        del pending[:done]
+        yield pending
         is_begun = len(pending) >= LOG_OVERHEAD
         needed = LOG_OVERHEAD + (_INT.unpack_from(pending, 8)[0] if is_begun else 0)
 
 
-def read_messages(data: bytes, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Message]:
+def check_inner(wrapper: Message, message: Message) -> None:
+    """Raise `RecordsDamaged` unless the message may stand in the wrapper."""
+    if message.magic != wrapper.magic:
+        raise RecordsDamaged(f"a message of magic {message.magic} inside one of magic {wrapper.magic}")
+    if message.codec:
+        raise RecordsDamaged("a compressed message inside a compressed message")
+
+
+def check_last(wrapper: Message, last_offset: int | None) -> None:
+    """Raise `RecordsDamaged` if nothing is inside, or the wrapper comes before the last message there."""
+    if last_offset is None:
+        raise RecordsDamaged("a compressed message with nothing inside")
+    if wrapper.magic == MAGIC_V1 and 0 != wrapper.offset < last_offset:
+        raise RecordsDamaged(f"a wrapper at {wrapper.offset} whose last message is at {last_offset}")
+
+
+def read_messages(data: Buffer, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Message]:
     """Every message of a set at absolute offsets; holds all that is in a wrapper at once.
 
     Raises as `shallow_messages` and `inner_messages` do.

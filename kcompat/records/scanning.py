@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcompat.records._python import Buffer, Fields
     from kcompat.records.batch import BatchHeader
 
-__all__ = ["check_records", "read", "read_records"]
+__all__ = ["check_records", "damage", "read", "read_records"]
 
 _native_wanted = os.environ.get("KCOMPAT_NATIVE", "")
 if _native_wanted == "0":
@@ -61,7 +61,7 @@ def check_records(header: BatchHeader, payload: memoryview, max_message_bytes: i
     else:
         count, _, fault, newest, oldest, keyless = scan(payload, 0, header.base_timestamp)
     if fault:
-        raise _damage(count, fault)
+        raise damage(count, fault)
     if count != header.record_count:
         raise RecordsDamaged(f"{count} records where the header counts {header.record_count}")
     return newest, oldest, keyless
@@ -100,11 +100,12 @@ def read_records(chunks: Iterable[Buffer], base_offset: int, base_timestamp: int
             count += len(records)
             yield from records
         if fault > Fault.CUT:
-            raise _damage(count, fault)
+            raise damage(count, fault)
         del pending[:position]
     if pending:
-        raise _damage(count, Fault.CUT)
+        raise damage(count, Fault.CUT)
 
 
-def _damage(index: int, fault: int) -> RecordsDamaged:
+def damage(index: int, fault: int) -> RecordsDamaged:
+    """What is the matter with the record at an index, as an exception to raise."""
     return RecordsDamaged(f"the record at index {index} {_COMPLAINTS[Fault(fault)]}")

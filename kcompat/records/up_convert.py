@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import LOG_OVERHEAD, MAGIC, NO_TIMESTAMP, frame_body, read_header
 from kcompat.records.compression import Codec
+from kcompat.records.conversion import Flag, write_records
 from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
-from kcompat.records.message_set import inner_messages, shallow_messages
+from kcompat.records.message_set import NO_LIMIT, check_inner, check_last, message_at, unpacked
 from kcompat.records.recompress import CODECS, conform
-from kcompat.records.record import append_record
 from kcompat.records.validate import (
     FIRST_VERSION_WITH_ZSTD,
     KEY_MISSING,
@@ -26,6 +26,7 @@ from kcompat.records.validate import (
 )
 
 if TYPE_CHECKING:
+    from kcompat.records._python import Buffer
     from kcompat.records.batch import BatchHeader
     from kcompat.records.message_set import Message
 
@@ -42,7 +43,7 @@ def accept_old(
     if len(view) > _MAGIC_AT and view[_MAGIC_AT] == MAGIC:
         return _accept_batch(view, rules, compression_type, now_ms)
     try:
-        return _convert(bytes(view), rules, compression_type, now_ms)
+        return _convert(view, rules, compression_type, now_ms)
     except MessageCorrupt as damage:
         return Refusal(ErrorCode.CORRUPT_MESSAGE, str(damage))
     except MessageTooLarge as excess:
@@ -64,94 +65,103 @@ def _accept_batch(
 
 
 def _convert(
-    data: bytes, rules: ProduceRules, compression_type: str, now_ms: int
+    data: memoryview, rules: ProduceRules, compression_type: str, now_ms: int
 ) -> tuple[memoryview, BatchHeader] | Refusal | None:
-    messages = shallow_messages(data, rules.max_message_bytes)
-    first = next(messages, None)
-    if first is None:
+    found = message_at(data, 0, rules.max_message_bytes)
+    if found is None:
         return None
-    codec = CODECS.get(compression_type, first.codec)  # `producer` is none of them
-    builder = _Builder(rules, now_ms, rules.max_message_bytes if codec == Codec.NONE else _NO_LIMIT)
-    if not first.codec:
-        builder.add(first)
-    mixed = False
-    for message in messages:
-        if first.codec or message.codec or message.magic != first.magic:
-            mixed = True
-        if not mixed:
-            builder.add(message)
-    if mixed:
-        return Refusal(ErrorCode.INVALID_RECORD, "one set is plain messages or one wrapper, all of one magic")
+    first, end = found
+    codec = Codec(CODECS.get(compression_type, first.codec))  # `producer` is none of them
+    builder = _Builder(first, rules, now_ms, rules.max_message_bytes if codec == Codec.NONE else _NO_LIMIT)
     if first.codec:
-        for message in inner_messages(first, rules.max_message_bytes):
-            builder.add(message)
-    return builder.finish(Codec(codec))
+        if message_at(data, end, rules.max_message_bytes) is not None:
+            return _mixed()
+        refusal = builder.open_wrapper()
+    else:
+        _, refusal = builder.add(data, rules.max_message_bytes)
+    return refusal or builder.finish(codec)
+
+
+def _mixed() -> Refusal:
+    return Refusal(ErrorCode.INVALID_RECORD, "one set is plain messages or one wrapper, all of one magic")
 
 
 class _Builder:
-    """The batch v2 that grows message by message, and the first message that is not for this topic.
+    """The batch v2 that grows, of plain messages or of those in one wrapper: `first` says which.
 
-    `room` bytes of records are more than the topic takes: nothing is kept from there on.
+    `room` bytes of records are more than the topic takes.
     """
 
-    __slots__ = (
-        "_base_timestamp",
-        "_body",
-        "_count",
-        "_max_timestamp",
-        "_now_ms",
-        "_refusal",
-        "_room",
-        "_rules",
-        "_strict",
-    )
-
-    def __init__(self, rules: ProduceRules, now_ms: int, room: int) -> None:
-        self._room = room
+    def __init__(self, first: Message, rules: ProduceRules, now_ms: int, room: int) -> None:
+        self._first = first
         self._rules = rules
-        self._strict = (
-            rules.compacts
-            or rules.message_timestamp_before_max_ms != _NO_LIMIT
-            or rules.message_timestamp_after_max_ms != _NO_LIMIT
-        )
         self._now_ms = now_ms
+        self._room = room
+        self._flags = _flags(first, rules)
+        self._earliest = now_ms - rules.message_timestamp_before_max_ms
+        self._latest = min(now_ms + rules.message_timestamp_after_max_ms, _NO_LIMIT)
         self._body = bytearray()
         self._count = 0
-        self._base_timestamp = self._max_timestamp = NO_TIMESTAMP
-        self._refusal: Refusal | None = None
+        self._base_timestamp = first.timestamp
+        self._max_timestamp = NO_TIMESTAMP
+        self._last_offset: int | None = None
 
-    def add(self, message: Message) -> None:
-        """The next message, checked as the topic demands."""
-        timestamp = message.timestamp
-        if self._refusal is not None:
-            return
-        if self._strict or message.attributes or timestamp < NO_TIMESTAMP:
-            self._refusal = self._complain(message)
-            if self._refusal is not None:
-                return
-        if not self._count:
-            self._base_timestamp = timestamp
-        if timestamp > self._max_timestamp:
-            self._max_timestamp = timestamp
-        delta = timestamp - self._base_timestamp
-        append_record(self._body, delta, self._count, message.key, message.value)
-        self._count += 1
+    def open_wrapper(self) -> Refusal | None:
+        """Add what is in the wrapper; why it is refused. Raises as `inner_messages` does."""
+        for pending in unpacked(self._first, self._rules.max_message_bytes):
+            end, refusal = self.add(pending, NO_LIMIT)
+            if refusal:
+                return refusal
+            del pending[:end]
+        check_last(self._first, self._last_offset)
+        return None
+
+    def add(self, messages: Buffer, largest: int) -> tuple[int, Refusal | None]:
+        """Add messages of at most `largest` bytes: where the one begins that is cut short, or why they are
+        refused. Raises as `message_at` does.
+        """
+        records, end, count, self._base_timestamp, newest, last_offset = write_records(
+            messages,
+            0,
+            self._room - len(self._body),
+            largest,
+            self._first.magic,
+            self._flags,
+            self._count,
+            self._base_timestamp,
+            self._earliest,
+            self._latest,
+        )
+        self._body += records
+        self._count += count
+        self._max_timestamp = max(self._max_timestamp, newest)
+        if count:
+            self._last_offset = last_offset
         if len(self._body) > self._room:
-            self._refusal = self._too_large(len(self._body))
+            return end, self._too_large(len(self._body))
+        found = message_at(messages, end, largest)
+        return end, None if found is None else self._complain(found[0])
 
-    def _complain(self, message: Message) -> Refusal | None:
-        rules = self._rules
+    def _complain(self, message: Message) -> Refusal:
+        """What is wrong with a message that is whole and sound."""
+        rules, first = self._rules, self._first
+        marked, timestamp = message.uses_log_append_time, message.timestamp
+        if first.codec:
+            check_inner(first, message)
+            marked = first.uses_log_append_time
+            timestamp = first.timestamp if marked else timestamp
+        elif message.codec or message.magic != first.magic:
+            return _mixed()
         if rules.compacts and message.key is None:
             return Refusal(ErrorCode.INVALID_RECORD, KEY_MISSING)
-        if message.timestamp < NO_TIMESTAMP:
-            return Refusal(ErrorCode.INVALID_TIMESTAMP, f"timestamp {message.timestamp}")
-        complaint = complain_of_time(message.timestamp, message.uses_log_append_time, rules, self._now_ms)
-        return Refusal(ErrorCode.INVALID_TIMESTAMP, complaint) if complaint else None
+        complaint = f"timestamp {timestamp}"
+        if timestamp >= NO_TIMESTAMP:
+            complaint = complain_of_time(timestamp, marked, rules, self._now_ms) or ""
+        assert complaint, "the conversion ended at a message that has no fault"
+        return Refusal(ErrorCode.INVALID_TIMESTAMP, complaint)
 
     def finish(self, codec: Codec) -> tuple[memoryview, BatchHeader] | Refusal:
-        """The whole batch, unless it is refused or too large after all."""
-        if self._refusal is not None:
-            return self._refusal
+        """The whole batch, unless it is too large after all."""
         batch = frame_body(self._body, codec, self._count, self._base_timestamp, self._max_timestamp)
         if len(batch) > self._rules.max_message_bytes:
             return self._too_large(len(batch))
@@ -163,3 +173,14 @@ class _Builder:
             ErrorCode.MESSAGE_TOO_LARGE,
             f"converted to one batch it has {size} bytes, more than max.message.bytes ({limit})",
         )
+
+
+def _flags(first: Message, rules: ProduceRules) -> Flag:
+    flags = Flag.INSIDE if first.codec else Flag(0)
+    if first.codec and first.uses_log_append_time:
+        flags |= Flag.MARKED
+    if rules.compacts:
+        flags |= Flag.KEYS_WANTED
+    if rules.stamps_append_time:
+        flags |= Flag.BROKERS_TIME
+    return flags

@@ -1,4 +1,4 @@
-"""Both scanners of records, for every test that depends on one."""
+"""Both scanners and both converters of records, for every test that depends on one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.records import scanning
+from kcompat.records import conversion, down_convert, scanning, up_convert
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -16,10 +16,26 @@ if TYPE_CHECKING:
 @pytest.fixture(params=["_python", "_native"])
 def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Each of the two, and everything above it using it."""
-    try:
-        module = importlib.import_module(f"kcompat.records.{request.param}")
-    except ImportError:
-        pytest.skip("the extension was not built")
+    module = built(request.param)
     monkeypatch.setattr(scanning, "scan", module.scan)
     monkeypatch.setattr(scanning, "read", module.read)
     return module
+
+
+@pytest.fixture(params=["_conversion_python", "_conversion"])
+def converter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Each of the two, and everything above it using it."""
+    module = built(request.param)
+    for user in (conversion, down_convert):
+        monkeypatch.setattr(user, "write_messages", module.write_messages)
+    for user in (conversion, up_convert):
+        monkeypatch.setattr(user, "write_records", module.write_records)
+    return module
+
+
+def built(name: str) -> ModuleType:
+    """A module of `kcompat.records`; skips where it is an extension that was not built."""
+    try:
+        return importlib.import_module(f"kcompat.records.{name}")
+    except ImportError:
+        pytest.skip("the extension was not built")

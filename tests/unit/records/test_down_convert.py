@@ -19,6 +19,8 @@ from kcompat.records.message_set import (
 )
 from kcompat.records.record import Record, append_record
 
+pytestmark = pytest.mark.usefixtures("converter")
+
 RECORDS = [
     Record(0, 1000, b"k", b"v", (("h", b"x"),)),
     Record(1, 2000, None, b"", (("a", None), ("b", b"y"))),

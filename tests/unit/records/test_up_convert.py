@@ -13,6 +13,8 @@ from kcompat.records.record import Record
 from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal
 
+pytestmark = pytest.mark.usefixtures("converter")
+
 NOW = 1_000_000
 FIELDS = [(b"k", b"v", 5000), (None, b"", 4000), (b"", None, 6000)]
 OLD_CODECS = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
@@ -110,8 +112,18 @@ def test_sizes_are_checked_before_and_after() -> None:
     assert refused(plain(0), max_message_bytes=20) == ErrorCode.MESSAGE_TOO_LARGE
 
 
-def test_a_flood_of_messages_is_not_turned_into_a_batch_too_large_to_store() -> None:
-    """Once the body alone is too large, messages are looked at but no longer kept."""
+def test_a_flood_of_messages_is_read_no_further_than_its_batch_is_too_large() -> None:
     flood = encode_message(0, 0, 0, -1, None, None) * 50_000
     assert refused(flood, max_message_bytes=1000) == ErrorCode.MESSAGE_TOO_LARGE
-    assert refused(flood + b"x" * 30, max_message_bytes=1000) == ErrorCode.CORRUPT_MESSAGE
+    assert refused(flood + b"x" * 30, max_message_bytes=1000) == ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_the_first_message_that_is_wrong_decides() -> None:
+    """Kafka goes on to the end, and names a wrong CRC before all else."""
+    damaged = bytearray(plain(1))
+    damaged[-1] ^= 1
+    mixed = plain(0) + bytes(damaged)
+    assert refused(bytes(damaged)) == ErrorCode.CORRUPT_MESSAGE
+    assert refused(mixed) == ErrorCode.INVALID_RECORD
+    assert refused(mixed, cleanup_policy=frozenset({"compact"})) == ErrorCode.INVALID_RECORD
+    assert refused(bytes(damaged), message_timestamp_before_max_ms=1) == ErrorCode.INVALID_TIMESTAMP

@@ -1,0 +1,342 @@
+/* Records v2 as messages of magic 0 or 1, and back: what _conversion_python.py does, in C. See
+ * docs/internals/records.md.
+ *
+ * Both functions take any buffer and keep the GIL: a call makes as much as it is given room for. There is no
+ * state between calls.
+ */
+#include "_crc32.h"
+#include "_record.h"
+#include <string.h>
+
+enum { CODEC_MASK = 0x07, LOG_APPEND_TIME = 0x08, NO_TIMESTAMP = -1 };
+enum { FIRST_CAPACITY = 160 * 1024 };
+
+/* A message: int64 offset, int32 size of what follows, uint32 CRC of what follows that, int8 magic, int8
+ * attributes, in magic 1 int64 timestamp, then key and value, each behind an int32 length. */
+enum { SIZE_AT = 8, LOG_OVERHEAD = 12, MAGIC_AT = 16, ATTRIBUTES_AT = 17, FIELDS_AT = 18 };
+enum { SMALLEST_SIZE = 14, LONGEST_FRAME = 34, LONGEST_HEAD = 32 };
+
+/* _conversion_python.Flag, value by value. */
+enum flag { KEYS_WANTED = 1, BROKERS_TIME = 2, INSIDE = 4, MARKED = 8 };
+
+static inline uint8_t *put_int(uint8_t *to, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        to[i] = (uint8_t)(value >> (24 - 8 * i));
+    return to + 4;
+}
+
+static inline uint8_t *put_long(uint8_t *to, uint64_t value)
+{
+    return put_int(put_int(to, (uint32_t)(value >> 32)), (uint32_t)value);
+}
+
+static inline uint32_t get_int(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static inline int64_t get_long(const uint8_t *at)
+{
+    return (int64_t)((uint64_t)get_int(at) << 32 | get_int(at + 4));
+}
+
+static inline uint8_t *put_bytes(uint8_t *to, const field *from)
+{
+    if (from->data != NULL)
+        memcpy(to, from->data, (size_t)from->size);
+    return to + from->size;
+}
+
+static inline uint8_t *put_field(uint8_t *to, const field *from)
+{
+    return put_bytes(put_int(to, from->data == NULL ? UINT32_MAX : (uint32_t)from->size), from);
+}
+
+static inline int64_t subtract(int64_t value, int64_t base)
+{
+    return (int64_t)((uint64_t)value - (uint64_t)base); /* wraps, as in Java */
+}
+
+static uint8_t *put_message(
+    uint8_t *to, int64_t offset, int magic, int attributes, int64_t timestamp, const record *from)
+{
+    uint8_t *end = to + FIELDS_AT;
+    end[-2] = (uint8_t)magic;
+    end[-1] = (uint8_t)attributes;
+    if (magic)
+        end = put_long(end, (uint64_t)timestamp);
+    end = put_field(put_field(end, &from->key), &from->value);
+    put_long(to, (uint64_t)offset);
+    put_int(to + SIZE_AT, (uint32_t)(end - to - LOG_OVERHEAD));
+    put_int(to + LOG_OVERHEAD, crc32_of(to + MAGIC_AT, end));
+    return end;
+}
+
+/* Bytes that grow. */
+typedef struct {
+    uint8_t *start;
+    size_t used;
+    size_t capacity;
+} output;
+
+static uint8_t *reserve(output *out, size_t needed)
+{
+    if (needed > out->capacity - out->used) {
+        size_t capacity = out->used + needed;
+        if (capacity < 2 * out->capacity)
+            capacity = 2 * out->capacity;
+        if (capacity < FIRST_CAPACITY)
+            capacity = FIRST_CAPACITY;
+        uint8_t *grown = PyMem_Realloc(out->start, capacity);
+        if (grown == NULL)
+            return NULL;
+        out->start = grown;
+        out->capacity = capacity;
+    }
+    return out->start + out->used;
+}
+
+/* (bytes, number, ...): what was made. NULL with an exception set where memory is short. */
+static PyObject *close_output(output *out, int is_short, const int64_t *numbers, Py_ssize_t count)
+{
+    PyObject *rest = is_short ? PyErr_NoMemory() : tuple_of(numbers, count);
+    PyObject *made = rest ? PyBytes_FromStringAndSize((const char *)out->start, (Py_ssize_t)out->used) : NULL;
+    PyObject *head = made ? PyTuple_Pack(1, made) : NULL;
+    PyObject *all = head ? PySequence_Concat(head, rest) : NULL;
+    PyMem_Free(out->start);
+    Py_XDECREF(head);
+    Py_XDECREF(made);
+    Py_XDECREF(rest);
+    return all;
+}
+
+/* The buffer args[0], and the numbers after it, of which the first is a position in there. */
+static int open_input(
+    PyObject *const *args, Py_ssize_t given, int64_t *numbers, Py_ssize_t wanted, Py_buffer *in)
+{
+    if (!read_arguments(args, given, numbers, wanted) || PyObject_GetBuffer(args[0], in, PyBUF_SIMPLE) < 0)
+        return 0;
+    if (numbers[0] >= 0 && numbers[0] <= in->len)
+        return 1;
+    PyErr_SetString(PyExc_ValueError, "a position outside the buffer");
+    PyBuffer_Release(in);
+    return 0;
+}
+
+static PyObject *write_messages(PyObject *module, PyObject *const *args, Py_ssize_t given)
+{
+    int64_t numbers[8];
+    Py_buffer buffer;
+    (void)module;
+    if (!open_input(args, given, numbers, 8, &buffer))
+        return NULL;
+    const int64_t room = numbers[1], base_offset = numbers[4], base_timestamp = numbers[5], from = numbers[6];
+    const int magic = numbers[2] != 0, attributes = (int)numbers[3];
+    int64_t origin = numbers[7], count = 0, last = -1, newest = NO_TIMESTAMP;
+    const uint8_t *start = buffer.buf, *done = start + numbers[0];
+    cursor in = {done, start + buffer.len}, inside;
+    output out = {NULL, 0, 0};
+    enum fault fault = WHOLE;
+    int is_short = 0;
+    record found;
+    for (; (int64_t)out.used < room && in.at < in.end; done = in.at, count++) {
+        if ((fault = open_record(&in, &inside)) || (fault = read_record(&inside, &found))
+            || (fault = skip_headers(&inside, found.headers)))
+            break;
+        int64_t timestamp = base_timestamp;
+        if (!(attributes & LOG_APPEND_TIME))
+            timestamp = add(timestamp, found.timestamp_delta);
+        last = add(base_offset, found.offset_delta);
+        if (origin < 0)
+            origin = last;
+        if (timestamp > newest)
+            newest = timestamp;
+        if (last < from)
+            continue;
+        uint8_t *to = reserve(&out, (size_t)(LONGEST_FRAME + found.key.size + found.value.size));
+        if ((is_short = to == NULL))
+            break;
+        to = put_message(to, subtract(last, origin), magic, attributes, timestamp, &found);
+        out.used = (size_t)(to - out.start);
+    }
+    PyBuffer_Release(&buffer);
+    const int64_t results[] = {done - start, fault, count, origin, last, newest};
+    return close_output(&out, is_short, results, 6);
+}
+
+static inline uint64_t zigzag(int64_t value)
+{
+    return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
+}
+
+static inline int varint_size(uint64_t raw)
+{
+    int size = 1;
+    while (raw >>= 7)
+        size++;
+    return size;
+}
+
+static inline uint8_t *put_varint(uint8_t *to, int64_t value)
+{
+    uint64_t raw = zigzag(value);
+    for (; raw > 0x7F; raw >>= 7)
+        *to++ = (uint8_t)(raw | 0x80);
+    *to++ = (uint8_t)raw;
+    return to;
+}
+
+/* The length that stands before a field of a record v2, -1 for null. */
+static inline int64_t length_of(const field *from)
+{
+    return from->data == NULL ? -1 : from->size;
+}
+
+static uint8_t *put_record(uint8_t *to, const record *from)
+{
+    const int64_t key = length_of(&from->key), value = length_of(&from->value);
+    const int64_t size = 2 /* attributes, no headers */ + varint_size(zigzag(from->timestamp_delta))
+        + varint_size(zigzag(from->offset_delta)) + varint_size(zigzag(key)) + from->key.size
+        + varint_size(zigzag(value)) + from->value.size;
+    to = put_varint(to, size);
+    *to++ = 0;
+    to = put_varint(put_varint(to, from->timestamp_delta), from->offset_delta);
+    to = put_bytes(put_varint(to, key), &from->key);
+    to = put_bytes(put_varint(to, value), &from->value);
+    *to++ = 0;
+    return to;
+}
+
+/* A key or value of a message. */
+static inline int read_old_field(cursor *in, field *out)
+{
+    if (in->end - in->at < 4)
+        return 0;
+    const int32_t size = (int32_t)get_int(in->at);
+    in->at += 4;
+    out->data = NULL;
+    out->size = 0;
+    if (size < 0)
+        return 1;
+    if (size > in->end - in->at)
+        return 0;
+    out->data = (const char *)in->at;
+    out->size = size;
+    in->at += size;
+    return 1;
+}
+
+/* The whole, sound, plain message of `magic` at `in`, which moves behind it; 0 where anything else is. */
+static int read_message(
+    cursor *in, int magic, int64_t largest, int *attributes, int64_t *timestamp, record *out)
+{
+    const uint8_t *at = in->at;
+    if (in->end - at <= ATTRIBUTES_AT)
+        return 0;
+    const int64_t size = (int32_t)get_int(at + SIZE_AT);
+    if (size < SMALLEST_SIZE || size > in->end - at - LOG_OVERHEAD || size + LOG_OVERHEAD > largest)
+        return 0;
+    cursor fields = {at + FIELDS_AT, at + LOG_OVERHEAD + size};
+    *attributes = at[ATTRIBUTES_AT];
+    if (at[MAGIC_AT] != magic || *attributes & CODEC_MASK
+        || crc32_of(at + MAGIC_AT, fields.end) != get_int(at + LOG_OVERHEAD))
+        return 0;
+    *timestamp = NO_TIMESTAMP;
+    if (magic) {
+        if (fields.end - fields.at < 8)
+            return 0;
+        *timestamp = get_long(fields.at);
+        fields.at += 8;
+    }
+    if (!read_old_field(&fields, &out->key) || !read_old_field(&fields, &out->value))
+        return 0;
+    in->at = fields.end;
+    return 1;
+}
+
+/* Whether a topic does not take such a message. */
+static inline int offends(
+    int64_t timestamp, int marked, int keyless, int flags, int64_t earliest, int64_t latest)
+{
+    if ((keyless && flags & KEYS_WANTED) || timestamp < NO_TIMESTAMP)
+        return 1;
+    if (timestamp == NO_TIMESTAMP || flags & BROKERS_TIME)
+        return marked;
+    return timestamp < earliest || timestamp > latest;
+}
+
+static PyObject *write_records(PyObject *module, PyObject *const *args, Py_ssize_t given)
+{
+    int64_t numbers[9];
+    Py_buffer buffer;
+    (void)module;
+    if (!open_input(args, given, numbers, 9, &buffer))
+        return NULL;
+    const int64_t room = numbers[1], largest = numbers[2], index = numbers[5];
+    const int magic = numbers[3] != 0, flags = (int)numbers[4];
+    int64_t base = numbers[6], count = 0, last = -1, newest = NO_TIMESTAMP, timestamp;
+    const uint8_t *start = buffer.buf;
+    cursor in = {start + numbers[0], start + buffer.len};
+    const uint8_t *done = in.at;
+    output out = {NULL, 0, 0};
+    int is_short = 0, attributes;
+    record found;
+    for (; (int64_t)out.used <= room; done = in.at, count++) {
+        if (!read_message(&in, magic, largest, &attributes, &timestamp, &found))
+            break;
+        int marked = magic && attributes & LOG_APPEND_TIME;
+        if (flags & INSIDE)
+            marked = flags & MARKED;
+        if (flags & MARKED)
+            timestamp = base;
+        if (offends(timestamp, marked, found.key.data == NULL, flags, numbers[7], numbers[8]))
+            break;
+        if (index + count == 0)
+            base = timestamp;
+        if (timestamp > newest)
+            newest = timestamp;
+        found.timestamp_delta = subtract(timestamp, base);
+        found.offset_delta = (int32_t)(index + count);
+        uint8_t *to = reserve(&out, (size_t)(LONGEST_HEAD + found.key.size + found.value.size));
+        if ((is_short = to == NULL))
+            break;
+        last = get_long(done);
+        out.used = (size_t)(put_record(to, &found) - out.start);
+    }
+    PyBuffer_Release(&buffer);
+    const int64_t results[] = {done - start, count, base, newest, last};
+    return close_output(&out, is_short, results, 5);
+}
+
+static PyMethodDef methods[] = {
+    {"write_messages", (PyCFunction)(void (*)(void))write_messages, METH_FASTCALL,
+     PyDoc_STR("As _conversion_python.write_messages.")},
+    {"write_records", (PyCFunction)(void (*)(void))write_records, METH_FASTCALL,
+     PyDoc_STR("As _conversion_python.write_records.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_conversion",
+    .m_doc = PyDoc_STR("Records v2 as older messages, and back."),
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__conversion(void)
+{
+    fill_crc_tables();
+    return PyModuleDef_Init(&definition);
+}

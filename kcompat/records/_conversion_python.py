@@ -1,0 +1,134 @@
+"""Records v2 as messages of magic 0 or 1, and back, in Python: what `_conversion.c` does, where that was not
+built. Used through `conversion` alone.
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import TYPE_CHECKING
+
+from kcompat.records._python import Fault, read
+from kcompat.records.batch import LOG_APPEND_TIME_FLAG, NO_TIMESTAMP
+from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
+from kcompat.records.message_set import encode_message, message_at
+from kcompat.records.record import append_record
+
+if TYPE_CHECKING:
+    from kcompat.records._python import Buffer
+    from kcompat.records.message_set import Message
+
+_SIGN = 1 << 63
+
+
+class Flag(IntFlag):
+    """What `write_records` has to know of a topic, and of what the messages came in."""
+
+    KEYS_WANTED = 1
+    """The topic takes no message without a key."""
+    BROKERS_TIME = 2
+    """The topic stamps what it takes, and asks nothing of timestamps."""
+    INSIDE = 4
+    """The messages come from a wrapper: their own LogAppendTime marks count for nothing."""
+    MARKED = 8
+    """The wrapper is marked LogAppendTime: its time is that of all."""
+
+
+def write_messages(
+    records: Buffer,
+    position: int,
+    room: int,
+    magic: int,
+    attributes: int,
+    base_offset: int,
+    base_timestamp: int,
+    first_offset: int,
+    origin: int,
+    /,
+) -> tuple[bytes, int, int, int, int, int, int]:
+    """The records v2 from `position` on as plain messages, until these have at least `room` bytes.
+
+    Those below `first_offset` are left out. Offsets are counted from `origin`, or where that is negative from
+    the first record. Where `attributes` say LogAppendTime, `base_timestamp` is the time of all.
+
+    Returns, up to the first fault: the messages; the position of the next record; the `Fault`; the number of
+    records; the origin; the last offset (-1 without any); the largest timestamp (-1 at least). Raises
+    `ValueError` for a position outside.
+    """
+    data, out = bytes(records), bytearray()
+    count, last, newest = 0, -1, NO_TIMESTAMP
+    found, after, fault = read(data, position, 1, base_offset, base_timestamp)
+    while found and len(out) < room:
+        last, timestamp, key, value, _ = found[0]
+        if attributes & LOG_APPEND_TIME_FLAG:
+            timestamp = base_timestamp
+        if origin < 0:
+            origin = last
+        if timestamp > newest:
+            newest = timestamp
+        if last >= first_offset:
+            offset = (last - origin + _SIGN) % (2 * _SIGN) - _SIGN  # as in Java
+            out += encode_message(offset, magic, attributes, timestamp, key, value)
+        count += 1
+        position = after
+        found, after, fault = read(data, position, 1, base_offset, base_timestamp)
+    if len(out) >= room:
+        fault = Fault.WHOLE  # nothing behind this was looked at
+    return bytes(out), position, fault, count, origin, last, newest
+
+
+def write_records(
+    messages: Buffer,
+    position: int,
+    room: int,
+    largest: int,
+    magic: int,
+    flags: int,
+    index: int,
+    base_timestamp: int,
+    earliest: int,
+    latest: int,
+    /,
+) -> tuple[bytes, int, int, int, int, int]:
+    """The messages from `position` on as records v2 with the offset deltas `index`, `index` + 1, ...
+
+    It ends where no whole, sound, plain message of `magic` and at most `largest` bytes stands, at one that
+    the topic does not take (`Flag`; or a timestamp other than -1 before `earliest` or after `latest`), and
+    when the records have more than `room` bytes. `base_timestamp` is that of the batch, which message 0 sets;
+    or the time of all (`Flag.MARKED`).
+
+    Returns the records; the position after the last message; the number of messages; the base timestamp; the
+    largest timestamp (-1 at least); the last message's offset as it stands (-1 without any). Raises
+    `ValueError` for a position outside.
+    """
+    if not 0 <= position <= len(messages):
+        raise ValueError("a position outside the messages")
+    out = bytearray()
+    count, newest, last = 0, NO_TIMESTAMP, -1
+    while len(out) <= room:
+        try:
+            found = message_at(messages, position, largest)
+        except (MessageCorrupt, MessageTooLarge, RecordsDamaged):
+            break
+        if found is None or found[0].magic != magic or found[0].codec:
+            break
+        message, end = found
+        timestamp = base_timestamp if flags & Flag.MARKED else message.timestamp
+        if _offends(message, timestamp, flags, earliest, latest):
+            break
+        if index + count == 0:
+            base_timestamp = timestamp
+        if timestamp > newest:
+            newest = timestamp
+        append_record(out, timestamp - base_timestamp, index + count, message.key, message.value)
+        position, last = end, message.offset
+        count += 1
+    return bytes(out), position, count, base_timestamp, newest, last
+
+
+def _offends(message: Message, timestamp: int, flags: int, earliest: int, latest: int) -> bool:
+    """Whether a topic does not take such a message."""
+    if (message.key is None and flags & Flag.KEYS_WANTED) or timestamp < NO_TIMESTAMP:
+        return True
+    if timestamp == NO_TIMESTAMP or flags & Flag.BROKERS_TIME:
+        return bool(flags & Flag.MARKED) if flags & Flag.INSIDE else message.uses_log_append_time
+    return not earliest <= timestamp <= latest
