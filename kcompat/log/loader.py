@@ -90,6 +90,7 @@ class LogLoader:
         if log_end_offset < log_start_offset:
             self._start_empty_at(log_start_offset, log_end_offset)
             log_end_offset = log_start_offset
+        self._find_epochs_below(log_start_offset)
         self._epochs.truncate(start=log_start_offset, end=log_end_offset)
         self._epochs.save()
         self._segments[-1].reopen(log_end_offset)
@@ -137,6 +138,7 @@ class LogLoader:
                 entries = parse_epochs(self._files.read_file(path))
             except CheckpointDamaged as damage:
                 logger.warning("%s is damaged (%s): rebuilding it", path, damage)
+                self._epochs.clear()
             else:
                 if entries:
                     self._epochs = EpochFile(self._files, self._directory, LeaderEpochCache(entries))
@@ -148,6 +150,22 @@ class LogLoader:
             for _, header in segment.headers(segment.base_offset):
                 if header.leader_epoch > self._epochs.cache.latest:
                     self._epochs.assign(header.leader_epoch, header.base_offset)
+
+    def _find_epochs_below(self, log_start_offset: int) -> None:
+        """Find the epochs that the file does not know of: it was cut for a log start that was not stored."""
+        known = self._epochs.cache.entries
+        if not known or known[0][1] <= log_start_offset:
+            return
+        self._epochs.clear()
+        for segment in self._segments:
+            if segment.base_offset >= known[0][1]:
+                break
+            for _, header in segment.headers(max(segment.base_offset, log_start_offset)):
+                if header.base_offset >= known[0][1]:
+                    break
+                self._epochs.assign(header.leader_epoch, max(header.base_offset, log_start_offset))
+        for epoch, start_offset in known:
+            self._epochs.assign(epoch, start_offset)
 
     def _recover(self) -> None:
         """Check the suspect segments; where one had to be cut, those after it go."""

@@ -411,8 +411,9 @@ class Log(LocalLog):
         assert offset <= self.log_end_offset, "the log start cannot pass the log end"
         if offset > self.log_start_offset:
             with self._faults():
+                self.log_start_offset = offset
+                self.context.log_start_moved()  # first: no record is left without its epoch
                 self._advance_start(offset)
-                self.context.log_start_moved()
 
     def _advance_start(self, offset: int) -> None:
         self.log_start_offset = offset
