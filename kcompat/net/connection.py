@@ -461,8 +461,9 @@ class Connection:
         limits = self._hub.limits
         if self._out is not None:
             return "slow reader" if now - self._out.progress_at > limits.write_deadline_s else None
-        if self._deadline and not self._gate:
-            return "unfinished frame" if now > self._deadline else None
-        if self._answers is None and now - self.last_active > limits.max_idle_s:
+        if self._deadline and not self._gate and now > self._deadline:
+            return "unfinished frame"
+        # When it was last active is known as of the sweep before that.
+        if self._answers is None and now - self.last_active > limits.max_idle_s + limits.sweep_period_s:
             return "idle"
         return None

@@ -77,6 +77,25 @@ async def test_idle_connections_are_closed_and_busy_ones_are_not():
         assert server.hub.closed == {"idle": 1}
 
 
+async def test_no_connection_is_closed_before_its_time():
+    limits = Limits(max_idle_s=0.4)
+    async with serving(ScriptedHandler(), limits) as server, peer_of(server) as peer:
+        await asyncio.sleep(limits.sweep_period_s * 0.8)  # activity between two sweeps
+        peer.ask(b"once")
+        await peer.frame()
+        asked = asyncio.get_running_loop().time()
+        assert await peer.rest() == b""
+        assert asyncio.get_running_loop().time() - asked >= limits.max_idle_s
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0", framed(bytes(1000))[:10]])
+async def test_half_a_frame_does_not_keep_a_silent_connection(sent):
+    async with serving(ScriptedHandler(), Limits(max_idle_s=0.1)) as server, peer_of(server) as peer:
+        peer.send(sent)
+        assert await peer.rest() == b""
+        assert server.hub.closed == {"idle": 1}
+
+
 @pytest.mark.parametrize("sent", [b"", b"\0", b"\0\0\0"])
 async def test_a_peer_without_a_whole_length_prefix_is_closed(sent):
     async with serving(ScriptedHandler(), Limits(header_deadline_s=0.1)) as server, peer_of(server) as peer:
