@@ -27,3 +27,6 @@ class Clock(Protocol):
 
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> Timer:
         """Run `callback` once after `delay_ms` milliseconds of monotonic time."""
+
+    def call_from_thread(self, callback: Callable[[], object]) -> None:
+        """Run `callback` soon where timers run; from any thread."""

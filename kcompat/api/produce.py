@@ -5,7 +5,7 @@ Behaviour
   written and answered once, with its last batch.
 - acks=0 has no answer; a failure then closes the connection, the only signal Kafka gives.
 - acks=1 is answered after the local append, acks=all once the high watermark has passed it or the request's
-  timeout.
+  timeout; both not before the sync that the append waits for (`flush.messages`).
 - Clients may not write internal topics, except the one Kafka itself trusts (`__admin_client`).
 
 Version notes
@@ -32,16 +32,16 @@ from kcompat.records.recompress import conform
 from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal, check_produced
 from kcompat.replication.delayed_produce import DelayedProduce
+from kcompat.replication.partition import Partition
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kcompat.api.context import RequestContext
     from kcompat.log.config import LogConfig
     from kcompat.promise import Promise
     from kcompat.records.batch import BatchHeader
-    from kcompat.replication.partition import Partition
 
 ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
 FIRST_WITH_BATCHES = 3
@@ -81,7 +81,7 @@ def handle(
     if acks == ACKS_NONE:
         return CLOSE if failed else None
     if waiting:
-        return _answer_when_committed(context, request.timeout_ms, response, waiting)
+        return _answer_later(context, request, response, waiting)
     return response
 
 
@@ -109,7 +109,7 @@ def _append(
     data: PartitionData,
     waiting: dict[Partition, tuple[int, PartitionAnswer]],
 ) -> PartitionAnswer:
-    """Check and append one partition's batch; notes it in `waiting` if acks=all is not satisfied yet."""
+    """Check and append one partition's batch; notes it in `waiting` if `acks` is not satisfied yet."""
     answer = PartitionAnswer(index=data.index, base_offset=-1)
     partition = context.services.replicas.get(name, data.index)
     if partition is None:
@@ -146,9 +146,15 @@ def _append(
         return answer
     answer.base_offset = result.base_offset
     answer.log_append_time_ms = result.append_time_ms
-    if request.acks == ACKS_ALL and partition.committed(result.last_offset + 1) is None:
-        waiting[partition] = (result.last_offset + 1, answer)
+    end = result.last_offset + 1
+    if partition.high_watermark < end and _done_for(request.acks)(partition, end) is None:
+        waiting[partition] = (end, answer)
     return answer
+
+
+def _done_for(acks: int) -> Callable[[Partition, int], ErrorCode | None]:
+    """What says whether a partition is as far as `acks` asks."""
+    return Partition.committed if acks == ACKS_ALL else Partition.stored
 
 
 def _accept(
@@ -177,13 +183,13 @@ def _refuse_batch(
     return answer
 
 
-def _answer_when_committed(
+def _answer_later(
     context: RequestContext,
-    timeout_ms: int,
+    request: ProduceRequest,
     response: ProduceResponse,
     waiting: dict[Partition, tuple[int, PartitionAnswer]],
 ) -> Promise[ProduceResponse]:
-    """Hold the response until each partition's high watermark has passed what was appended."""
+    """Hold the response until each partition is as far as `acks` asks; only acks=all has a timeout."""
 
     def settle(partition: Partition, error: ErrorCode) -> None:
         answer = waiting[partition][1]
@@ -192,5 +198,6 @@ def _answer_when_committed(
             answer.base_offset = -1
 
     required = {partition: offset for partition, (offset, _) in waiting.items()}
-    operation = DelayedProduce(required, settle, response)
+    operation = DelayedProduce(required, settle, response, _done_for(request.acks))
+    timeout_ms = request.timeout_ms if request.acks == ACKS_ALL else None
     return context.services.replicas.produces.wait(operation, tuple(waiting), timeout_ms).promise

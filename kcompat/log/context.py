@@ -4,6 +4,7 @@ faults.
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 from kcompat.log.errors import StorageError
@@ -29,6 +30,18 @@ class LogContext:
         """Do slow system calls (sync, unlink) aside from the event loop. `work` must not raise."""
         work()
 
+    def soon(self, callback: Callable[[], object]) -> None:
+        """Call back on the event loop, after what it is doing now."""
+        callback()
+
+    def sync(self, work: Callable[[], object], then: Callable[[], object]) -> None:
+        """Do a sync that somebody waits for aside from the event loop, and call `then` on the loop after it.
+
+        Others do not wait for it. `work` must not raise.
+        """
+        work()
+        then()
+
     def delete_later(self, paths: list[str], delay_ms: int) -> None:  # noqa: ARG002 - this one does not wait
         """Unlink files that are out of use, after a delay in ms."""
         self.files.remove(paths)
@@ -38,6 +51,10 @@ class LogContext:
 
     def log_cut(self) -> None:
         """Store the recovery points now: what is appended after a truncation is not below an old one."""
+
+    def failed_sync(self, error: OSError) -> StorageError:
+        """Report that a sync failed, for whatever reason: nobody knows what is on the device."""
+        return self.fault(OSError(errno.EIO, str(error)))
 
     def fault(self, error: OSError) -> StorageError:
         """Report a failed operation. A full disk passes; any other fault takes the directory offline."""

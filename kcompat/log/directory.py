@@ -44,10 +44,11 @@ Offsets = dict[tuple[str, int], int]
 class LogDirectory(LogContext):
     """One directory of logs. `offline` holds the fault that took it out of use, else None."""
 
-    def __init__(self, path: str, clock: Clock, worker: Worker, files: Files = FILES) -> None:
+    def __init__(self, path: str, clock: Clock, worker: Worker, syncer: Worker, files: Files = FILES) -> None:
         super().__init__(path, files)
         self._clock = clock
         self._worker = worker
+        self._syncer = syncer
         self._lock: OpenFile | None = None
         self._written: dict[str, bytes] = {}
         self._loaded = False
@@ -264,6 +265,19 @@ class LogDirectory(LogContext):
     def run(self, work: Callable[[], object]) -> None:
         """See `LogContext`: on the storage thread."""
         self._worker.submit(work)
+
+    def soon(self, callback: Callable[[], object]) -> None:
+        """See `LogContext`."""
+        self._clock.call_later(0, callback)
+
+    def sync(self, work: Callable[[], object], then: Callable[[], object]) -> None:
+        """See `LogContext`: on one of the threads for it."""
+
+        def run() -> None:
+            work()
+            self._clock.call_from_thread(then)
+
+        self._syncer.submit(run)
 
     def delete_later(self, paths: list[str], delay_ms: int) -> None:
         """See `LogContext`. A stop before the delay is over leaves them to the next start."""

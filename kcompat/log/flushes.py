@@ -3,40 +3,45 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from kcompat.log.context import LogContext
     from kcompat.log.segment import Segment
     from kcompat.log.segments import Segments
 
+logger = logging.getLogger(__name__)
 
-class _Flush:
-    """A sync in the background; once `done`, everything below `offset` is on the device unless it met an
-    error.
-    """
 
-    __slots__ = ("done", "error", "offset", "segments")
+class Flush:
+    """A sync of all between two offsets; once `done`, that is on the device unless it met an error."""
 
-    def __init__(self, segments: list[Segment], offset: int) -> None:
-        self.segments = segments
+    __slots__ = ("_steps", "begin", "done", "error", "offset")
+
+    def __init__(self, steps: Sequence[Callable[[], object]], begin: int, offset: int) -> None:
+        self._steps = steps
+        self.begin = begin
         self.offset = offset
         self.done = False
         self.error: OSError | None = None
 
     def run(self) -> None:
-        """On the storage thread."""
+        """Also on a helper thread: it touches nothing that the loop changes."""
         try:
-            for segment in self.segments:
+            for step in self._steps:
                 with contextlib.suppress(FileNotFoundError):  # retention or compaction came first
-                    segment.sync()
+                    step()
         except OSError as error:
             self.error = error
         self.done = True
 
 
 class Flushes:
-    """The recovery point of one log. The storage thread only marks its own sync as done; the loop draws the
+    """The recovery point of one log. A helper thread only marks its own sync as done; the loop draws the
     conclusion.
     """
 
@@ -45,27 +50,51 @@ class Flushes:
     def __init__(self, context: LogContext, recovery_point: int) -> None:
         self._context = context
         self._point = recovery_point
-        self._pending: list[_Flush] = []
+        self._pending: list[Flush] = []
 
     @property
     def recovery_point(self) -> int:
         """Everything below this offset is on the device."""
-        while self._pending and self._pending[0].done:
-            flush = self._pending.pop(0)
-            if flush.error is not None:
-                self._context.fault(flush.error)
-            elif flush.offset > self._point:
-                self._point = flush.offset
+        if self._pending:
+            self._conclude()
         return self._point
+
+    def _conclude(self) -> None:
+        unknown = []
+        for flush in self._pending:
+            if not flush.done or (flush.begin > self._point and flush.error is None):
+                unknown.append(flush)
+            elif flush.error is not None:
+                logger.error("%s", self._context.failed_sync(flush.error))
+            else:
+                self._point = max(self._point, flush.offset)
+        self._pending = unknown
 
     def start(self, segments: Segments, offset: int) -> None:
         """Sync the retired segments below `offset` in the background, as far as that is not under way."""
-        covered = self._pending[-1].offset if self._pending else self._point
-        flush = _Flush(
-            [segment for segment in segments.from_offset(covered) if segment.base_offset < offset], offset
-        )
+        begin = max((flush.offset for flush in self._pending), default=self._point)
+        retired = [segment for segment in segments.from_offset(begin) if segment.base_offset < offset]
+        flush = Flush([segment.sync for segment in retired], begin, offset)
         self._pending.append(flush)
         self._context.run(flush.run)
+
+    def everything(self, segments: Segments, offset: int, directory: str) -> Flush:
+        """A sync of all up to the log end, `offset`, for the caller to run. Raises OSError.
+
+        It covers what other syncs have not finished: its end alone says that nothing below is missing.
+        """
+        begin = self.recovery_point
+        found = segments.from_offset(begin)
+        steps = [self._sync_of(segment) for segment in found if segment.size]
+        if found[-1].base_offset >= begin:  # the name of a file is new, and maybe that of the directory
+            parent = directory.rpartition("/")[0]
+            steps += [partial(self._context.files.sync_directory, path) for path in (directory, parent)]
+        flush = Flush(steps, begin, offset)
+        self._pending.append(flush)
+        return flush
+
+    def _sync_of(self, segment: Segment) -> Callable[[], object]:
+        return partial(self._context.files.sync, segment.file) if segment.is_active else segment.sync
 
     def finish(self, offset: int) -> None:
         """Everything below `offset` has just been synced."""

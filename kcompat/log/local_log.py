@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 from kcompat.log import timestamps
 from kcompat.log.errors import StorageError
 from kcompat.log.flushes import Flushes
+from kcompat.log.group_commit import NONE_WAITS, GroupCommit
 from kcompat.log.names import CLEANED, SWAP
 from kcompat.log.producer_files import snapshot_path
 from kcompat.log.segment import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kcompat.log.config import LogConfig
     from kcompat.log.context import LogContext
     from kcompat.log.files import FileRange
+    from kcompat.log.flushes import Flush
     from kcompat.log.segments import Segments
     from kcompat.log.timestamps import TimestampOffset
     from kcompat.records.batch import BatchHeader
@@ -34,6 +36,7 @@ class LocalLog:
 
     __slots__ = (
         "_closed",
+        "_commit",
         "_flush_at",
         "_flushes",
         "_segments",
@@ -44,7 +47,9 @@ class LocalLog:
         "last_flush_ms",
         "log_end_offset",
         "log_start_offset",
+        "on_synced",
         "size",
+        "unsynced_from",
     )
 
     def __init__(
@@ -69,6 +74,11 @@ class LocalLog:
         self._segments = segments
         self._flushes = Flushes(context, recovery_point)
         self._flush_at = recovery_point + config.flush_messages
+        self._commit: GroupCommit | None = None
+        self.unsynced_from = NONE_WAITS
+        """From this offset on nothing may be acknowledged or read, before it is on the device."""
+        self.on_synced: Callable[[], object] | None = None
+        """Called whenever a sync that `unsynced_from` waits for has ended; the log may have failed."""
         self._closed = False
         self.cuts = 0
         """How often the log was cut at its end; what was read of it before that may be gone."""
@@ -187,20 +197,37 @@ class LocalLog:
         return self._flushes.recovery_point
 
     def flush_if_due(self, now_ms: int) -> None:
-        """Flush when `flush.ms` have passed since the last time. Raises StorageError."""
+        """Flush in the background when `flush.ms` have passed since the last time. Raises StorageError."""
         if now_ms - self.last_flush_ms >= self.config.flush_ms:
-            self.flush(now_ms)
+            self.last_flush_ms = now_ms
+            if self.log_end_offset > self.recovery_point:
+                self._group_commit().request()
+
+    def _flush_after(self, base_offset: int, now_ms: int) -> None:
+        """The append at `base_offset` has reached `flush.messages`: it waits for a sync that begins soon."""
+        self.last_flush_ms = now_ms
+        self._flush_at = self.log_end_offset + self.config.flush_messages
+        self._group_commit().hold(base_offset)
+
+    def _group_commit(self) -> GroupCommit:
+        if self._commit is None:
+            self._commit = GroupCommit(self)
+        return self._commit
+
+    def begin_flush(self) -> Flush:
+        """A sync of everything, to be run by the caller. Raises OSError."""
+        return self._flushes.everything(self._segments, self.log_end_offset, self.directory)
 
     def flush(self, now_ms: int | None = None) -> None:
         """Force everything to the device; the recovery point becomes the log end. Raises StorageError."""
         if now_ms is not None:
             self.last_flush_ms = now_ms
-        point = self.recovery_point
-        if self.log_end_offset > point:
+        if self.log_end_offset > self.recovery_point:
             with self._faults():
-                for segment in self._segments.from_offset(point):
-                    segment.sync()
-            self._flushes.finish(self.log_end_offset)
+                flush = self.begin_flush()
+            flush.run()
+            if self.recovery_point < self.log_end_offset:
+                raise self._out_of_service()
         self._flush_at = self.log_end_offset + self.config.flush_messages
 
     # -- cutting ---------------------------------------------------------------------------------------------
@@ -210,6 +237,8 @@ class LocalLog:
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self._flushes.cut(offset)
+        if self._commit is not None:
+            self._commit.cut(offset)
         self._flush_at = self.recovery_point + self.config.flush_messages
         self.size = self._segments.size
 

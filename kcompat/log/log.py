@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kcompat.log.config import LogConfig
     from kcompat.log.context import LogContext
     from kcompat.log.epoch_file import EpochFile
+    from kcompat.log.flushes import Flush
     from kcompat.log.segments import Segments
 
 NO_APPEND_TIME: Final = -1
@@ -212,7 +213,7 @@ class Log(LocalLog):
         if header.producer_id >= 0:
             self._note_producer(header, marker, base_offset, timestamp)
         if self.log_end_offset >= self._flush_at:
-            self.flush(now_ms)
+            self._flush_after(base_offset, now_ms)
         return AppendResult(ErrorCode.NONE, base_offset, last_offset, append_time, self.log_start_offset)
 
     def append_as_follower(self, batches: memoryview, now_ms: int) -> AppendResult:
@@ -325,12 +326,10 @@ class Log(LocalLog):
             self._save_snapshot()
         return super()._roll(base_offset, now_ms)
 
-    def flush(self, now_ms: int | None = None) -> None:
-        """See `LocalLog.flush`; the leader epochs go to the device too."""
-        if self.log_end_offset > self.recovery_point:
-            with self._faults():
-                self._epochs.save(sync=True)
-        super().flush(now_ms)
+    def begin_flush(self) -> Flush:
+        """See `LocalLog.begin_flush`; the leader epochs go to the device now."""
+        self._epochs.save(sync=True)
+        return super().begin_flush()
 
     # -- epochs ----------------------------------------------------------------------------------------------
 

@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 _SLICE_LOGS = 16
 _SLICE_NEW_LOGS = 4
+_SYNC_THREADS = 4
+"""Logs whose appends wait for the device (`flush.messages`) are synced so many at a time."""
 _MAKE_DELAY_MS = 50
 """Long enough for the answer to a creation to go out first."""
 
@@ -49,9 +51,12 @@ class LogManager:
     def __init__(self, directories: Sequence[Path | str], clock: Clock, files: Files = FILES) -> None:
         self._clock = clock
         self._worker = Worker()
+        self._syncer = Worker(_SYNC_THREADS)
         self._logs: dict[tuple[str, int], Log] = {}
         self._unmade: deque[Log] = deque()
-        self.directories = [LogDirectory(str(path), clock, self._worker, files) for path in directories]
+        self.directories = [
+            LogDirectory(str(path), clock, self._worker, self._syncer, files) for path in directories
+        ]
 
     # -- start and stop --------------------------------------------------------------------------------------
 
@@ -122,6 +127,7 @@ class LogManager:
 
     def close(self) -> None:
         """Close all logs, write the checkpoints and the marker of a clean stop, and unlock."""
+        self._syncer.close()
         self._worker.close()
         for directory in self.directories:
             directory.close()

@@ -27,3 +27,7 @@ class LoopClock:
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> Timer:
         """Run `callback` once after `delay_ms` milliseconds; from the loop's thread."""
         return self._loop.call_later(delay_ms / 1000, callback)
+
+    def call_from_thread(self, callback: Callable[[], object]) -> None:
+        """Run `callback` soon on the loop's thread; from any thread."""
+        self._loop.call_soon_threadsafe(callback)

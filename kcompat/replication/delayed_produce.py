@@ -1,31 +1,35 @@
-"""A produce with acks=all that waits for the in-sync replicas. Answers to Kafka's `DelayedProduce`."""
+"""A produce that waits for the in-sync replicas, or for the device. Answers to Kafka's `DelayedProduce`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
-
-    from kcompat.replication.partition import Partition
 
 Answer = TypeVar("Answer")
 
 
 class DelayedProduce(Generic[Answer]):
-    """Waits until each partition's high watermark reaches its required offset.
+    """Waits until each partition is as far as its required offset, `committed` (or `stored`) says when.
 
     `waiting` maps a partition to the offset after the last one appended; `settle(partition, error)` is called
     once for each, with REQUEST_TIMED_OUT when the deadline came first; then the wait ends with `answer`.
     """
 
-    __slots__ = ("_answer", "_settle", "_waiting")
+    __slots__ = ("_answer", "_check", "_settle", "_waiting")
 
     def __init__(
-        self, waiting: dict[Partition, int], settle: Callable[[Partition, ErrorCode], None], answer: Answer
+        self,
+        waiting: dict[Partition, int],
+        settle: Callable[[Partition, ErrorCode], None],
+        answer: Answer,
+        check: Callable[[Partition, int], ErrorCode | None] = Partition.committed,
     ) -> None:
+        self._check = check
         self._waiting = waiting
         self._settle = settle
         self._answer = answer
@@ -33,7 +37,7 @@ class DelayedProduce(Generic[Answer]):
     def try_complete(self, key: Hashable) -> Answer | None:
         """Settle the partition that moved; done when none is left."""
         for partition in tuple(self._waiting):
-            error = partition.committed(self._waiting[partition]) if partition is key else None
+            error = self._check(partition, self._waiting[partition]) if partition is key else None
             if error is not None:
                 del self._waiting[partition]
                 self._settle(partition, error)

@@ -115,6 +115,7 @@ class Partition:
         self._broker_id = broker_id
         self._produces = produces
         self._fetches = fetches
+        log.on_synced = self._synced
 
     # -- roles -------------------------------------------------------------------------------------------
 
@@ -188,7 +189,10 @@ class Partition:
         """
         if not self._has_quorum:
             return
-        candidate = self.log.log_end_offset
+        log = self.log
+        candidate = log.log_end_offset
+        if candidate > log.unsynced_from:
+            candidate = log.unsynced_from
         if candidate > self.high_watermark:
             self.high_watermark = candidate
             self._produces.wake(self)
@@ -200,10 +204,26 @@ class Partition:
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.high_watermark < required_offset:
-            return None
+            return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else None
         if not self._has_quorum:
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return ErrorCode.NONE
+
+    def stored(self, required_offset: int) -> ErrorCode | None:
+        """Whether everything below `required_offset` is as safe here as `flush.messages` asks: a final
+        answer, or None for "not yet".
+        """
+        if self.log.unsynced_from >= required_offset:
+            return ErrorCode.NONE
+        return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else None
+
+    def _synced(self) -> None:
+        """The log may have become safer, or has failed: let go of what waits for that."""
+        before = self.high_watermark
+        self._advance_high_watermark()
+        if self.high_watermark == before:
+            self._produces.wake(self)
+        self._fetches.wake_soon(self)
 
     def delete_records_before(self, offset: int) -> tuple[ErrorCode, int]:
         """Advance the log start to `offset` (-1 = the high watermark). The error and the new low watermark,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ class VirtualClock:
     def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
         self._now_ms: float = now_ms
         self._order = count()
+        self._from_threads: deque[Callable[[], object]] = deque()
         self._timers: list[tuple[float, int, VirtualTimer]] = []
 
     def now_ms(self) -> int:
@@ -41,6 +43,10 @@ class VirtualClock:
         timer = VirtualTimer(self._now_ms + max(0.0, delay_ms), callback)
         heapq.heappush(self._timers, (timer.due_ms, next(self._order), timer))
         return timer
+
+    def call_from_thread(self, callback: Callable[[], object]) -> None:
+        """Run `callback` in the next `advance`; from any thread."""
+        self._from_threads.append(callback)
 
     @property
     def pending(self) -> int:
@@ -56,6 +62,8 @@ class VirtualClock:
     def advance(self, ms: float = 0) -> None:
         """Let `ms` milliseconds pass; each timer sees the time it was due, and may set more of them."""
         assert ms >= 0, "time does not go back"
+        while self._from_threads:
+            self._from_threads.popleft()()
         end = self._now_ms + ms
         while (due := self.next_due_ms()) is not None and due <= end:
             _, _, timer = heapq.heappop(self._timers)
