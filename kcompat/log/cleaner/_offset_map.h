@@ -54,6 +54,16 @@ static inline entry *seek(const table *map, digest key)
     return NULL;
 }
 
+/* Have the memory brought near where the entry of a digest is looked for first. */
+static inline void prefetch(const table *map, digest key)
+{
+#ifdef __GNUC__
+    __builtin_prefetch(map->entries + key.first % map->slots);
+#else
+    (void)map, (void)key;
+#endif
+}
+
 static inline digest digest_of(const field *key)
 {
     return md5((const uint8_t *)key->data, (size_t)key->size);

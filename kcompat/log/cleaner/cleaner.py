@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _POLL_MS: Final = 20
+_LONGEST_DELAY_MS: Final = 1000
+"""How soon other settings are obeyed."""
 
 
 class Compacted(msgspec.Struct, frozen=True, tag=True):
@@ -98,7 +100,7 @@ class LogCleaner:
         self._running: dict[str, _Cleaning] = {}
         self._requests: list[_Request] = []
         self._paused_until_ms: dict[str, int] = {}
-        self._idle_until_ms = 0
+        self._idle_since_ms = -(1 << 62)
         self.uncleanable: dict[str, str] = {}
         """Directories of logs that could not be cleaned, and why; left alone until the next start."""
         self._timer: Timer | None = None
@@ -150,7 +152,9 @@ class LogCleaner:
         settings = self._settings()
         while len(self._running) < settings.threads and self._begin_next(settings):
             pass
-        delay_ms = _POLL_MS if self._running else max(settings.backoff_ms, _POLL_MS)
+        delay_ms = _POLL_MS
+        if not self._running:
+            delay_ms = max(_POLL_MS, min(settings.backoff_ms, _LONGEST_DELAY_MS))
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._clock.call_later(delay_ms, self._turn)
@@ -159,10 +163,11 @@ class LogCleaner:
         """Start on the log that needs it most; False if none does."""
         now_ms = self._clock.now_ms()
         chosen = self._requested()
-        if chosen is None and settings.enabled and now_ms >= self._idle_until_ms:
+        is_idle = now_ms < self._idle_since_ms + settings.backoff_ms - _POLL_MS
+        if chosen is None and settings.enabled and not is_idle:
             chosen = self._dirtiest()
             if chosen is None:
-                self._idle_until_ms = now_ms + settings.backoff_ms - _POLL_MS
+                self._idle_since_ms = now_ms
         if chosen is None:
             return False
         log, cleanable = chosen
