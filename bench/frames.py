@@ -19,13 +19,18 @@ _random = random.Random(1)  # the same bytes in every run
 
 
 def produce(topic: str, partition: int, *, records: int, size: int, acks: int = 1) -> bytes:
+    """A Produce of one batch of `records` records of `size` random bytes each, as a frame."""
+    request = produce_request(topic, partition, records=records, size=size, acks=acks)
+    return request_frame(request, PRODUCE_VERSION, correlation_id=1, client_id="bench")
+
+
+def produce_request(topic: str, partition: int, *, records: int, size: int, acks: int = 1) -> ProduceRequest:
     """A Produce of one batch of `records` records of `size` random bytes each."""
     now_ms = int(time.time() * 1000)
     batch = build_batch([Record(0, now_ms, None, _random.randbytes(size)) for _ in range(records)])
     data = ProduceRequest.PartitionProduceData(index=partition, records=memoryview(batch))
     topic_data = ProduceRequest.TopicProduceData(name=topic, partition_data=[data])
-    request = ProduceRequest(acks=acks, timeout_ms=TIMEOUT_MS, topic_data=[topic_data])
-    return request_frame(request, PRODUCE_VERSION, correlation_id=1, client_id="bench")
+    return ProduceRequest(acks=acks, timeout_ms=TIMEOUT_MS, topic_data=[topic_data])
 
 
 def fetch(topic: str, partition: int, max_bytes: int) -> bytes:

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import compaction
 import footprint
 import latency
 import peers
@@ -34,6 +35,7 @@ MEASURES: tuple[Measure, ...] = (
     *footprint.FIRST,
     *throughput.MEASURES,
     *latency.MEASURES,
+    *compaction.MEASURES,
     *footprint.LAST,
 )
 SPARK = "spark"
