@@ -52,7 +52,8 @@ class LogDirectory(LogContext):
         self._lock: OpenFile | None = None
         self._written: dict[str, bytes] = {}
         self._loaded = False
-        self._syncing_names = False
+        self.names_changed = False
+        """Whether a partition's directory was given another name and that was not synced."""
         self._logs: dict[tuple[str, int], Log] = {}
         self.recovery_points: Offsets = {}
         self.log_starts: Offsets = {}
@@ -289,17 +290,13 @@ class LogDirectory(LogContext):
         self._later(delay_ms, partial(self.files.remove_tree, path))
 
     def sync_names(self) -> None:
-        """Have the names of the partitions' directories on the device soon; in the background."""
-        if not self._syncing_names:
-            self._syncing_names = True
-            self.run(self._sync_names)
-
-    def _sync_names(self) -> None:
-        self._syncing_names = False  # a name that changes from now on asks again
-        try:
-            self.files.sync_directory(self.path)
-        except OSError as error:
-            self.fault(error)
+        """Force the changed names of partitions' directories to the device. Raises StorageError."""
+        if self.names_changed:
+            try:
+                self.files.sync_directory(self.path)
+            except OSError as error:
+                raise self.fault(error) from error
+            self.names_changed = False
 
     def _later(self, delay_ms: int, work: Callable[[], object]) -> None:
         def guarded() -> None:

@@ -202,8 +202,15 @@ class LogManager:
             directory.files.rename(log.directory, f"{directory.path}/{name}")
         except OSError as error:
             raise directory.fault(error) from error
-        directory.sync_names()
+        directory.names_changed = True
         return True
+
+    def sync_names(self) -> None:
+        """Have the directories that were given other names so on the device: what forgets a deleted partition
+        after this can rely on it. Raises StorageError.
+        """
+        for directory in self._online():
+            directory.sync_names()
 
     def _directory_of(self, log: Log) -> LogDirectory:
         return next(directory for directory in self.directories if directory is log.context)

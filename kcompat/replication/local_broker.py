@@ -98,6 +98,12 @@ class LocalBroker:
                 except StorageError as fault:
                     logger.error("%s-%d cannot be deleted: %s", topic, index, fault)  # noqa: TRY400
                     failed[topic, index] = ErrorCode.KAFKA_STORAGE_ERROR
+        if delete:
+            try:
+                self._logs.sync_names()
+            except StorageError as fault:
+                logger.error("deletions are not on the device: %s", fault)  # noqa: TRY400
+                return dict.fromkeys(partitions, ErrorCode.KAFKA_STORAGE_ERROR)
         return failed
 
     def update_metadata(self, image: ClusterImage) -> None:

@@ -10,6 +10,7 @@ from kcompat.cluster.image import MetadataCache, PartitionInfo
 from kcompat.config.broker import BrokerConfig
 from kcompat.log.checkpoints import parse_partition_metadata
 from kcompat.log.config import LogConfig
+from kcompat.log.files import Files
 from kcompat.log.manager import LogManager
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
@@ -64,4 +65,27 @@ def test_a_log_of_another_topic_of_this_name_is_set_aside(tmp_path: Path) -> Non
     (stray,) = tmp_path.glob("t-0.*-stray")
     assert (stray / "00000000000000000000.log").stat().st_size > 0
     assert parse_partition_metadata((tmp_path / "t-0" / "partition.metadata").read_bytes()) == NEW
+    logs.close()
+
+
+def test_a_deletion_is_on_the_device_before_it_is_answered(tmp_path: Path) -> None:
+    synced = []
+
+    class Watched(Files):
+        def sync_directory(self, path: str) -> None:
+            synced.append(sorted(name.partition(".")[0] for name in self.list(path) if "t-" in name))
+
+    clock = VirtualClock()
+    logs = LogManager([tmp_path], clock, Watched())
+    logs.open(1, "cluster", lambda _: LogConfig())
+    local = LocalBroker(BrokerConfig({}), MetadataCache("cluster"), logs, ReplicaManager(1, clock))
+    for index in range(3):
+        logs.create("t", index, NEW, LogConfig())
+    clock.advance(100)
+    synced.clear()
+    assert local.stop_replica([("t", 0), ("t", 2), ("gone", 0)], delete=True) == {}
+    assert synced == [["t-0", "t-1", "t-2"]]
+    assert sorted(path.name[-7:] for path in tmp_path.glob("t-*")) == ["-delete", "-delete", "t-1"]
+    assert local.stop_replica([("t", 1)], delete=False) == {}
+    assert len(synced) == 1
     logs.close()
