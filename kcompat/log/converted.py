@@ -8,15 +8,16 @@ client takes for the one that did not fit.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kcompat.log.files import pread_all
 from kcompat.records.batch import LOG_OVERHEAD
-from kcompat.records.down_convert import UnsupportedCodec, down_convert, overflow_message
+from kcompat.records.down_convert import PIECE, UnsupportedCodec, down_convert, overflow_message
 from kcompat.records.errors import RecordsDamaged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcompat.log.files import FileRange
 
@@ -40,7 +41,8 @@ class ConvertedRange:
             size = max(len(source), len(first)) if first else LOG_OVERHEAD
             if first:
                 break
-        self._pieces = _pieces(first, batches, magic, max_message_bytes)
+        later = _converted(batches, magic, max_message_bytes)
+        self._pieces = _pieces(chain((first,) if first else (), later))
         self._size = self._left = size
 
     def __len__(self) -> int:
@@ -53,11 +55,22 @@ class ConvertedRange:
         return piece
 
 
-def _pieces(first: bytes, rest: Iterator[memoryview], magic: int, max_message_bytes: int) -> Iterator[bytes]:
-    if first:
-        yield first
+def _pieces(messages: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in pieces that are worth a turn each: batches of single records are joined."""
+    gathered, size = [], 0
+    for message in messages:
+        gathered.append(message)
+        size += len(message)
+        if size >= PIECE:
+            yield b"".join(gathered)
+            gathered, size = [], 0
+    if gathered:
+        yield b"".join(gathered)
+
+
+def _converted(batches: Iterator[memoryview], magic: int, max_message_bytes: int) -> Iterator[bytes]:
     try:
-        for batch in rest:
+        for batch in batches:
             yield from down_convert(batch, magic, 0, max_message_bytes)
     except (UnsupportedCodec, RecordsDamaged):
         return

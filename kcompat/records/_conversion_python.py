@@ -66,8 +66,7 @@ def write_messages(
         if timestamp > newest:
             newest = timestamp
         if last >= first_offset:
-            offset = (last - origin + _SIGN) % (2 * _SIGN) - _SIGN  # as in Java
-            out += encode_message(offset, magic, attributes, timestamp, key, value)
+            out += encode_message(_difference(last, origin), magic, attributes, timestamp, key, value)
         count += 1
         position = after
         found, after, fault = read(data, position, 1, base_offset, base_timestamp)
@@ -119,7 +118,8 @@ def write_records(
             base_timestamp = timestamp
         if timestamp > newest:
             newest = timestamp
-        append_record(out, timestamp - base_timestamp, index + count, message.key, message.value)
+        delta = _difference(timestamp, base_timestamp)
+        append_record(out, delta, index + count, message.key, message.value)
         position, last = end, message.offset
         count += 1
     return bytes(out), position, count, base_timestamp, newest, last
@@ -132,3 +132,8 @@ def _offends(message: Message, timestamp: int, flags: int, earliest: int, latest
     if timestamp == NO_TIMESTAMP or flags & Flag.BROKERS_TIME:
         return bool(flags & Flag.MARKED) if flags & Flag.INSIDE else message.uses_log_append_time
     return not earliest <= timestamp <= latest
+
+
+def _difference(value: int, base: int) -> int:
+    """As 64 bits with a sign overflow in Java."""
+    return (value - base + _SIGN) % (2 * _SIGN) - _SIGN

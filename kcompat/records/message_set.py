@@ -74,11 +74,10 @@ def encode_message(
         fields = _FIELDS_V0.pack(magic, attributes, key_size)
     else:
         fields = _FIELDS_V1.pack(magic, attributes, timestamp, key_size)
-    if value is None:
-        content = b"".join((fields, key or b"", _NULL))
-    else:
-        content = b"".join((fields, key or b"", _INT.pack(len(value)), value))
-    return _LOG_PREFIX.pack(offset, len(content) + 4, crc32(content)) + content
+    head = b"".join((fields, key or b"", _NULL if value is None else _INT.pack(len(value))))
+    value = value or b""
+    size = 4 + len(head) + len(value)
+    return b"".join((_LOG_PREFIX.pack(offset, size, crc32(value, crc32(head))), head, value))
 
 
 def encode_wrapper(

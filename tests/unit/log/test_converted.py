@@ -12,7 +12,7 @@ from kcompat.log.files import FileRange, OpenFile
 from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
-from kcompat.records.down_convert import UnsupportedCodec, down_convert, overflow_message
+from kcompat.records.down_convert import PIECE, UnsupportedCodec, down_convert, overflow_message
 from kcompat.records.message_set import encode_message, read_messages
 from kcompat.records.record import Record
 
@@ -145,3 +145,16 @@ def test_a_file_that_became_shorter_ends_the_messages(
     assert data == plain(0) + overflow_message(size - len(plain(0)))
     os.truncate(tmp_path / "segment", 7)
     assert read(source) == (b"", 0)
+
+
+def test_small_batches_are_sent_together(stored: Callable[..., FileRange]) -> None:
+    single = [Record(0, 1000, None, bytes(100))]
+    found = ConvertedRange(stored(*(batch(base=at, records=single) for at in range(2000))), 0, 0, 1 << 20)
+    pieces, left = [], len(found)
+    while left:
+        pieces.append(found.next_piece())
+        left -= len(pieces[-1])
+    sizes = [len(piece) for piece in pieces]
+    assert PIECE <= sizes[0] < PIECE + 200
+    assert len(sizes) == 3  # the last one fills up what converting has saved
+    assert [m.offset for m in read_messages(b"".join(pieces))] == list(range(2000))
