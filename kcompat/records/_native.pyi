@@ -1,5 +1,6 @@
-from kcompat.records._python import Buffer, Fields
+from kcompat.records._python import Buffer, Fields, HeaderFields
 
+def inspect(batch: Buffer, /) -> tuple[HeaderFields, int, int, int] | None: ...
 def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, int, int, int, int, int]: ...
 def read(
     body: Buffer, position: int, limit: int, base_offset: int, base_timestamp: int, /

@@ -6,18 +6,26 @@ goes on after a `Fault.CUT`. Used through `scanning` alone.
 
 from __future__ import annotations
 
+import struct
 from enum import IntEnum
 
 Buffer = bytes | bytearray | memoryview
 Headers = tuple[tuple[str, bytes | None], ...]
 Fields = tuple[int, int, bytes | None, bytes | None, Headers]
 """Offset, timestamp in ms, key, value, headers: what `Record` is made of."""
+HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
+"""What `BatchHeader` is made of."""
 
 NEVER = 2**63 - 1
 """The oldest timestamp where no record has one."""
 
 _NO_TIMESTAMP = -1
 _SIGN = 1 << 63
+
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+_BEFORE_LENGTH_COUNTS = 12
+_MAGIC_V2 = 2
+_CODEC_OR_CONTROL = 0x27
 
 
 class Fault(IntEnum):
@@ -37,6 +45,32 @@ class Fault(IntEnum):
 class _Faulty(Exception):  # noqa: N818 - never leaves this module
     def __init__(self, fault: Fault) -> None:
         self.fault = fault
+
+
+def inspect(batch: Buffer, /) -> tuple[HeaderFields, int, int, int] | None:
+    """A produced batch at one look, if nothing about it is unusual and all of it is good but maybe its CRC.
+
+    Unusual are compression, control records, bytes before or behind the batch. Returns the header's fields,
+    the largest and the smallest timestamp and the number of null keys as `scan` has them.
+    """
+    size = len(batch)
+    if size < _HEADER.size:
+        return None
+    fields: HeaderFields = _HEADER.unpack_from(batch)
+    base, length, _, magic, _, attributes, last_delta, base_time, _, producer, _, sequence, count = fields
+    plain = (
+        magic == _MAGIC_V2
+        and length == size - _BEFORE_LENGTH_COUNTS
+        and base == 0
+        and not attributes & _CODEC_OR_CONTROL
+        and count > 0
+        and count == last_delta + 1
+        and (producer < 0 or sequence >= 0)
+    )
+    if not plain:
+        return None
+    found, _, fault, newest, oldest, keyless = scan(memoryview(batch)[_HEADER.size :], 0, base_time)
+    return None if fault or found != count else (fields, newest, oldest, keyless)
 
 
 def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, int, int, int, int, int]:

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from kcompat.records._python import Buffer, Fields
     from kcompat.records.batch import BatchHeader
 
-__all__ = ["check_records", "damage", "read", "read_records"]
+__all__ = ["check_records", "damage", "inspect", "read", "read_records"]
 
 _native_wanted = os.environ.get("KCOMPAT_NATIVE", "")
 if _native_wanted == "0":
-    from kcompat.records._python import read, scan
+    from kcompat.records._python import inspect, read, scan
 else:
     try:
-        from kcompat.records._native import read, scan
+        from kcompat.records._native import inspect, read, scan
     except ImportError:
         if _native_wanted == "1":
             raise
-        from kcompat.records._python import read, scan
+        from kcompat.records._python import inspect, read, scan
 
 _SLICE = 500  # records that a reader holds at a time
 

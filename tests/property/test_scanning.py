@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +14,8 @@ from kcompat.records.compression import Codec
 from kcompat.records.record import Record, append_varint, encode_records
 
 _native = pytest.importorskip("kcompat.records._native", exc_type=ImportError)
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
 
 LONG = st.sampled_from([0, 1, 5, -1, -5, 2**31, 2**63 - 1, -(2**63)]) | st.integers(-(2**63), 2**63 - 1)
 NULLABLE = st.none() | st.binary(max_size=20) | st.binary(min_size=60, max_size=200)
@@ -63,6 +67,37 @@ BYTES = WHOLE | mutated() | framed() | st.binary(max_size=100)
 @settings(max_examples=500)
 def test_both_scan_alike(body: bytes, first_index: int, base_timestamp: int) -> None:
     assert _native.scan(body, first_index, base_timestamp) == _python.scan(body, first_index, base_timestamp)
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> bytes:
+    """Batches, nearly all with a header that says something unusual or untrue."""
+    body = draw(BYTES)
+    sane = [0, 49 + len(body), -1, 2, 1, 0, 0, 5, 5, -1, -1, -1, 1]
+    count = _native.scan(body, 0, 5)[0]
+    sane[6], sane[12] = count - 1, count
+    fields = list(sane)
+    for _ in range(draw(st.integers(0, 2))):
+        fields[draw(st.integers(0, 12))] = draw(st.integers(-2, 2) | st.just(2**15))
+    try:
+        header = HEADER.pack(*fields)
+    except struct.error:
+        header = HEADER.pack(*sane)
+    return (header + body)[: draw(st.just(10**6) | st.integers(0, 70))]
+
+
+@given(batches())
+@settings(max_examples=1000)
+def test_both_inspect_alike(batch: bytes) -> None:
+    assert _native.inspect(batch) == _python.inspect(batch)
+
+
+@given(WHOLE.filter(bool))
+def test_a_good_batch_is_seen_at_one_look(body: bytes) -> None:
+    count, *_, newest, oldest, keyless = _native.scan(body, 0, 5)
+    fields = (0, 49 + len(body), 7, 2, 2**32 - 1, 8, count - 1, 5, -1, 2**40, 3, 9, count)
+    batch = HEADER.pack(*fields) + body
+    assert _native.inspect(batch) == _python.inspect(batch) == (fields, newest, oldest, keyless)
 
 
 @given(BYTES, st.integers(0, 5), st.integers(-1, 5), LONG, LONG)
