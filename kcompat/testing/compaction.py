@@ -18,7 +18,7 @@ from kcompat.testing.log_harness import LogHarness
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcompat.log.cleaner.job import Report
+    from kcompat.log.cleaner.job import CleanJob, Report
     from kcompat.log.log import AppendResult
     from kcompat.records.batch import BatchHeader
     from kcompat.records.compression import Codec
@@ -68,28 +68,40 @@ class CompactionHarness(LogHarness):
         """Close the active segment, so that it can be cleaned."""
         self.log.roll(now_ms)
 
+    def job(
+        self, first_dirty: int = 0, now_ms: int = 2000, settings: CleanerSettings = SETTINGS
+    ) -> CleanJob | None:
+        """What there is to clean from `first_dirty` on; None if nothing is."""
+        log = self.log
+        stable = log.last_stable_offset(log.log_end_offset)
+        cleanable = assess(log.segments, log.config, first_dirty, stable, now_ms)
+        return make_job(log, cleanable, settings, now_ms) if cleanable.dirty_bytes else None
+
     def clean(
         self, first_dirty: int = 0, now_ms: int = 2000, settings: CleanerSettings = SETTINGS
     ) -> tuple[int | None, list[Report]]:
         """Clean once from `first_dirty` on and put the result in place: the new clean offset, all reports."""
-        log = self.log
-        stable = log.last_stable_offset(log.log_end_offset)
-        cleanable = assess(log.segments, log.config, first_dirty, stable, now_ms)
+        job = self.job(first_dirty, now_ms, settings)
         reports: list[Report] = []
-        if not cleanable.dirty_bytes:
+        if job is None:
             return first_dirty, reports
-        for report in run(make_job(log, cleanable, settings, now_ms), log.context.files, lambda: 0.0):
-            match report:
-                case float():
-                    continue
-                case GroupCleaned(base_offsets):
-                    log.replace_segments([s for s in log.segments if s.base_offset in base_offsets])
-                case Finished(end_offset):
-                    return end_offset, [*reports, report]
-                case Damaged() | Failed():
-                    return None, [*reports, report]
+        for report in run(job, self.log.context.files, lambda: 0.0):
+            if isinstance(report, float):
+                continue
             reports.append(report)
+            self.obey(report)
+            match report:
+                case Finished(end_offset):
+                    return end_offset, reports
+                case Damaged() | Failed():
+                    return None, reports
         raise AssertionError("a cleaning ends with a last word")
+
+    def obey(self, report: Report) -> None:
+        """Put cleaned segments in place, as a broker does."""
+        if isinstance(report, GroupCleaned):
+            log = self.log
+            log.replace_segments([s for s in log.segments if s.base_offset in report.base_offsets])
 
     def batches(self) -> list[tuple[BatchHeader, bytes]]:
         """Headers and bytes of all batches, as a fetch delivers them."""

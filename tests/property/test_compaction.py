@@ -1,16 +1,22 @@
-"""Random workloads, compacted now and then, against a list of records; and a kill at every change."""
+"""Random workloads, compacted now and then and killed meanwhile, against a list of records; and a kill at
+every change of one cleaning.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from kcompat.log.cleaner.job import Damaged, Finished
+from kcompat.log.cleaner.runners import ProcessRunner
 from kcompat.log.config import CleanerSettings, LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.files import Files
@@ -24,11 +30,14 @@ from kcompat.testing.faulty_files import Crash, CrashingFiles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kcompat.log.cleaner.job import CleanJob, Report
     from kcompat.log.files import OpenFile
 
 SHARED_MEMORY = "/dev/shm"
 DELETE_RETENTION_MS = 1000
-WORKLOADS = 25
+SEEDS, WORKLOADS, KILLS = 20, 25, 20
+"""20 times 25 workloads, and at least 20 kills among these 25: 500 and 400 in all."""
+NEVER = 10**9
 
 
 class UnsyncedFiles(Files):
@@ -71,13 +80,15 @@ class Workload:
             dedupe_buffer_bytes=choice.choice([24 * 5, 24 * 30, 1 << 16]), load_factor=0.9
         )
         directory.mkdir()
-        self.harness = CompactionHarness(directory, self.config, UnsyncedFiles())
+        self.files = UnsyncedCrashingFiles(NEVER)
+        self.harness = CompactionHarness(directory, self.config, self.files)
         self.now_ms = 10_000
         self.committed: list[Written] = []
         self.open: dict[int, list[Written]] = {}
         self.sequences: dict[int, int] = {}
         self.horizons: dict[int, int] = {}
         self.clean_offset = 0
+        self.kills = 0
 
     def step(self) -> None:
         self.now_ms += self.random.choice([1, 5, 400])
@@ -88,8 +99,10 @@ class Workload:
             self.end_transaction(self.random.choice(list(self.open)))
         elif dice < 0.93:
             self.harness.roll(self.now_ms)
-        else:
+        elif dice < 0.97:
             self.clean()
+        else:
+            self.clean_and_die()
 
     def write(self) -> None:
         count = self.random.choice([1, 1, 2, 5])
@@ -136,23 +149,96 @@ class Workload:
             self.cleaned_up_to(end_offset)
 
     def cleaned_up_to(self, end_offset: int) -> None:
-        """Compact the list as the log was compacted."""
+        """Compact the list as the log was compacted; tombstones in it get their horizons."""
         bases = self.harness.log.segment_base_offsets
         touched = min((base for base in bases if base >= end_offset), default=end_offset)
-        newest = {written.key: written.offset for written in self.committed if written.offset < end_offset}
-        kept = []
-        for written in self.committed:
-            offset = written.offset
-            if offset < end_offset:
-                if newest[written.key] != offset:
-                    continue
-                if written.value is None and self.horizons.get(offset, self.now_ms + 1) <= self.now_ms:
-                    continue
-            if offset < touched and end_offset > 0 and written.value is None:
-                self.horizons.setdefault(offset, self.now_ms + DELETE_RETENTION_MS)
-            kept.append(written)
-        self.committed = kept
+        self.committed = self.compacted_up_to(end_offset)
         self.clean_offset = end_offset
+        for written in self.committed:
+            if written.offset < touched and end_offset > 0 and written.value is None:
+                self.horizons.setdefault(written.offset, self.now_ms + DELETE_RETENTION_MS)
+
+    def compacted_up_to(self, end_offset: int) -> list[Written]:
+        """What stays of the list."""
+        newest = {written.key: written.offset for written in self.committed if written.offset < end_offset}
+        return [
+            written
+            for written in self.committed
+            if written.offset >= end_offset
+            or (
+                newest[written.key] == written.offset
+                and (
+                    written.value is not None
+                    or self.horizons.get(written.offset, self.now_ms + 1) > self.now_ms
+                )
+            )
+        ]
+
+    # -- kills -----------------------------------------------------------------------------------------------
+
+    def clean_and_die(self) -> None:
+        """Clean, and die at one of the changes of the directory, unless it is done before."""
+        job = self.harness.job(self.clean_offset, self.now_ms, self.settings)
+        if job is None:
+            return
+        self.files.steps = self.random.randrange(10 + 12 * len(job.parts))
+        try:
+            self.clean()
+        except Crash:
+            self.come_back(job)
+        self.files.steps = NEVER
+
+    def kill_the_process(self) -> None:
+        """Clean in a process of its own, and kill that after a while, or after it has ended."""
+        job = self.harness.job(self.clean_offset, self.now_ms, self.settings)
+        if job is None:
+            return
+        runner = ProcessRunner(job)
+        end_s = time.monotonic() + self.random.choice([0.05, 0.15, 0.3])
+        reports: list[Report] = []
+        while time.monotonic() < end_s and not (reports and isinstance(reports[-1], Finished)):
+            reports += runner.poll()
+        runner._process.kill()
+        runner._process.wait()
+        reports += [report for report in runner.poll() if not isinstance(report, Damaged)]
+        runner.stop()
+        for report in reports:
+            self.harness.obey(report)
+        self.come_back(job)
+
+    def come_back(self, job: CleanJob) -> None:
+        """Start again, maybe not at the first attempt, and take over what is there: some of the segments as
+        they were, some cleaned.
+        """
+        self.kills += 1
+        end = self.harness.log.log_end_offset
+        self.files.steps = self.random.choice([NEVER, NEVER, self.random.randrange(20)])
+        with contextlib.suppress(Crash):
+            self.harness.reopen()
+        self.files.steps = NEVER
+        self.harness.reopen()
+        log = self.harness.log
+        log.check_invariants()
+        assert log.log_end_offset == end
+        assert not [path for path in self.harness.directory.iterdir() if path.suffix in (".cleaned", ".swap")]
+        self.take_over_horizons()
+        stable = log.last_stable_offset(log.log_end_offset)
+        before = [written for written in self.committed if written.offset < stable]
+        at_least = {w for w in self.compacted_up_to(job.rules.upper_offset) if w.offset < stable}
+        found = self.read_committed()
+        assert at_least <= set(found) <= set(before)
+        assert newest_values(found) == newest_values(before)
+        self.committed = sorted(found + self.committed[len(before) :])
+
+    def take_over_horizons(self) -> None:
+        """Those of tombstones in segments that were cleaned before the kill."""
+        for header, batch in self.harness.batches():
+            if header.is_control or not header.has_delete_horizon:
+                continue
+            for record in read_records(memoryview(batch)):
+                if record.value is None:
+                    known = self.horizons.setdefault(record.offset, self.now_ms + DELETE_RETENTION_MS)
+                    assert header.base_timestamp == known
 
     # -- what a consumer sees --------------------------------------------------------------------------------
 
@@ -218,21 +304,28 @@ def directory(tmp_path: Path) -> Iterator[Path]:
         yield Path(path)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_workloads_equal_the_model(seed: int, directory: Path) -> None:
+    kills = 0
     for number in range(WORKLOADS):
         workload = Workload(1000 * seed + number, directory / str(number))
         for _ in range(workload.random.randrange(10, 60)):
             workload.step()
         workload.check()
         workload.harness.roll(workload.now_ms)
+        workload.kill_the_process() if number == 0 else workload.clean_and_die()
+        workload.check()
         workload.clean()
         workload.check()
         rebuild(workload)
         workload.check()
         workload.now_ms += 2 * DELETE_RETENTION_MS
+        workload.clean_and_die()
+        workload.check()
         workload.clean()
         workload.check()
+        kills += workload.kills
+    assert kills >= KILLS
 
 
 @pytest.mark.parametrize("seed", range(8))
