@@ -45,19 +45,14 @@ class Services(Struct):
     fetch_sessions: FetchSessions
 
 
-class RequestContext:
+class RequestContext(Struct, gc=False):
     """One request's surroundings."""
 
-    __slots__ = ("_connection", "api_version", "client_id", "now_ms", "services")
-
-    def __init__(
-        self, connection: Connection, services: Services, api_version: int, client_id: str | None, now_ms: int
-    ) -> None:
-        self._connection = connection
-        self.services = services
-        self.api_version = api_version
-        self.client_id = client_id
-        self.now_ms = now_ms
+    connection: Connection
+    services: Services
+    api_version: int
+    client_id: str | None
+    now_ms: int
 
     @property
     def principal(self) -> str:
@@ -67,17 +62,17 @@ class RequestContext:
     @property
     def client_host(self) -> str:
         """The address of the client, without its port."""
-        return self._connection.peer_host
+        return self.connection.peer_host
 
     @property
     def listener(self) -> str:
         """The name of the listener the client came in by."""
-        return self._connection.listener_name
+        return self.connection.listener_name
 
     @property
     def local_address(self) -> tuple[str, int]:
         """The address and port at which the client reached us."""
-        return self._connection.local_address
+        return self.connection.local_address
 
 
 class Interruptible(Generic[Response]):

@@ -114,7 +114,7 @@ class Dispatcher:
             logger.info("Closing the connection from %s: %s", connection.peer_host, damage)
             return CLOSE
         context = RequestContext(
-            connection, self._services, route.version, client_id, int(time.time() * 1000)
+            connection, self._services, route.version, client_id, time.time_ns() // 1_000_000
         )
         try:
             response = route.handle(context, request)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kcompat.log.config import LogConfig
     from kcompat.promise import Promise
     from kcompat.records.batch import BatchHeader
+    from kcompat.replication.partition import Role
 
 ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
 FIRST_WITH_BATCHES = 3
@@ -49,6 +50,8 @@ FIRST_WITH_RECORD_ERRORS = 8
 FIRST_WITH_LEADER = 10
 FIRST_WITH_IDS = 13
 TRUSTED_CLIENT_ID = "__admin_client"
+NO_ERROR = ErrorCode.NONE
+"""Looked up once: finding a member of an enumeration takes longer than making an answer."""
 
 TopicAnswer = ProduceResponse.TopicProduceResponse
 PartitionAnswer = ProduceResponse.PartitionProduceResponse
@@ -60,24 +63,26 @@ def handle(
 ) -> ProduceResponse | Promise[ProduceResponse] | Close | None:
     """Append every batch, then answer as `acks` asks."""
     acks = request.acks
-    response = ProduceResponse()
+    answers: list[TopicAnswer] = []
     waiting: dict[Partition, tuple[int, PartitionAnswer]] = {}
     failed = False
     for topic in request.topic_data:
-        topic_answer = TopicAnswer(name=topic.name, topic_id=topic.topic_id)
-        response.responses.append(topic_answer)
         name: str | None = topic.name
         if context.api_version >= FIRST_WITH_IDS:
             name = context.services.cluster.image.topic_names.get(topic.topic_id)
         refused = _refuse_topic(context, name, acks)
+        partitions: list[PartitionAnswer] = []
         for data in _once(topic.partition_data):
             if refused:
-                answer = PartitionAnswer(index=data.index, error_code=refused, base_offset=-1)
+                answer = PartitionAnswer(data.index, refused, -1)
             else:
                 assert name is not None
                 answer = _append(context, request, name, data, waiting)
-            topic_answer.partition_responses.append(answer)
-            failed = failed or answer.error_code != ErrorCode.NONE
+            partitions.append(answer)
+            if answer.error_code:
+                failed = True
+        answers.append(TopicAnswer(topic.name, topic.topic_id, partitions))
+    response = ProduceResponse(answers)
     if acks == ACKS_NONE:
         return CLOSE if failed else None
     if waiting:
@@ -99,7 +104,7 @@ def _refuse_topic(context: RequestContext, name: str | None, acks: int) -> Error
     if is_internal(name) and context.client_id != TRUSTED_CLIENT_ID:
         exists = name in context.services.cluster.image.topics
         return ErrorCode.INVALID_TOPIC_EXCEPTION if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ErrorCode.NONE
+    return NO_ERROR
 
 
 def _append(
@@ -110,42 +115,30 @@ def _append(
     waiting: dict[Partition, tuple[int, PartitionAnswer]],
 ) -> PartitionAnswer:
     """Check and append one partition's batch; notes it in `waiting` if `acks` is not satisfied yet."""
-    answer = PartitionAnswer(index=data.index, base_offset=-1)
-    partition = context.services.replicas.get(name, data.index)
+    index = data.index
+    partition = context.services.replicas.get(name, index)
     if partition is None:
-        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return answer
+        return PartitionAnswer(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
     batch = data.records
     if batch is None:
-        answer.error_code = ErrorCode.INVALID_RECORD
-        return answer
+        return PartitionAnswer(index, ErrorCode.INVALID_RECORD, -1)
     assert isinstance(batch, memoryview)  # what the decoder gives
     log = partition.log
-    config = log.config
-    stored = _accept(batch, context, config)
-    if stored is None:
-        return answer
-    if isinstance(stored, Refusal):
-        return _refuse_batch(answer, stored, log.log_start_offset, context.api_version)
+    stored = _accept(batch, context, log.config)
+    if not isinstance(stored, tuple):
+        return _refuse_batch(index, stored, log.log_start_offset, context.api_version)
     if stored[1].attributes & TRANSACTIONAL_FLAG:
         nobody = request.transactional_id is None
-        answer.error_code = (
-            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if nobody else ErrorCode.INVALID_TXN_STATE
-        )
-        return answer
+        error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if nobody else ErrorCode.INVALID_TXN_STATE
+        return PartitionAnswer(index, error, -1)
     result = partition.append(*stored, request.acks, context.now_ms)
     if not isinstance(result, AppendResult):  # the likely one is asked for: an enumeration takes longer
-        answer.error_code = result
-        if result == ErrorCode.NOT_LEADER_OR_FOLLOWER and context.api_version >= FIRST_WITH_LEADER:
-            role = partition.role
-            answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(role.leader, role.leader_epoch)
-        return answer
-    answer.error_code = result.error
-    answer.log_start_offset = result.log_start_offset
+        return _refuse_append(index, result, partition.role, context.api_version)
     if result.error:
-        return answer
-    answer.base_offset = result.base_offset
-    answer.log_append_time_ms = result.append_time_ms
+        return PartitionAnswer(index, result.error, -1, log_start_offset=result.log_start_offset)
+    answer = PartitionAnswer(
+        index, NO_ERROR, result.base_offset, result.append_time_ms, result.log_start_offset
+    )
     end = result.last_offset + 1
     if partition.high_watermark < end and _done_for(request.acks)(partition, end) is None:
         waiting[partition] = (end, answer)
@@ -170,16 +163,25 @@ def _accept(
 
 
 def _refuse_batch(
-    answer: PartitionAnswer, refusal: Refusal, log_start_offset: int, api_version: int
+    index: int, refusal: Refusal | None, log_start_offset: int, api_version: int
 ) -> PartitionAnswer:
-    answer.error_code = refusal.error
-    answer.error_message = refusal.message
-    answer.log_start_offset = log_start_offset
-    if api_version >= FIRST_WITH_RECORD_ERRORS:
-        answer.record_errors = [
-            ProduceResponse.BatchIndexAndErrorMessage(index, message)
-            for index, message in refusal.record_errors
-        ]
+    answer = PartitionAnswer(index, NO_ERROR, -1)
+    if refusal is not None:
+        answer.error_code = refusal.error
+        answer.error_message = refusal.message
+        answer.log_start_offset = log_start_offset
+        if api_version >= FIRST_WITH_RECORD_ERRORS:
+            answer.record_errors = [
+                ProduceResponse.BatchIndexAndErrorMessage(at, message)
+                for at, message in refusal.record_errors
+            ]
+    return answer
+
+
+def _refuse_append(index: int, error: ErrorCode, role: Role, api_version: int) -> PartitionAnswer:
+    answer = PartitionAnswer(index, error, -1)
+    if error == ErrorCode.NOT_LEADER_OR_FOLLOWER and api_version >= FIRST_WITH_LEADER:
+        answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(role.leader, role.leader_epoch)
     return answer
 
 

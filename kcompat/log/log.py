@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 NO_APPEND_TIME: Final = -1
 NO_OFFSET: Final = -1
+NO_ERROR: Final = ErrorCode.NONE  # looked up once: that takes as long as an append's bookkeeping
 
 
 class AppendResult(msgspec.Struct, frozen=True, gc=False):
@@ -214,7 +215,7 @@ class Log(LocalLog):
             self._note_producer(header, marker, base_offset, timestamp)
         if self.log_end_offset >= self._flush_at:
             self._flush_after(base_offset, now_ms)
-        return AppendResult(ErrorCode.NONE, base_offset, last_offset, append_time, self.log_start_offset)
+        return AppendResult(NO_ERROR, base_offset, last_offset, append_time, self.log_start_offset)
 
     def append_as_follower(self, batches: memoryview, now_ms: int) -> AppendResult:
         """Append whole batches from a leader as they are; a last one that is cut short is ignored.
