@@ -3,7 +3,7 @@
  * There is no state between calls: the offset map is an array that the caller owns, three numbers an entry. The
  * GIL is kept, since a cleaning is a process of its own.
  */
-#include "_offset_map.h"
+#include "_records.h"
 
 enum { HEADER_SIZE = 61, LENGTH_AT = 8, MAGIC_AT = 16, CRC_AT = 17, ATTRIBUTES_AT = 21, DELTA_AT = 23,
     BASE_TIMESTAMP_AT = 27, MAX_TIMESTAMP_AT = 35, PRODUCER_AT = 43, COUNT_AT = 57 };
@@ -34,121 +34,6 @@ static PyObject *move(PyObject *module, PyObject *const *args, Py_ssize_t given)
 }
 
 /* -- the records of one batch -------------------------------------------------------------------------------- */
-
-/* The next record, checked to its end. */
-static inline int next_record(cursor *in, record *out)
-{
-    cursor inside;
-    return !open_record(in, &inside) && !read_record(&inside, out) && !skip_headers(&inside, out->headers);
-}
-
-/* Some records ahead, so that the memory where their entries stand is under way before it is needed. */
-enum { WINDOW = 16 };
-
-typedef struct {
-    const uint8_t *start, *end;
-    int64_t offset, timestamp_delta;
-    int has_key, has_value;
-    digest key; /* of those between `low` and `high` alone */
-} seen;
-
-typedef struct {
-    const table *map;
-    cursor in;
-    int64_t left; /* records that are still to come */
-    int64_t base, low, high;
-    seen records[WINDOW];
-} window;
-
-/* How many were read into the window: 0 at the end of the records; -1 unless there are as many as announced. */
-static int look_ahead(window *ahead)
-{
-    record found;
-    int count = 0;
-    for (; count < WINDOW && ahead->in.at < ahead->in.end; count++) {
-        seen *next = ahead->records + count;
-        next->start = ahead->in.at;
-        if (ahead->left-- == 0 || !next_record(&ahead->in, &found))
-            return -1;
-        next->end = ahead->in.at;
-        next->offset = add(ahead->base, found.offset_delta);
-        next->timestamp_delta = found.timestamp_delta;
-        next->has_key = found.key.data != NULL;
-        next->has_value = found.value.data != NULL;
-        if (next->has_key && next->offset >= ahead->low && next->offset <= ahead->high) {
-            next->key = digest_of(&found.key);
-            prefetch(ahead->map, next->key);
-        }
-    }
-    return count == 0 && ahead->left != 0 ? -1 : count;
-}
-
-/* Note the keys from offset `first` on. The number of new keys; -1 unless there are `count` whole records, or
- * where the table is full. */
-static int64_t put_records(const table *map, cursor in, int64_t count, int64_t base, int64_t first)
-{
-    int64_t added = 0;
-    int found;
-    window ahead = {map, in, count, base, first, INT64_MAX, {{0}}};
-    while ((found = look_ahead(&ahead)) > 0) {
-        for (const seen *next = ahead.records; next < ahead.records + found; next++) {
-            if (!next->has_key || next->offset < first)
-                continue;
-            entry *slot = seek(map, next->key);
-            if (slot == NULL)
-                return -1;
-            added += is_empty(slot);
-            *slot = (entry){next->key.first, next->key.second, next->offset};
-        }
-    }
-    return found < 0 ? -1 : added;
-}
-
-typedef struct {
-    int64_t base_offset;
-    int64_t base_timestamp;
-    int64_t latest; /* what is newer stays */
-    int64_t keeps_tombstones;
-} rules;
-
-typedef struct {
-    int64_t kept;
-    int64_t newest; /* the largest timestamp of those */
-    int64_t tombstones;
-    int64_t size;
-} outcome;
-
-static inline int stays(const table *map, const seen *found, const rules *by)
-{
-    if (found->offset > by->latest)
-        return 1;
-    if (!found->has_key || !(found->has_value || by->keeps_tombstones))
-        return 0;
-    const entry *slot = seek(map, found->key);
-    return slot == NULL || is_empty(slot) || found->offset >= slot->offset;
-}
-
-/* Copy the records that stay to `out`, where `in` has room. False unless there are `count` whole ones. */
-static int keep_records(const table *map, cursor in, int64_t count, const rules *by, uint8_t *out, outcome *to)
-{
-    int found;
-    window ahead = {map, in, count, by->base_offset, INT64_MIN, by->latest, {{0}}};
-    *to = (outcome){0, INT64_MIN, 0, 0};
-    while ((found = look_ahead(&ahead)) > 0) {
-        for (const seen *next = ahead.records; next < ahead.records + found; next++) {
-            if (!stays(map, next, by))
-                continue;
-            int64_t timestamp = add(by->base_timestamp, next->timestamp_delta);
-            if (timestamp > to->newest)
-                to->newest = timestamp;
-            to->kept++;
-            to->tombstones += !next->has_value;
-            memcpy(out + to->size, next->start, (size_t)(next->end - next->start));
-            to->size += next->end - next->start;
-        }
-    }
-    return found == 0;
-}
 
 static PyObject *put(PyObject *module, PyObject *const *args, Py_ssize_t given)
 {

@@ -64,9 +64,4 @@ static inline void prefetch(const table *map, digest key)
 #endif
 }
 
-static inline digest digest_of(const field *key)
-{
-    return md5((const uint8_t *)key->data, (size_t)key->size);
-}
-
 #endif
