@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.context import Interruptible
+from kcompat.api.later import respond
 from kcompat.api.old_fetch import FIRST_WITH_BATCHES, in_old_format
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
@@ -52,9 +53,7 @@ TopicAnswer = FetchResponse.FetchableTopicResponse
 PartitionAnswer = FetchResponse.PartitionData
 
 
-def handle(
-    context: RequestContext, request: FetchRequest
-) -> FetchResponse | Promise[FetchResponse] | Interruptible[FetchResponse]:
+def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | Interruptible[FetchResponse]:
     """Read what there is, or wait for more."""
     if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
         return _refuse_all(context, request)
@@ -73,9 +72,8 @@ def handle(
         return _respond(context, session, results)
     purgatory = context.services.replicas.fetches
     delayed = purgatory.wait(fetch, fetch.keys(results), request.max_wait_ms)
-    promise: Promise[FetchResponse] = Promise()
-    delayed.promise.then(lambda later: promise.complete(_respond(context, session, later)))
-    return Interruptible(promise, delayed.expire)
+    answer = respond(delayed.promise, lambda later: _respond(context, session, later))
+    return Interruptible(answer, delayed.expire) if isinstance(answer, Promise) else answer
 
 
 def _refuse_all(context: RequestContext, request: FetchRequest) -> FetchResponse:
