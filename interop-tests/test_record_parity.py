@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kcompat.records.batch import build_batch, crc_matches, read_header, read_records
-from kcompat.records.compression import Codec
-from kcompat.records.record import Record
+from kcompat.testing.record_strategies import CODECS, RECORDS, fields
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from kafka.record import MemoryRecords
     from kafka.record.default_records import DefaultRecordBatchBuilder
 
-NULLABLE = st.none() | st.binary(max_size=200)
-RECORDS = st.lists(
-    st.builds(
-        Record,
-        offset=st.just(0),
-        timestamp=st.integers(0, 2**45),
-        key=NULLABLE,
-        value=NULLABLE,
-        headers=st.lists(st.tuples(st.text(max_size=20), NULLABLE), max_size=4).map(tuple),
-    ),
-    min_size=1,
-    max_size=30,
-)
-CODECS = st.sampled_from(Codec)
-
-
-def fields(record: Record) -> tuple[object, ...]:
-    return record.timestamp, record.key, record.value, list(record.headers)
+if TYPE_CHECKING:
+    from kcompat.records.compression import Codec
+    from kcompat.records.record import Record
 
 
 @given(RECORDS, CODECS)

@@ -1,4 +1,6 @@
-"""For all tests: what they leave on the disk is judged at the end of the run by Kafka's own tool."""
+"""For all tests: what they leave on the disk is judged at the end of the run by Kafka's own tool. An example
+of a property test may take as long as a busy machine needs for it.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hypothesis import settings
+
 if TYPE_CHECKING:
     import pytest
 
 INTEROP = Path(__file__).resolve().parent.parent / "interop-tests"
+
+settings.register_profile("unhurried", parent=settings.default, deadline=None)
+settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -152,11 +152,6 @@ def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
     )
 
 
-def decode_controller(data: bytes) -> int:
-    """The broker id in `/controller`."""
-    return _field(_object(data), "brokerid", int)
-
-
 def encode_broker(broker: BrokerRegistration, timestamp_ms: int) -> bytes:
     """`/brokers/ids/<id>`, version 5. Host and port at the top are those of the first PLAINTEXT endpoint,
     else null, -1.

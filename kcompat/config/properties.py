@@ -110,11 +110,6 @@ def key_of_variable(name: str) -> str:
     return _UNDERSCORES.sub(lambda match: _FROM_UNDERSCORES[match[0]], rest)
 
 
-def variable_of_key(key: str) -> str:
-    """The variable that stands for a key."""
-    return ENVIRONMENT_PREFIX + key.replace("_", "__").replace("-", "___").replace(".", "_").upper()
-
-
 def load_static(
     path: Path | None, environment: Mapping[str, str], overrides: Iterable[str]
 ) -> dict[str, str]:

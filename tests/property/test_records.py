@@ -14,25 +14,7 @@ from kcompat.records.compression import Codec, compress, decompress
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import Record, append_varint, read_varint
 from kcompat.records.validate import Refusal, check_produced
-
-NULLABLE = st.none() | st.binary(max_size=200)
-RECORDS = st.lists(
-    st.builds(
-        Record,
-        offset=st.just(0),
-        timestamp=st.integers(0, 2**45),
-        key=NULLABLE,
-        value=NULLABLE,
-        headers=st.lists(st.tuples(st.text(max_size=20), NULLABLE), max_size=4).map(tuple),
-    ),
-    min_size=1,
-    max_size=30,
-)
-CODECS = st.sampled_from(Codec)
-
-
-def fields(record: Record) -> tuple[object, ...]:
-    return record.timestamp, record.key, record.value, list(record.headers)
+from kcompat.testing.record_strategies import CODECS, RECORDS, fields
 
 
 @given(RECORDS, CODECS, st.integers(0, 2**62))
