@@ -9,9 +9,22 @@ from __future__ import annotations
 
 import struct
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.protocol.plan import FIXED, plan_message
+from kcompat.protocol.reading import (
+    MAX_UNKNOWN_TAGS,
+    SHORT_BYTES,
+    bad_count,
+    bad_length,
+    bad_tag,
+    read_compact_text,
+    read_text,
+    read_uvarint,
+    skip_tags,
+    too_many_tags,
+    too_many_values,
+)
 from kcompat.protocol.schema import MAX_VALUES, ProtocolViolation
 from kcompat.protocol.source import Source, literal
 
@@ -19,90 +32,14 @@ if TYPE_CHECKING:
     from kcompat.protocol.plan import FieldPlan, StructPlan
     from kcompat.protocol.schema import Decoder, M
 
-MAX_UNKNOWN_TAGS: Final = 64
 SMALL_ARRAY: Final = 16
 """Arrays shorter than this are read with a `struct` call prepared for their length."""
-
-SHORT_BYTES: Final = [struct.Struct(f"{n}s").unpack_from for n in range(128)]
-"""For each length below 128, what takes so many bytes; faster than a slice, and it checks the end."""
 
 
 def compile_decoder(cls: type[M], version: int) -> Decoder[M]:
     """Make the reader of one version of a message; ValueError if there is no such version."""
     decode: Decoder[M] = _DecoderSource(plan_message(cls, version), f"{cls.__name__} v{version}").compile()
     return decode
-
-
-def read_uvarint(view: memoryview, pos: int) -> tuple[int, int]:
-    """Read an unsigned varint of at most five bytes; returns the value and the position after it."""
-    first = view[pos]
-    if first < 128:
-        return first, pos + 1
-    second = view[pos + 1]
-    if second < 128:
-        return first & 0x7F | second << 7, pos + 2
-    value = first & 0x7F | (second & 0x7F) << 7
-    for shift in (14, 21, 28):
-        byte = view[pos + shift // 7]
-        value |= (byte & 0x7F) << shift
-        if byte < 128:
-            if value > 0xFFFFFFFF:
-                break
-            return value, pos + shift // 7 + 1
-    raise ProtocolViolation("varint does not fit 32 bits")
-
-
-def read_compact_text(view: memoryview, pos: int) -> tuple[str, int]:
-    """Read a compact string from its length on; returns it and the position after it. Null is a violation."""
-    length, pos = read_uvarint(view, pos)
-    return read_text(view, pos, length - 1)
-
-
-def read_text(view: memoryview, pos: int, length: int) -> tuple[str, int]:
-    """Read a string of `length` bytes; returns it and the position after it. Null is a violation."""
-    end = pos + length
-    if not pos <= end <= len(view):
-        bad_length(length)
-    return str(view[pos:end], "utf-8", "replace"), end
-
-
-def skip_tags(view: memoryview, pos: int) -> int:
-    """Skip a tag section of which no tag is known; returns the position after it."""
-    count, pos = read_uvarint(view, pos)
-    if count > MAX_UNKNOWN_TAGS or count * 2 > len(view) - pos:
-        too_many_tags(count)
-    for _ in range(count):
-        _, pos = read_uvarint(view, pos)
-        size, pos = read_uvarint(view, pos)
-        pos += size
-        if pos > len(view):
-            bad_length(size)
-    return pos
-
-
-def bad_length(length: int) -> NoReturn:
-    """A length that is null where it must not be, or past the end."""
-    raise ProtocolViolation(f"length {length} is null or more than there is")
-
-
-def bad_count(count: int) -> NoReturn:
-    """An array length that is null where it must not be, or that the bytes left cannot hold."""
-    raise ProtocolViolation(f"array of {count} elements is null or more than there is")
-
-
-def too_many_values() -> NoReturn:
-    """More values in arrays than one message may hold."""
-    raise ProtocolViolation("too many values in one message")
-
-
-def too_many_tags(count: int) -> NoReturn:
-    """More tagged fields than the bytes left can hold, or more unknown ones than we skip."""
-    raise ProtocolViolation(f"{count} tagged fields")
-
-
-def bad_tag(tag: int) -> NoReturn:
-    """A tagged field that is longer or shorter than its size says."""
-    raise ProtocolViolation(f"tagged field {tag} does not have its size")
 
 
 def small_unpackers(code: str) -> list[Any]:
@@ -250,7 +187,9 @@ class _DecoderSource:
             out.line(f"{value} = SHORT_BYTES[{length}](buf, pos)[0].decode('utf-8', 'replace')")
             out.line(f"pos += {length}")
         with out.block("else:"):
-            call = "compact_text(buf, pos - 1)" if field.compact else f"text(buf, pos, {length})"
+            call = f"text(buf, pos, {length})"
+            if field.compact:
+                call = f"compact_text(buf, pos - 1, {nullable})"
             out.line(f"{value}, pos = {call}")
         return value
 

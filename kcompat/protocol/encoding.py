@@ -47,6 +47,13 @@ def lacks(struct_name: str, field: str) -> NoReturn:
     raise ValueError(f"no place for {struct_name}.{field}")
 
 
+def check_uuid(value: bytes) -> bytes:
+    """The 16 bytes of a uuid, for a `struct` call would fill up or cut off others."""
+    if len(value) != 16:
+        raise ValueError(f"a uuid of {len(value)} bytes")
+    return value
+
+
 def small_packers(code: str) -> list[Any]:
     """For each short array length, the `pack` of so many values."""
     return [struct.Struct(f">{n}{code}").pack for n in range(SMALL_ARRAY)]
@@ -57,6 +64,7 @@ _NAMES: Final = {
     "pack": struct.pack,
     "uvarint": uvarint,
     "lacks": lacks,
+    "uuid": check_uuid,
     "BYTE": [bytes([n]) for n in range(128)],
 }
 
@@ -113,10 +121,8 @@ class _EncoderSource:
         default = field.default
         if default is None:
             return f"{value} is not None"
-        if default == [] or default is False or default in ("", b""):
+        if field.default_is_empty:
             return f"{value} is None or {value}" if field.nullable else value
-        if default is True:
-            return f"not {value}"
         text = literal(default)
         if text is not None:
             return f"{value} != {text}"
@@ -160,7 +166,8 @@ class _EncoderSource:
 
     def _field(self, field: FieldPlan, value: str) -> None:
         if field.kind in FIXED and not field.array:
-            self._run.append((FIXED[field.kind][0], value))
+            checked = f"uuid({value})" if field.kind == "uuid" else value
+            self._run.append((FIXED[field.kind][0], checked))
             return
         if field.element is not None and not field.array and not field.nullable:
             name = self._source.fresh(field.name)
@@ -226,7 +233,7 @@ class _EncoderSource:
         out.line(f"{count} = len({name}){' + 1' if field.compact else ''}")
         self._length(count, field.compact, "i")
         if field.kind == "uuid":
-            out.line(f"parts += {name}")
+            out.line(f"parts += map(uuid, {name})")
         elif field.kind in FIXED:
             code = FIXED[field.kind][0]
             table = f"pack_small_{code}"

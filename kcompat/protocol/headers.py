@@ -6,12 +6,10 @@ import struct
 from typing import Final, NamedTuple
 
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
-from kcompat.protocol.decoding import SHORT_BYTES, read_text, skip_tags
+from kcompat.protocol.compiling import read_request_header
 from kcompat.protocol.schema import ProtocolViolation
 
 _START: Final = struct.Struct(">hhi").unpack_from
-_CORRELATION_ID_AT: Final = struct.Struct(">i").unpack_from
-_CORRELATION_ID_AND_LENGTH: Final = struct.Struct(">ih").unpack_from
 _CORRELATION_ID: Final = struct.Struct(">i").pack
 _CORRELATION_ID_AND_NO_TAGS: Final = struct.Struct(">ix").pack
 
@@ -62,30 +60,6 @@ def parse_request_header(view: memoryview) -> ParsedHeader:
     if header_version is None:
         raise UnsupportedVersion(api_key, version, correlation_id)
     return ParsedHeader(api_key, version, *read_request_header(view, header_version))
-
-
-def read_request_header(view: memoryview, header_version: int) -> tuple[int, str | None, int]:
-    """Correlation id, client id and where the body begins, in a header whose version is known.
-
-    Raises ProtocolViolation for a header that is cut short.
-    """
-    client_id = None
-    end = 10
-    try:
-        if not header_version:
-            return _CORRELATION_ID_AT(view, 4)[0], None, 8
-        correlation_id, length = _CORRELATION_ID_AND_LENGTH(view, 4)
-        # The client id keeps its int16 length in the flexible header too.
-        if 0 <= length < 128:
-            client_id = SHORT_BYTES[length](view, 10)[0].decode("utf-8", "replace")
-            end += length
-        elif length >= 0:
-            client_id, end = read_text(view, 10, length)
-        if header_version == 2:
-            end = end + 1 if not view[end] else skip_tags(view, end)
-    except (struct.error, IndexError) as fault:
-        raise ProtocolViolation("request header is cut short") from fault
-    return correlation_id, client_id, end
 
 
 def response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:

@@ -45,6 +45,11 @@ class FieldPlan:
     fresh_default: bool
 
     @property
+    def default_is_empty(self) -> bool:
+        """Whether the default is the empty value of its type, by which a value can be told from it."""
+        return self.default is False or self.default in ([], "", b"")
+
+    @property
     def min_size(self) -> int:
         """The fewest bytes the field takes, array or not."""
         if self.array or (self.kind in ("bytes", "records")):

@@ -117,7 +117,7 @@ def decoder(cls: type[M], version: int) -> Decoder[M]:
     """The function that reads a version of a message, compiled on first use; ValueError if there is none."""
     compiled = _DECODERS.get((cls, version))
     if compiled is None:
-        from kcompat.protocol.decoding import compile_decoder
+        from kcompat.protocol.compiling import compile_decoder
 
         compiled = _DECODERS[cls, version] = compile_decoder(cls, version)
     return compiled
@@ -127,7 +127,7 @@ def encoder(cls: type[M], version: int) -> Encoder[M]:
     """The function that writes a version of a message, compiled on first use; ValueError if there is none."""
     compiled = _ENCODERS.get((cls, version))
     if compiled is None:
-        from kcompat.protocol.encoding import compile_encoder
+        from kcompat.protocol.compiling import compile_encoder
 
         compiled = _ENCODERS[cls, version] = compile_encoder(cls, version)
     return compiled

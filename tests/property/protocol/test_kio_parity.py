@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from kcompat.testing.codecs import CODECS
 from kcompat.testing.messages import message_classes
 
 from .strategies import messages
@@ -77,8 +78,9 @@ def _check_version(kio, cls, version):
     @settings(max_examples=4, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(message=messages(cls, version, plain=True))
     def check(message):
-        wire = b"".join(message.encode(version))
+        wire, *others = (b"".join(codec.compile_encoder(cls, version)(message)) for codec in CODECS)
         answer = kio.convert(cls.__name__, version, wire)
         assert answer == {"wire": wire.hex(), "read": len(wire)}
+        assert all(other == wire for other in others)
 
     check()

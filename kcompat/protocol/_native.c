@@ -1,0 +1,216 @@
+/* The native codec: a Codec reads and writes one version of a message by walking its layout. See
+ * docs/internals/protocol.md. Nothing is kept between calls and a layout does not change, so several threads may use
+ * the same Codec.
+ */
+#include "_reading.h"
+#include "_writing.h"
+
+typedef struct {
+    PyObject *violation;   /* ProtocolViolation */
+    long long max_values;
+    PyTypeObject *codec;
+} state;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *title;
+    const char *title_text;
+    PyObject *violation;
+    long long max_values;
+    layout *layout;
+} codec;
+
+static PyObject *decode(PyObject *self, PyObject *const *args, Py_ssize_t given)
+{
+    codec *by = (codec *)self;
+    Py_buffer frame;
+    if (given != 2 && given != 3) {
+        PyErr_Format(PyExc_TypeError, "%zd arguments where 2 or 3 are expected", given);
+        return NULL;
+    }
+    Py_ssize_t position = PyLong_AsSsize_t(args[1]);
+    long long budget = given == 3 ? PyLong_AsLongLong(args[2]) : by->max_values;
+    if (PyErr_Occurred() || PyObject_GetBuffer(args[0], &frame, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const uint8_t *start = frame.buf;
+    reader in = {start, start + frame.len, start, args[0], budget, by->violation, by->title_text};
+    PyObject *message = NULL, *values = NULL, *result = NULL;
+    if (position < 0 || position > frame.len)
+        cut_short(&in);
+    else {
+        in.at += position;
+        message = read_struct(&in, by->layout, &values);
+    }
+    Py_XDECREF(values);
+    PyBuffer_Release(&frame);
+    if (message != NULL)
+        result = Py_BuildValue("(Nn)", message, in.at - start);
+    return result;
+}
+
+/* (correlation id, client id, where the body begins) of a frame whose header has the version given. */
+static PyObject *read_request_header(PyObject *module, PyObject *const *args, Py_ssize_t given)
+{
+    static const field client_id = {.kind = STRING}; /* its length is an int16 in the flexible header too */
+    Py_buffer frame;
+    if (given != 2) {
+        PyErr_Format(PyExc_TypeError, "%zd arguments where 2 are expected", given);
+        return NULL;
+    }
+    long version = PyLong_AsLong(args[1]);
+    if (PyErr_Occurred() || PyObject_GetBuffer(args[0], &frame, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const uint8_t *start = frame.buf;
+    const state *known = PyModule_GetState(module);
+    reader in = {start, start + frame.len, start, args[0], 0, known->violation, "request header"};
+    PyObject *client = NULL, *result = NULL;
+    const uint8_t *from = take(&in, 8);
+    if (from != NULL)
+        client = version ? read_sized(&in, &client_id, 1) : Py_NewRef(Py_None);
+    if (client != NULL && (version != 2 || read_tags(&in, NULL, NULL)))
+        result = Py_BuildValue("(iOn)", (int)load32(from + 4), client, in.at - start);
+    Py_XDECREF(client);
+    PyBuffer_Release(&frame);
+    return result;
+}
+
+static PyObject *encode(PyObject *self, PyObject *message)
+{
+    codec *by = (codec *)self;
+    writer out;
+    out.data = out.small;
+    out.size = 0;
+    out.room = sizeof out.small;
+    out.items = NULL;
+    int done = write_struct(&out, by->layout, message);
+    if (done && (out.size || out.items == NULL))
+        done = end_item(&out);
+    if (out.data != out.small)
+        PyMem_Free(out.data);
+    if (done)
+        return out.items;
+    Py_XDECREF(out.items);
+    explain(by->title_text);
+    return NULL;
+}
+
+static PyObject *new_codec(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyObject *title, *program;
+    const state *known = PyType_GetModuleState(type);
+    if (known == NULL || !PyArg_ParseTuple(args, "UO!", &title, &PyTuple_Type, &program))
+        return NULL;
+    (void)keywords;
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    codec *made = (codec *)allocate(type, 0);
+    if (made == NULL)
+        return NULL;
+    made->title = Py_NewRef(title);
+    made->violation = Py_NewRef(known->violation);
+    made->max_values = known->max_values;
+    made->title_text = PyUnicode_AsUTF8AndSize(title, NULL);
+    made->layout = made->title_text == NULL ? NULL : make_layout(program, 0);
+    if (made->layout == NULL)
+        Py_CLEAR(made);
+    return (PyObject *)made;
+}
+
+static void free_codec(PyObject *self)
+{
+    codec *gone = (codec *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    free_layout(gone->layout);
+    Py_XDECREF(gone->title);
+    Py_XDECREF(gone->violation);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef codec_methods[] = {
+    {"decode", (PyCFunction)(void (*)(void))decode, METH_FASTCALL, PyDoc_STR("As what decoding.py compiles.")},
+    {"encode", encode, METH_O, PyDoc_STR("As what encoding.py compiles.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot codec_slots[] = {
+    {Py_tp_doc, PyDoc_STR("Codec(title, program): reads and writes one version of a message.")},
+    {Py_tp_new, new_codec},
+    {Py_tp_dealloc, free_codec},
+    {Py_tp_methods, codec_methods},
+    {0, NULL},
+};
+
+static PyType_Spec codec_spec = {
+    .name = "kcompat.protocol._native.Codec",
+    .basicsize = sizeof(codec),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = codec_slots,
+};
+
+static int start(PyObject *module)
+{
+    state *known = PyModule_GetState(module);
+    PyObject *schema = PyImport_ImportModule("kcompat.protocol.schema");
+    if (schema == NULL)
+        return -1;
+    PyObject *max_values = PyObject_GetAttrString(schema, "MAX_VALUES");
+    known->violation = PyObject_GetAttrString(schema, "ProtocolViolation");
+    Py_DECREF(schema);
+    if (max_values != NULL)
+        known->max_values = PyLong_AsLongLong(max_values);
+    Py_XDECREF(max_values);
+    if (PyErr_Occurred())
+        return -1;
+    known->codec = (PyTypeObject *)PyType_FromModuleAndSpec(module, &codec_spec, NULL);
+    return known->codec == NULL ? -1 : PyModule_AddType(module, known->codec);
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg)
+{
+    const state *known = PyModule_GetState(module);
+    Py_VISIT(known->violation);
+    Py_VISIT(known->codec);
+    return 0;
+}
+
+static int clear(PyObject *module)
+{
+    state *known = PyModule_GetState(module);
+    Py_CLEAR(known->violation);
+    Py_CLEAR(known->codec);
+    return 0;
+}
+
+static PyMethodDef methods[] = {
+    {"read_request_header", (PyCFunction)(void (*)(void))read_request_header, METH_FASTCALL,
+     PyDoc_STR("As headers.read_request_header.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, start},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_native",
+    .m_doc = PyDoc_STR("The native codec of all messages."),
+    .m_size = sizeof(state),
+    .m_methods = methods,
+    .m_slots = slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+};
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,60 @@
+"""The two codecs of messages, for tests that ask both: functions generated in Python, and the extension."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from unittest import mock
+
+from kcompat.protocol import compiling, decoding, encoding, headers, reading, schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class MessageCodec(NamedTuple):
+    """One way to read and write messages; its functions are those of `kcompat.protocol.compiling`."""
+
+    name: str
+    compile_decoder: Callable[..., Any]
+    compile_encoder: Callable[..., Any]
+    read_request_header: Callable[[memoryview, int], Any]
+
+
+PYTHON: Final = MessageCodec(
+    "python",
+    cache(decoding.compile_decoder),
+    cache(encoding.compile_encoder),
+    reading.read_request_header,
+)
+
+
+def _find_native() -> MessageCodec | None:
+    try:
+        from kcompat.protocol import native
+    except ImportError:
+        if os.environ.get("KCOMPAT_NATIVE") == "1":
+            raise
+        return None
+    return MessageCodec("native", native.compile_decoder, native.compile_encoder, native.read_request_header)
+
+
+NATIVE: Final = _find_native()
+"""None where the extension was not built; with KCOMPAT_NATIVE=1 that is an ImportError."""
+
+CODECS: Final = [codec for codec in (PYTHON, NATIVE) if codec is not None]
+
+
+@contextmanager
+def using(codec: MessageCodec) -> Iterator[None]:
+    """All messages and request headers go through one codec until this ends."""
+    with (
+        mock.patch.object(compiling, "compile_decoder", codec.compile_decoder),
+        mock.patch.object(compiling, "compile_encoder", codec.compile_encoder),
+        mock.patch.object(schema, "_DECODERS", {}),
+        mock.patch.object(schema, "_ENCODERS", {}),
+        mock.patch.object(headers, "read_request_header", codec.read_request_header),
+    ):
+        yield

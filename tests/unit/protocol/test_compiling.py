@@ -1,0 +1,48 @@
+"""Which codec a process uses."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kcompat.protocol.messages.produce import ProduceRequest
+from kcompat.protocol.schema import decoder, encoder
+from kcompat.testing.codecs import NATIVE
+
+
+def chosen(wanted: str, *, missing: bool = False) -> str:
+    """Which codec a new process uses with KCOMPAT_NATIVE=`wanted`, or its last complaint."""
+    hide = "import sys; sys.modules['kcompat.protocol._native'] = None\n" if missing else ""
+    code = (
+        f"{hide}from kcompat.protocol import compiling, headers\n"
+        "chosen = {compiling.compile_decoder, compiling.compile_encoder, headers.read_request_header}\n"
+        "print(*sorted({function.__module__ for function in chosen}))"
+    )
+    environment = os.environ | {"KCOMPAT_NATIVE": wanted}
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    return (answer.stdout or answer.stderr).strip().splitlines()[-1]
+
+
+TWIN = "kcompat.protocol.decoding kcompat.protocol.encoding kcompat.protocol.reading"
+
+
+def test_the_environment_chooses():
+    assert chosen("0") == TWIN
+    assert chosen("", missing=True) == TWIN
+    assert "kcompat.protocol._native" in chosen("1", missing=True)
+    assert "Error" in chosen("1", missing=True)
+
+
+@pytest.mark.skipif(NATIVE is None, reason="the extension was not built")
+def test_the_extension_is_chosen_where_it_is():
+    for wanted in ("", "1"):
+        assert chosen(wanted) == "kcompat.protocol._native kcompat.protocol.native"
+
+
+def test_every_test_asks_the_codec_that_it_names(codec):
+    is_native = codec is NATIVE
+    assert (type(decoder(ProduceRequest, 9)).__name__ == "builtin_function_or_method") == is_native
+    assert (type(encoder(ProduceRequest, 9)).__name__ == "builtin_function_or_method") == is_native
