@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.log.files import pread_all
 from kcompat.records.batch import LOG_OVERHEAD
-from kcompat.records.down_convert import PIECE, UnsupportedCodec, down_convert, overflow_message
+from kcompat.records.down_convert import UnsupportedCodec, down_convert, overflow_message
 from kcompat.records.errors import RecordsDamaged
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kcompat.log.files import FileRange
 
 _READ = 128 * 1024
+_WORTH_A_TURN = 32 * 1024
+"""Bytes of messages from which on they are sent without waiting for more: joining them costs a copy."""
 
 
 class ConvertedRange:
@@ -35,14 +37,15 @@ class ConvertedRange:
 
     def __init__(self, source: FileRange, magic: int, first_offset: int, max_message_bytes: int) -> None:
         batches = _batches(source)
-        first, size = b"", 0
+        first: list[bytes] = []
+        size = 0
         for batch in batches:
-            first = b"".join(down_convert(batch, magic, first_offset, max_message_bytes))
-            size = max(len(source), len(first)) if first else LOG_OVERHEAD
+            first = list(down_convert(batch, magic, first_offset, max_message_bytes))
+            size = max(len(source), sum(map(len, first))) if first else LOG_OVERHEAD
             if first:
                 break
         later = _converted(batches, magic, max_message_bytes)
-        self._pieces = _pieces(chain((first,) if first else (), later))
+        self._pieces = _pieces(chain(first, later))
         self._size = self._left = size
 
     def __len__(self) -> int:
@@ -61,7 +64,7 @@ def _pieces(messages: Iterable[bytes]) -> Iterator[bytes]:
     for message in messages:
         gathered.append(message)
         size += len(message)
-        if size >= PIECE:
+        if size >= _WORTH_A_TURN:
             yield b"".join(gathered)
             gathered, size = [], 0
     if gathered:
@@ -80,7 +83,8 @@ def _batches(source: FileRange) -> Iterator[memoryview]:
     """The whole batches of a range; a few, or one big one, are held at a time."""
     position, end = source.position, source.position + source.length
     while (batch_size := _size_at(source, position, end)) is not None:
-        data = memoryview(pread_all(source.file, min(max(_READ, batch_size), end - position), position))
+        wanted = batch_size if 2 * batch_size > _READ else _READ  # where only one fits, only one is read
+        data = memoryview(pread_all(source.file, min(wanted, end - position), position))
         at = 0
         while (size := _whole_size(data[at:])) is not None:
             yield data[at : at + size]

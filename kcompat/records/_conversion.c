@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum { CODEC_MASK = 0x07, LOG_APPEND_TIME = 0x08, NO_TIMESTAMP = -1 };
-enum { FIRST_CAPACITY = 160 * 1024 };
+enum { FIRST_CAPACITY = 96 * 1024 };
 
 /* A message: int64 offset, int32 size of what follows, uint32 CRC of what follows that, int8 magic, int8
  * attributes, in magic 1 int64 timestamp, then key and value, each behind an int32 length. */
 enum { SIZE_AT = 8, LOG_OVERHEAD = 12, MAGIC_AT = 16, ATTRIBUTES_AT = 17, FIELDS_AT = 18 };
-enum { SMALLEST_SIZE = 14, LONGEST_FRAME = 34, LONGEST_HEAD = 32 };
+enum { SMALLEST_SIZE = 14, FRAME_0 = 26, FRAME_1 = 34, LONGEST_HEAD = 32 };
 
 /* _conversion_python.Flag, value by value. */
 enum flag { KEYS_WANTED = 1, BROKERS_TIME = 2, INSIDE = 4, MARKED = 8 };
@@ -58,6 +58,11 @@ static inline int64_t subtract(int64_t value, int64_t base)
     return (int64_t)((uint64_t)value - (uint64_t)base); /* wraps, as in Java */
 }
 
+static inline Py_ssize_t message_size(const record *from, int magic)
+{
+    return (magic ? FRAME_1 : FRAME_0) + from->key.size + from->value.size;
+}
+
 static uint8_t *put_message(
     uint8_t *to, int64_t offset, int magic, int attributes, int64_t timestamp, const record *from)
 {
@@ -71,6 +76,107 @@ static uint8_t *put_message(
     put_int(to + SIZE_AT, (uint32_t)(end - to - LOG_OVERHEAD));
     put_int(to + LOG_OVERHEAD, crc32_of(to + MAGIC_AT, end));
     return end;
+}
+
+/* The buffer args[0], and the numbers after it, of which the first is a position in there. */
+static int open_input(
+    PyObject *const *args, Py_ssize_t given, int64_t *numbers, Py_ssize_t wanted, Py_buffer *in)
+{
+    if (!read_arguments(args, given, numbers, wanted) || PyObject_GetBuffer(args[0], in, PyBUF_SIMPLE) < 0)
+        return 0;
+    if (numbers[0] >= 0 && numbers[0] <= in->len)
+        return 1;
+    PyErr_SetString(PyExc_ValueError, "a position outside the buffer");
+    PyBuffer_Release(in);
+    return 0;
+}
+
+/* (bytes, number, ...), both taken over; NULL where one of them is missing. */
+static PyObject *join_results(PyObject *made, PyObject *numbers)
+{
+    PyObject *head = made && numbers ? PyTuple_Pack(1, made) : NULL;
+    PyObject *all = head ? PySequence_Concat(head, numbers) : NULL;
+    Py_XDECREF(head);
+    Py_XDECREF(made);
+    Py_XDECREF(numbers);
+    return all;
+}
+
+/* What every message of one call has in common. */
+typedef struct {
+    int64_t base_offset;
+    int64_t base_timestamp;
+    int64_t first_offset;
+    int64_t origin;
+    int magic;
+    int attributes;
+} message_form;
+
+static inline int64_t time_of(const record *from, const message_form *form)
+{
+    return form->attributes & LOG_APPEND_TIME ? form->base_timestamp
+                                              : add(form->base_timestamp, from->timestamp_delta);
+}
+
+/* `count` records, seen to be sound, as messages; NULL where those have not `size` bytes after all. */
+static PyObject *encode_messages(cursor in, int64_t count, Py_ssize_t size, const message_form *form)
+{
+    PyObject *made = PyBytes_FromStringAndSize(NULL, size);
+    uint8_t *to = made ? (uint8_t *)PyBytes_AsString(made) : NULL;
+    const uint8_t *end = to ? to + size : NULL;
+    cursor inside;
+    record found;
+    for (; made != NULL && count > 0; count--) {
+        if (open_record(&in, &inside) || read_record(&inside, &found))
+            break;
+        int64_t offset = add(form->base_offset, found.offset_delta);
+        if (offset < form->first_offset)
+            continue;
+        if (message_size(&found, form->magic) > end - to)
+            break;
+        to = put_message(
+            to, subtract(offset, form->origin), form->magic, form->attributes, time_of(&found, form), &found);
+    }
+    if (made != NULL && (count > 0 || to != end)) {
+        Py_CLEAR(made);
+        PyErr_SetString(PyExc_RuntimeError, "the records changed while they were read");
+    }
+    return made;
+}
+
+static PyObject *write_messages(PyObject *module, PyObject *const *args, Py_ssize_t given)
+{
+    int64_t numbers[8];
+    Py_buffer buffer;
+    (void)module;
+    if (!open_input(args, given, numbers, 8, &buffer))
+        return NULL;
+    const int64_t room = numbers[1];
+    message_form form = {numbers[4], numbers[5], numbers[6], numbers[7], numbers[2] != 0, (int)numbers[3]};
+    int64_t count = 0, last = -1, newest = NO_TIMESTAMP;
+    const uint8_t *start = buffer.buf, *done = start + numbers[0];
+    const cursor whole = {done, start + buffer.len};
+    cursor in = whole, inside;
+    enum fault fault = WHOLE;
+    Py_ssize_t size = 0;
+    record found;
+    for (; size < room && in.at < in.end; done = in.at, count++) {
+        if ((fault = open_record(&in, &inside)) || (fault = read_record(&inside, &found))
+            || (fault = skip_headers(&inside, found.headers)))
+            break;
+        last = add(form.base_offset, found.offset_delta);
+        if (count == 0 && form.origin < 0)
+            form.origin = last;
+        int64_t timestamp = time_of(&found, &form);
+        if (timestamp > newest)
+            newest = timestamp;
+        if (last >= form.first_offset)
+            size += message_size(&found, form.magic);
+    }
+    const int64_t results[] = {done - start, fault, count, form.origin, last, newest};
+    PyObject *made = encode_messages(whole, count, size, &form);
+    PyBuffer_Release(&buffer);
+    return join_results(made, made ? tuple_of(results, 6) : NULL);
 }
 
 /* Bytes that grow. */
@@ -95,74 +201,6 @@ static uint8_t *reserve(output *out, size_t needed)
         out->capacity = capacity;
     }
     return out->start + out->used;
-}
-
-/* (bytes, number, ...): what was made. NULL with an exception set where memory is short. */
-static PyObject *close_output(output *out, int is_short, const int64_t *numbers, Py_ssize_t count)
-{
-    PyObject *rest = is_short ? PyErr_NoMemory() : tuple_of(numbers, count);
-    PyObject *made = rest ? PyBytes_FromStringAndSize((const char *)out->start, (Py_ssize_t)out->used) : NULL;
-    PyObject *head = made ? PyTuple_Pack(1, made) : NULL;
-    PyObject *all = head ? PySequence_Concat(head, rest) : NULL;
-    PyMem_Free(out->start);
-    Py_XDECREF(head);
-    Py_XDECREF(made);
-    Py_XDECREF(rest);
-    return all;
-}
-
-/* The buffer args[0], and the numbers after it, of which the first is a position in there. */
-static int open_input(
-    PyObject *const *args, Py_ssize_t given, int64_t *numbers, Py_ssize_t wanted, Py_buffer *in)
-{
-    if (!read_arguments(args, given, numbers, wanted) || PyObject_GetBuffer(args[0], in, PyBUF_SIMPLE) < 0)
-        return 0;
-    if (numbers[0] >= 0 && numbers[0] <= in->len)
-        return 1;
-    PyErr_SetString(PyExc_ValueError, "a position outside the buffer");
-    PyBuffer_Release(in);
-    return 0;
-}
-
-static PyObject *write_messages(PyObject *module, PyObject *const *args, Py_ssize_t given)
-{
-    int64_t numbers[8];
-    Py_buffer buffer;
-    (void)module;
-    if (!open_input(args, given, numbers, 8, &buffer))
-        return NULL;
-    const int64_t room = numbers[1], base_offset = numbers[4], base_timestamp = numbers[5], from = numbers[6];
-    const int magic = numbers[2] != 0, attributes = (int)numbers[3];
-    int64_t origin = numbers[7], count = 0, last = -1, newest = NO_TIMESTAMP;
-    const uint8_t *start = buffer.buf, *done = start + numbers[0];
-    cursor in = {done, start + buffer.len}, inside;
-    output out = {NULL, 0, 0};
-    enum fault fault = WHOLE;
-    int is_short = 0;
-    record found;
-    for (; (int64_t)out.used < room && in.at < in.end; done = in.at, count++) {
-        if ((fault = open_record(&in, &inside)) || (fault = read_record(&inside, &found))
-            || (fault = skip_headers(&inside, found.headers)))
-            break;
-        int64_t timestamp = base_timestamp;
-        if (!(attributes & LOG_APPEND_TIME))
-            timestamp = add(timestamp, found.timestamp_delta);
-        last = add(base_offset, found.offset_delta);
-        if (origin < 0)
-            origin = last;
-        if (timestamp > newest)
-            newest = timestamp;
-        if (last < from)
-            continue;
-        uint8_t *to = reserve(&out, (size_t)(LONGEST_FRAME + found.key.size + found.value.size));
-        if ((is_short = to == NULL))
-            break;
-        to = put_message(to, subtract(last, origin), magic, attributes, timestamp, &found);
-        out.used = (size_t)(to - out.start);
-    }
-    PyBuffer_Release(&buffer);
-    const int64_t results[] = {done - start, fault, count, origin, last, newest};
-    return close_output(&out, is_short, results, 6);
 }
 
 static inline uint64_t zigzag(int64_t value)
@@ -306,7 +344,10 @@ static PyObject *write_records(PyObject *module, PyObject *const *args, Py_ssize
     }
     PyBuffer_Release(&buffer);
     const int64_t results[] = {done - start, count, base, newest, last};
-    return close_output(&out, is_short, results, 5);
+    PyObject *made = is_short ? PyErr_NoMemory()
+                              : PyBytes_FromStringAndSize((const char *)out.start, (Py_ssize_t)out.used);
+    PyMem_Free(out.start);
+    return join_results(made, made ? tuple_of(results, 5) : NULL);
 }
 
 static PyMethodDef methods[] = {

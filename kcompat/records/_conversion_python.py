@@ -61,7 +61,7 @@ def write_messages(
         last, timestamp, key, value, _ = found[0]
         if attributes & LOG_APPEND_TIME_FLAG:
             timestamp = base_timestamp
-        if origin < 0:
+        if not count and origin < 0:
             origin = last
         if timestamp > newest:
             newest = timestamp

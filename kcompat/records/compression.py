@@ -194,12 +194,11 @@ def _snappy_compress(data: Buffer) -> bytes:
     import snappy
 
     view = memoryview(data)
-    out = bytearray(_XERIAL_HEADER)
+    parts = [_XERIAL_HEADER]
     for position in range(0, len(view), _XERIAL_BLOCK):
         block = snappy.compress(view[position : position + _XERIAL_BLOCK].tobytes())
-        out += len(block).to_bytes(4, "big")
-        out += block
-    return bytes(out)
+        parts += (len(block).to_bytes(4, "big"), block)
+    return b"".join(parts)
 
 
 def _snappy_chunks(data: memoryview, bound: int) -> Iterator[bytes]:

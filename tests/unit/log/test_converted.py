@@ -12,7 +12,7 @@ from kcompat.log.files import FileRange, OpenFile
 from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
-from kcompat.records.down_convert import PIECE, UnsupportedCodec, down_convert, overflow_message
+from kcompat.records.down_convert import UnsupportedCodec, down_convert, overflow_message
 from kcompat.records.message_set import encode_message, read_messages
 from kcompat.records.record import Record
 
@@ -154,7 +154,5 @@ def test_small_batches_are_sent_together(stored: Callable[..., FileRange]) -> No
     while left:
         pieces.append(found.next_piece())
         left -= len(pieces[-1])
-    sizes = [len(piece) for piece in pieces]
-    assert PIECE <= sizes[0] < PIECE + 200
-    assert len(sizes) == 3  # the last one fills up what converting has saved
+    assert min(map(len, pieces[:5])) > 30_000
     assert [m.offset for m in read_messages(b"".join(pieces))] == list(range(2000))
