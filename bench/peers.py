@@ -84,7 +84,9 @@ def client(broker: BrokerProcess) -> RawClient:
     return RawClient(("127.0.0.1", broker.port), timeout_s=TIMEOUT_MS / 1000)
 
 
-def create_topics(broker: BrokerProcess, names: Sequence[str], partitions: int) -> None:
+def create_topics(
+    broker: BrokerProcess, names: Sequence[str], partitions: int, configs: Mapping[str, str] = {}
+) -> None:
     """Create topics with one request and wait until they are known; the mock makes topics when asked for."""
     if is_mock(broker):
         with contextlib.closing(
@@ -95,8 +97,11 @@ def create_topics(broker: BrokerProcess, names: Sequence[str], partitions: int) 
             for name in names:
                 consumer.list_topics(name, timeout=10)
         return
+    rows = [CreateTopicsRequest.CreatableTopicConfig(key, value) for key, value in configs.items()]
     topics = [
-        CreateTopicsRequest.CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        CreateTopicsRequest.CreatableTopic(
+            name=name, num_partitions=partitions, replication_factor=1, configs=rows
+        )
         for name in names
     ]
     with client(broker) as connection:

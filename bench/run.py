@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import compaction
+import flush
 import footprint
 import latency
 import peers
@@ -35,6 +36,7 @@ MEASURES: tuple[Measure, ...] = (
     *footprint.FIRST,
     *throughput.MEASURES,
     *latency.MEASURES,
+    *flush.MEASURES,
     *compaction.MEASURES,
     *footprint.LAST,
 )

@@ -9,7 +9,7 @@ import peers
 import system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from broker_process import BrokerProcess
@@ -36,10 +36,10 @@ class Trial(NamedTuple):
         return max(1, int(usual * self.scale))
 
     @contextlib.contextmanager
-    def topic(self, partitions: int = 1) -> Iterator[str]:
+    def topic(self, partitions: int = 1, configs: Mapping[str, str] = {}) -> Iterator[str]:
         """A topic for this trial, deleted afterwards."""
         name = f"{self.label}-topic"
-        peers.create_topics(self.broker, [name], partitions)
+        peers.create_topics(self.broker, [name], partitions, configs)
         peers.await_leaders(self.broker, name, partitions)
         try:
             yield name
