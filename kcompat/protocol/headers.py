@@ -9,6 +9,15 @@ from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.protocol.compiling import read_request_header
 from kcompat.protocol.schema import ProtocolViolation
 
+__all__ = [
+    "ParsedHeader",
+    "UnsupportedVersion",
+    "parse_request_header",
+    "read_request_header",
+    "request_header",
+    "response_header",
+]
+
 _START: Final = struct.Struct(">hhi").unpack_from
 _CORRELATION_ID: Final = struct.Struct(">i").pack
 _CORRELATION_ID_AND_NO_TAGS: Final = struct.Struct(">ix").pack

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 import typing
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.protocol.schema import Wire, version_range
@@ -105,14 +107,27 @@ def plan_message(cls: type[Message], version: int) -> StructPlan:
     return _plan_struct(cls, version, version in cls.flexible)
 
 
-def _plan_struct(cls: type[msgspec.Struct], version: int, flexible: bool) -> StructPlan:
-    hints = typing.get_type_hints(cls, include_extras=True)
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """What a declaration says of one field, for all versions."""
+
+    name: str
+    wire: Wire
+    array: bool
+    python_type: Any
+    default: Any
+    fresh_default: bool
+
+
+@cache
+def _declared_fields(cls: type[msgspec.Struct]) -> list[_Declared]:
+    """The fields of a class. Nearly all the time of planning goes into reading its annotations."""
+    hints = inspect.get_annotations(cls, eval_str=True)
     defaults = zip(cls.__struct_fields__, cls.__struct_defaults__, strict=True)
-    fields = tuple(_plan_field(name, hints[name], default, version, flexible) for name, default in defaults)
-    return StructPlan(cls, fields, flexible)
+    return [_declared(name, hints[name], default) for name, default in defaults]
 
 
-def _plan_field(name: str, hint: Any, default: Any, version: int, flexible: bool) -> FieldPlan:
+def _declared(name: str, hint: Any, default: Any) -> _Declared:
     python_type, wire = typing.get_args(hint)
     assert isinstance(wire, Wire), f"{name} has no wire type"
     if isinstance(python_type, types.UnionType):
@@ -120,20 +135,32 @@ def _plan_field(name: str, hint: Any, default: Any, version: int, flexible: bool
     array = typing.get_origin(python_type) is list
     if array:
         (python_type,) = typing.get_args(python_type)
+    factory = getattr(default, "factory", None)
+    return _Declared(
+        name, wire, array, python_type, default if factory is None else factory(), factory is not None
+    )
+
+
+def _plan_struct(cls: type[msgspec.Struct], version: int, flexible: bool) -> StructPlan:
+    fields = tuple(_plan_field(declared, version, flexible) for declared in _declared_fields(cls))
+    return StructPlan(cls, fields, flexible)
+
+
+def _plan_field(declared: _Declared, version: int, flexible: bool) -> FieldPlan:
+    wire = declared.wire
     present = version in version_range(wire.versions)
     # What a version lacks is not followed: a struct may be declared for other versions only.
-    element = _plan_struct(python_type, version, flexible) if wire.kind == "struct" and present else None
-    factory = getattr(default, "factory", None)
+    is_struct = wire.kind == "struct" and present
     return FieldPlan(
-        name=name,
+        name=declared.name,
         kind=wire.kind,
-        array=array,
-        element=element,
+        array=declared.array,
+        element=_plan_struct(declared.python_type, version, flexible) if is_struct else None,
         present=present,
         nullable=version in version_range(wire.nullable),
         compact=flexible and wire.flexible,
         tag=wire.tag,
         ignorable=wire.ignorable,
-        default=default if factory is None else factory(),
-        fresh_default=factory is not None,
+        default=declared.default,
+        fresh_default=declared.fresh_default,
     )
