@@ -71,7 +71,7 @@ def _convert(
     if found is None:
         return None
     first, end = found
-    codec = Codec(CODECS.get(compression_type, first.codec))  # `producer` is none of them
+    codec = CODECS.get(compression_type, first.codec)  # `producer` is none of them
     builder = _Builder(first, rules, now_ms, rules.max_message_bytes if codec == Codec.NONE else _NO_LIMIT)
     if first.codec:
         if message_at(data, end, rules.max_message_bytes) is not None:
@@ -79,7 +79,7 @@ def _convert(
         refusal = builder.open_wrapper()
     else:
         _, refusal = builder.add(data, rules.max_message_bytes)
-    return refusal or builder.finish(codec)
+    return refusal or builder.finish(Codec(codec))
 
 
 def _mixed() -> Refusal:

@@ -79,7 +79,7 @@ MESSAGE = st.builds(
     encode_message,
     offset=LONG,
     magic=MAGICS,
-    attributes=st.sampled_from([0, 0, 0, 8, 1, 4, 0x70, -16]),
+    attributes=st.sampled_from([0, 0, 0, 8, 1, 4, 7, 0x70, -16]),
     timestamp=TIMES,
     key=NULLABLE,
     value=NULLABLE,

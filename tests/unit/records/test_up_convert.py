@@ -105,6 +105,12 @@ def test_one_bad_message_refuses_all() -> None:
     assert refused(encode_message(0, 1, 0, -5, None, None)) == ErrorCode.INVALID_TIMESTAMP
 
 
+@pytest.mark.parametrize("codec", [4, 5, 6, 7])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_codec_that_the_old_formats_do_not_have(magic: int, codec: int) -> None:
+    assert refused(encode_message(0, magic, codec, 0, None, b"?")) == ErrorCode.INVALID_RECORD
+
+
 def test_sizes_are_checked_before_and_after() -> None:
     batch = build_batch(records(0))
     assert refused(plain(0), max_message_bytes=len(batch) - 1) == ErrorCode.MESSAGE_TOO_LARGE
