@@ -14,17 +14,24 @@ import contextlib
 import errno
 import fcntl
 import os
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from ctypes import CDLL
 
     Readable = bytes | bytearray | memoryview
 
 OUT_OF_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """Faults that pass: no room on the volume, and no room for one more open file."""
+
+RESERVE_FROM: Final = 1 << 20
+"""Bytes a file holds before room is reserved ahead of it."""
+_MAX_RESERVE: Final = 16 << 20
+_KEEP_SIZE: Final = 1  # FALLOC_FL_KEEP_SIZE
 
 _MAX_READ = 1 << 30
 
@@ -35,10 +42,17 @@ class OpenFile:
     A fetch that is being sent keeps the file of a segment open although the segment was deleted meanwhile.
     """
 
-    __slots__ = ("fd",)
+    __slots__ = ("fd", "reserved")
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
+        self.reserved = RESERVE_FROM
+        """Appends that end beyond this position call `Files.reserve` first."""
+
+    @property
+    def has_reserve(self) -> bool:
+        """Whether the file may have room on the disk beyond its end."""
+        return self.reserved > RESERVE_FROM
 
     def fileno(self) -> int:
         """The descriptor; valid as long as this object lives."""
@@ -85,6 +99,14 @@ def pread_all(file: OpenFile, length: int, position: int) -> bytes:
         pieces.append(data)
         done += len(data)
     return b"".join(pieces)
+
+
+@cache
+def _libc() -> CDLL:
+    """The C library, for the system calls that Python leaves out."""
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True)
 
 
 class Files:
@@ -151,6 +173,20 @@ class Files:
     def preallocate(self, file: OpenFile, size: int) -> None:
         """Reserve `size` bytes on disk (`log.preallocate`)."""
         os.posix_fallocate(file.fd, 0, size)
+
+    def reserve(self, file: OpenFile, position: int) -> None:
+        """Have the file system find room from `position`, the file's end, on: as much as the file holds, 1 to
+        16 MiB. Its size stays what it is; cutting it there (`truncate`) gives the room back.
+
+        Found in one go, room costs far less than found block by block in each write. Where that cannot be
+        done, nothing happens.
+        """
+        from ctypes import c_int64
+
+        length = min(max(position, RESERVE_FROM), _MAX_RESERVE)
+        file.reserved = position + length
+        with contextlib.suppress(AttributeError):  # where the C library has no such call
+            _libc().fallocate64(file.fd, _KEEP_SIZE, c_int64(position), c_int64(length))
 
     def sync(self, file: OpenFile) -> None:
         """Force the file's bytes to the device."""
@@ -221,12 +257,12 @@ class Files:
 
     def sync_filesystem(self, path: str) -> None:
         """Force everything written below `path` to the device, in one call for any number of files."""
-        import ctypes
+        from ctypes import get_errno
 
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            if ctypes.CDLL(None, use_errno=True).syncfs(fd) != 0:
-                raise OSError(ctypes.get_errno(), "syncfs failed", path)
+            if _libc().syncfs(fd) != 0:
+                raise OSError(get_errno(), "syncfs failed", path)
         except AttributeError:
             os.sync()
         finally:

@@ -172,10 +172,11 @@ class Segment:
             self.time_index.flush()
 
     def retire(self) -> None:
-        """No more appends: write the indexes, give back preallocated space, forget the tail's boundaries."""
+        """No more appends: write the indexes, give back unused space, forget the tail's boundaries."""
         self.flush_indexes()
-        if self.config.preallocate and self._file is not None:
-            self._files.truncate(self._file, self.size)
+        file = self._file
+        if file is not None and (self.config.preallocate or file.has_reserve):
+            self._files.truncate(file, self.size)
         self.release()
 
     def sync(self) -> None:
@@ -215,6 +216,8 @@ class Segment:
         """
         position = self.size
         file = self._file or self._open()
+        if position + size > file.reserved:
+            self._files.reserve(file, position)
         self._files.write_all(file, batch, position)
         self.size = position + size
         if timestamp > self.max_timestamp:
