@@ -53,6 +53,7 @@ def wrong_but_for_gaps(directory: Path) -> list[str]:
     return found
 
 
+@pytest.mark.leaves_gaps("compacted")
 @pytest.mark.parametrize("seed", range(3))
 def test_kafkas_tool_finds_nothing_wrong(tmp_path: Path, seed: int) -> None:
     choice = random.Random(seed)

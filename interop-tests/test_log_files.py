@@ -174,6 +174,7 @@ def test_nothing_is_wrong_in_what_kafka_leaves(end: str) -> None:
         assert what_we_find_wrong(kafka.home / "data") == ""
 
 
+@pytest.mark.leaves_damage("a bit is flipped, to see whether it is noticed")
 @pytest.mark.parametrize(("suffix", "byte"), [(".log", 3000), (".index", 15), (".timeindex", 11)])
 def test_the_judges_notice_a_flipped_bit(tmp_path: Path, suffix: str, byte: int) -> None:
     log = Log.create(
@@ -193,6 +194,7 @@ def test_the_judges_notice_a_flipped_bit(tmp_path: Path, suffix: str, byte: int)
     assert f"DAMAGE  {path}" in what_we_find_wrong(tmp_path)
 
 
+@pytest.mark.leaves_gaps("compacted")
 def test_nothing_is_wrong_in_a_compacted_log_but_gaps(tmp_path: Path) -> None:
     config = LogConfig(segment_bytes=3000, index_interval_bytes=200, cleanup_policy=frozenset({"compact"}))
     harness = CompactionHarness(tmp_path, config)

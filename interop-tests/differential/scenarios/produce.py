@@ -223,6 +223,8 @@ def produce_with_log_append_time(play: Play, version: int) -> None:
     plain = play.topic("plain")
     produce(play, version, plain, batch(b"one", b"two", log_append_time=5000))
     stored(play, plain)
+    # Kafka notes a time in its index that none of the records has: its own tool finds fault with that.
+    play.do(ApiKey.DELETE_TOPICS, 4, topic_names=[plain], timeout_ms=10_000)
 
 
 @scenario(PRODUCE)
