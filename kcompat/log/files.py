@@ -179,14 +179,15 @@ class Files:
         16 MiB. Its size stays what it is; cutting it there (`truncate`) gives the room back.
 
         Found in one go, room costs far less than found block by block in each write. Where that cannot be
-        done, nothing happens.
+        done, nothing happens; nor where there is no disk below (tmpfs would take memory for it, and time).
         """
-        from ctypes import c_int64
-
         length = min(max(position, RESERVE_FROM), _MAX_RESERVE)
         file.reserved = position + length
-        with contextlib.suppress(AttributeError):  # where the C library has no such call
-            _libc().fallocate64(file.fd, _KEEP_SIZE, c_int64(position), c_int64(length))
+        if os.major(os.fstat(file.fd).st_dev):
+            from ctypes import c_int64
+
+            with contextlib.suppress(AttributeError):  # where the C library has no such call
+                _libc().fallocate64(file.fd, _KEEP_SIZE, c_int64(position), c_int64(length))
 
     def sync(self, file: OpenFile) -> None:
         """Force the file's bytes to the device."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -94,6 +95,7 @@ class Refusing:
 def test_room_grows_with_the_file_up_to_16_mib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = Refusing()
     monkeypatch.setattr(files_module, "_libc", lambda: library)
+    monkeypatch.setattr(os, "major", lambda _device: 8)
     files = Files()
     file = files.open(str(tmp_path / "file"))
     assert (file.reserved, file.has_reserve) == (MIB, False)
@@ -103,11 +105,22 @@ def test_room_grows_with_the_file_up_to_16_mib(tmp_path: Path, monkeypatch: pyte
     assert (file.reserved, file.has_reserve) == (116 * MIB, True)
 
 
+def test_no_room_is_reserved_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Refusing()
+    monkeypatch.setattr(files_module, "_libc", lambda: library)
+    monkeypatch.setattr(os, "major", lambda _device: 0)
+    files = Files()
+    file = files.open(str(tmp_path / "file"))
+    files.reserve(file, 3 * MIB)
+    assert (library.calls, file.reserved) == ([], 6 * MIB)
+
+
 @pytest.mark.parametrize("library", [Refusing(), object()], ids=["refused", "missing"])
 def test_without_room_ahead_appends_go_on(
     make_harness: Any, monkeypatch: pytest.MonkeyPatch, library: object
 ) -> None:
     monkeypatch.setattr(files_module, "_libc", lambda: library)
+    monkeypatch.setattr(os, "major", lambda _device: 8)
     harness = make_harness()
     for _ in range(10):
         harness.append(value=VALUE)
