@@ -73,11 +73,20 @@ class _IndexFile:
 
     def reset(self) -> None:
         """Drop all entries and the file, whatever is in it."""
+        self.begin_rewrite()
+        self._files.remove([self.path])
+
+    def begin_rewrite(self) -> None:
+        """Drop all entries; those that are appended from now on go over what is in the file."""
         self._stored = 0
         self._recent.clear()
         self.last = None
         self.is_full = self._limit <= 0
-        self._files.remove([self.path])
+
+    def end_rewrite(self) -> None:
+        """Cut off what is left of the old file; everything was flushed before."""
+        if self._files.size(self.path) != self.size:
+            self._files.truncate(self._files.open(self.path), self.size)
 
     def load(self) -> bool:
         """Take the entries of the file, without the zeros Kafka preallocates; False if it is missing or

@@ -17,7 +17,7 @@ from kcompat.log.epoch_file import EpochFile
 from kcompat.log.epochs import LeaderEpochCache
 from kcompat.log.log import Log
 from kcompat.log.names import LEADER_EPOCH_CHECKPOINT, LOG, PARTITION_METADATA, SNAPSHOT, offset_of
-from kcompat.log.producer_files import load_producers, save_snapshot, snapshot_path
+from kcompat.log.producer_files import load_producers, renew_snapshot, snapshot_path
 from kcompat.log.producers import ProducerState
 from kcompat.log.recovery import SegmentRecovery
 from kcompat.log.segment import Segment
@@ -113,20 +113,19 @@ class LogLoader:
 
     def _load_segments(self, recovery_point: int | None) -> None:
         """Take over the segment files. Suspect are those with unsound indexes, and all from the recovery
-        point on.
+        point on, whose indexes are not even looked at.
         """
-        for name in self._names:
-            offset = offset_of(name) if name.endswith(LOG) else None
-            if offset is not None:
-                segment = Segment(self._files, self._directory, offset, self._config, self._now_ms)
-                if not segment.load():
-                    self._suspects.add(len(self._segments))
-                self._segments.append(segment)
-        if not self._segments:
-            self._segments.append(Segment(self._files, self._directory, 0, self._config, self._now_ms))
+        offsets = [offset_of(name) for name in self._names if name.endswith(LOG)]
+        bases = [offset for offset in offsets if offset is not None]
+        flushed = len(bases)
         if recovery_point is not None:
-            bases = [segment.base_offset for segment in self._segments]
-            self._suspects.update(range(max(bisect_right(bases, recovery_point) - 1, 0), len(bases)))
+            flushed = max(bisect_right(bases, recovery_point) - 1, 0)
+        for number, base in enumerate(bases or [0]):
+            segment = Segment(self._files, self._directory, base, self._config, self._now_ms)
+            self._segments.append(segment)
+            segment.adopt()
+            if (number >= flushed and segment.size) or (bases and not segment.load()):
+                self._suspects.add(number)
 
     def _load_epochs(self) -> None:
         """Read the leader epochs; if the file is missing or damaged, find them in the batches that are not
@@ -191,7 +190,7 @@ class LogLoader:
         if not whole:
             logger.warning("%s%s was cut to %d bytes", segment.path, LOG, segment.size)
         if whole and limit is not None:
-            save_snapshot(self._files, self._directory, limit, self._producers)
+            renew_snapshot(self._files, self._directory, limit, self._producers)
             self._producers.end_offset = limit
         else:
             self._producers.end_offset = segment.read_next_offset()

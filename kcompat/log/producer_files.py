@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from kcompat.log.checkpoints import CheckpointDamaged
+from kcompat.log.checkpoints import CheckpointDamaged, read_optional
 from kcompat.log.names import SNAPSHOT, offset_of, segment_name
 from kcompat.log.producer_snapshot import decode_snapshot, encode_snapshot
 from kcompat.log.producers import ProducerState
@@ -34,6 +34,12 @@ def snapshot_offsets(files: Files, directory: str) -> list[int]:
 def save_snapshot(files: Files, directory: str, offset: int, state: ProducerState) -> None:
     """Store the state of all producers for records below `offset`."""
     files.replace_file(snapshot_path(directory, offset), encode_snapshot(state.entries.values()), sync=False)
+
+
+def renew_snapshot(files: Files, directory: str, offset: int, state: ProducerState) -> None:
+    """The same where a snapshot may be there already: one that says just this is left alone."""
+    if read_optional(files, snapshot_path(directory, offset)) != encode_snapshot(state.entries.values()):
+        save_snapshot(files, directory, offset, state)
 
 
 def remove_snapshots(files: Files, directory: str, *, above: int) -> None:

@@ -111,13 +111,17 @@ class Segment:
         """Create the log file now: its name alone says where an empty log goes on."""
         self._open()
 
+    def adopt(self) -> None:
+        """Take over the log file of an earlier run; the indexes are to be loaded or recovered."""
+        self.is_active = False
+        self.size = self._files.size(self.path + LOG) or 0
+        self._forget_tail(MAX_OFFSET)
+
     def load(self) -> bool:
         """Take over the files of an earlier run; False if an index is missing, damaged, or does not fit the
         log.
         """
-        self.is_active = False
-        self.size = self._files.size(self.path + LOG) or 0
-        self._forget_tail(MAX_OFFSET)
+        self.adopt()
         if self.size == 0:
             self._reset_indexes()
             return True
@@ -136,8 +140,9 @@ class Segment:
 
     def begin_recovery(self) -> None:
         """Forget what the indexes say; `recovered` tells the batches one by one."""
-        self.size = self._files.size(self.path + LOG) or 0
-        self._reset_indexes()
+        self.offset_index.begin_rewrite()
+        self.time_index.begin_rewrite()
+        self.txn_index.reset()
         self._since_index = 0
         self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
 
@@ -156,7 +161,12 @@ class Segment:
         if size < self.size:
             self._files.truncate(self.file, size)
             self.size = size
-        self.flush_indexes()
+        if size:
+            self.flush_indexes()
+            self.offset_index.end_rewrite()
+            self.time_index.end_rewrite()
+        else:
+            self._reset_indexes()
 
     @property
     def names(self) -> list[str]:

@@ -184,6 +184,37 @@ def test_a_missing_or_damaged_index_is_rebuilt_even_after_a_clean_stop(make_harn
                 assert harness.files() == before
 
 
+@pytest.mark.parametrize("left", [bytes(10_000), b"\xff" * 10_000, b"\x07" * 12, b"", None])
+def test_recovery_writes_indexes_over_whatever_is_there(make_harness: Any, left: bytes | None) -> None:
+    harness = make_harness(segment_bytes=600, index_interval_bytes=0)
+    for n in range(20):
+        harness.append(timestamp=1000 + n)
+    harness.log.close()
+    before = harness.files()
+    for name in before:
+        if name.endswith(("index", ".snapshot")) and left is None:
+            (harness.directory / name).unlink()
+        elif name.endswith("index"):
+            (harness.directory / name).write_bytes(left)
+    harness.reopen().close()
+    assert harness.files() == before
+
+
+def test_recovery_leaves_snapshots_alone_that_are_right(make_harness: Any) -> None:
+    harness = make_harness(segment_bytes=600)
+    for n in range(20):
+        harness.append(producer_id=7, producer_epoch=0, base_sequence=n)
+    snapshots = sorted(harness.directory.glob("*.snapshot"))
+    inodes = [path.stat().st_ino for path in snapshots]
+    right = snapshots[2].read_bytes()
+    snapshots[2].write_bytes(b"not right")
+    harness.reopen()
+    assert snapshots[2].read_bytes() == right
+    now = [path.stat().st_ino for path in snapshots]
+    assert now[:2] + now[3:] == inodes[:2] + inodes[3:]
+    assert now[2] != inodes[2]
+
+
 def test_the_epoch_file_is_rebuilt_from_the_batches(harness: Any, caplog: pytest.LogCaptureFixture) -> None:
     for n in range(4):
         harness.append(epoch=n)
