@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.log.context import LogContext
 from kcompat.log.log import AppendResult
 from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.partition import Fetched, FetchSpec, Partition, Role
 
 from .conftest import ALONE, ME, append
@@ -164,3 +167,81 @@ def test_a_retired_partition_leads_no_more(make_partition: MakePartition, replic
     assert not partition.is_leader
     assert replicas.get("t", 0) is None
     assert replicas.take_role("t", 0, ALONE) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+# -- flush.messages ------------------------------------------------------------------------------------------
+
+
+class SlowSync(LogContext):
+    """Syncs end when `end` is called."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.ends: list[Callable[[], object]] = []
+
+    def sync(self, work: Callable[[], object], then: Callable[[], object]) -> None:
+        self.ends.append(lambda: (work(), then()))
+
+    def end(self) -> None:
+        self.ends.pop(0)()
+
+
+def held_partition(make_partition: MakePartition, **overrides: str) -> tuple[Partition, SlowSync]:
+    partition = make_partition(flush_messages="1", **overrides)
+    context = SlowSync(partition.log.context.path)
+    partition.log.context = partition.log._flushes._context = context
+    return partition, context
+
+
+def test_nothing_is_read_or_acknowledged_before_it_is_on_the_device(make_partition: MakePartition) -> None:
+    partition, disk = held_partition(make_partition)
+    append(partition, b"a", b"b")
+    append(partition, b"c")
+    assert (partition.high_watermark, partition.log.log_end_offset) == (0, 3)
+    assert (partition.stored(2), partition.committed(2)) == (None, None)
+    assert len(fetch(partition, 0).records) == 0
+    disk.end()
+    assert (partition.high_watermark, partition.stored(2), partition.committed(2)) == (2, 0, 0)
+    assert (partition.stored(3), partition.committed(3)) == (None, None)
+    assert len(fetch(partition, 0).records) > 0
+    disk.end()
+    assert (partition.high_watermark, partition.stored(3), partition.committed(3)) == (3, 0, 0)
+    partition.check_invariants()
+
+
+def test_acks_one_waits_for_the_device_and_not_for_others(make_partition: MakePartition) -> None:
+    role = Role(leader=ME, leader_epoch=0, isr=(ME,), replicas=(ME, OTHER))
+    partition, disk = held_partition(make_partition, role=role, min_insync_replicas="2")
+    append(partition, b"a", acks=1)
+    assert partition.stored(1) is None
+    disk.end()
+    assert (partition.stored(1), partition.high_watermark) == (ErrorCode.NONE, 0)
+
+
+def test_waits_are_woken_when_the_sync_ends(make_partition: MakePartition, replicas: ReplicaManager) -> None:
+    partition, disk = held_partition(make_partition)
+    append(partition, b"a")
+    settled: list[ErrorCode] = []
+    for check in (Partition.stored, Partition.committed):
+        operation = DelayedProduce({partition: 1}, lambda _, error: settled.append(error), "done", check)
+        replicas.produces.wait(operation, (partition,), None)
+    disk.end()
+    assert settled == [ErrorCode.NONE, ErrorCode.NONE]
+
+
+def test_a_failed_sync_is_told(
+    make_partition: MakePartition, replicas: ReplicaManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    partition, disk = held_partition(make_partition)
+    monkeypatch.setattr(disk.files, "sync", fail)
+    append(partition, b"a")
+    settled: list[ErrorCode] = []
+    for check in (Partition.stored, Partition.committed):
+        operation = DelayedProduce({partition: 1}, lambda _, error: settled.append(error), "done", check)
+        replicas.produces.wait(operation, (partition,), None)
+    disk.end()
+    assert settled == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
+    assert (partition.high_watermark, append(partition, b"b")) == (0, ErrorCode.KAFKA_STORAGE_ERROR)
