@@ -8,7 +8,7 @@ from enum import IntFlag
 from typing import TYPE_CHECKING
 
 from kcompat.records._python import Fault, read
-from kcompat.records.batch import LOG_APPEND_TIME_FLAG, NO_TIMESTAMP
+from kcompat.records.batch import CODEC_MASK, LOG_APPEND_TIME_FLAG, NO_TIMESTAMP
 from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
 from kcompat.records.message_set import encode_message, message_at
 from kcompat.records.record import append_record
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kcompat.records.message_set import Message
 
 _SIGN = 1 << 63
+_NEVER = _SIGN - 1
 
 
 class Flag(IntFlag):
@@ -103,24 +104,31 @@ def write_records(
         raise ValueError("a position outside the messages")
     out = bytearray()
     count, newest, last = 0, NO_TIMESTAMP, -1
+    is_marked = flags & Flag.MARKED != 0
+    asks = flags != Flag(0) or earliest > -1 or latest < _NEVER
     while len(out) <= room:
         try:
             found = message_at(messages, position, largest)
         except (MessageCorrupt, MessageTooLarge, RecordsDamaged):
             break
-        if found is None or found[0].magic != magic or found[0].codec:
+        if found is None:
             break
         message, end = found
-        timestamp = base_timestamp if flags & Flag.MARKED else message.timestamp
-        if _offends(message, timestamp, flags, earliest, latest):
+        offset, its_magic, attributes, timestamp, key, value = message
+        if its_magic != magic or attributes & CODEC_MASK:
+            break
+        if is_marked:
+            timestamp = base_timestamp
+        if (asks or attributes or timestamp < NO_TIMESTAMP) and _offends(
+            message, timestamp, flags, earliest, latest
+        ):
             break
         if index + count == 0:
             base_timestamp = timestamp
         if timestamp > newest:
             newest = timestamp
-        delta = _difference(timestamp, base_timestamp)
-        append_record(out, delta, index + count, message.key, message.value)
-        position, last = end, message.offset
+        append_record(out, _difference(timestamp, base_timestamp), index + count, key, value)
+        position, last = end, offset
         count += 1
     return bytes(out), position, count, base_timestamp, newest, last
 
@@ -136,4 +144,7 @@ def _offends(message: Message, timestamp: int, flags: int, earliest: int, latest
 
 def _difference(value: int, base: int) -> int:
     """As 64 bits with a sign overflow in Java."""
-    return (value - base + _SIGN) % (2 * _SIGN) - _SIGN
+    difference = value - base
+    if -_SIGN <= difference < _SIGN:
+        return difference
+    return (difference + _SIGN) % (2 * _SIGN) - _SIGN
