@@ -86,7 +86,7 @@ def filled(whole: tuple[bytes, int], base_offset: int) -> array[int]:
 
 
 @given(st.lists(st.tuples(BODIES, st.integers(0, 2**40), st.integers(0, 2**40)), max_size=4))
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 def test_both_put_alike(bodies: list[tuple[tuple[bytes, int], int, int]]) -> None:
     ours, theirs = table(), table()
     for (body, count), base_offset, first_offset in bodies:
@@ -99,7 +99,7 @@ def test_both_put_alike(bodies: list[tuple[tuple[bytes, int], int, int]]) -> Non
 
 
 @given(WHOLE, BODIES, st.integers(0, 40), st.integers(0, 40), LONG, st.integers(-1, 60), st.booleans())
-@settings(max_examples=600)
+@settings(max_examples=600, deadline=None)
 def test_both_keep_alike(
     known: tuple[bytes, int],
     judged: tuple[bytes, int],
@@ -115,12 +115,13 @@ def test_both_keep_alike(
 
 
 @given(BODIES, LONG)
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 def test_both_rebase_alike(body: tuple[bytes, int], shift: int) -> None:
     assert _native.rebase(*body, shift) == _python.rebase(*body, shift)
 
 
 @given(WHOLE, st.integers(2, 400))
+@settings(deadline=None)
 def test_both_move_alike(whole: tuple[bytes, int], slots: int) -> None:
     numbers = filled(whole, 0)
     least = sum(1 for at in range(0, len(numbers), 3) if numbers[at]) + 1

@@ -11,7 +11,7 @@ from kcompat.records.errors import RecordsDamaged
 if TYPE_CHECKING:
     from kcompat.log.files import OpenFile
 
-_CHUNK: Final = 512 * 1024
+_CHUNK: Final = 1 << 20
 _LENGTH_AT: Final = 8
 _LENGTH_END: Final = 12
 _SMALLEST_BATCH: Final = 26

@@ -189,6 +189,17 @@ def test_it_can_be_switched_off(world: World) -> None:
     assert world.jobs == []
 
 
+def test_a_shorter_backoff_is_obeyed_within_a_second(world: World) -> None:
+    world.settings = CleanerSettings(backoff_ms=10**6)
+    world.cleaner.start()
+    fill(world.log("a"))
+    world.run(5000)
+    assert world.cleaned() == []
+    world.settings = CleanerSettings(backoff_ms=20)
+    world.run(1000)
+    assert world.cleaned() == ["a-0"]
+
+
 def test_threads_work_side_by_side(world: World) -> None:
     for name in ("a", "b", "c"):
         fill(world.log(name))
