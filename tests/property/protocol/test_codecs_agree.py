@@ -6,6 +6,7 @@ what pytest shows. KCOMPAT_FUZZ is how many messages there are of each version; 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 from typing import TYPE_CHECKING, Any
@@ -51,8 +52,14 @@ class Maker:
         self.dice = dice
 
     def message(self, plan: StructPlan) -> Any:
-        present = (field for field in plan.fields if field.present and self.dice.random() < 0.9)
-        return plan.cls(**{field.name: self.field(field) for field in present})
+        fields = {
+            field.name: self.field(field) for field in plan.fields if field.present and self.wanted(field)
+        }
+        return plan.cls(**fields)
+
+    def wanted(self, field: FieldPlan) -> bool:
+        """Nearly every field, and each whose default this version cannot carry."""
+        return self.dice.random() < 0.9 or (field.default is None and not field.nullable)
 
     def field(self, field: FieldPlan) -> Any:
         if field.nullable and self.dice.random() < 0.2:
@@ -99,6 +106,11 @@ class Maker:
         return bytes(body[: self.dice.randint(0, len(body))] if self.dice.random() < 0.3 else body)
 
 
+def exact(frame: bytes) -> memoryview:
+    """A view of memory that ends where the frame does, which a sanitizer watches."""
+    return memoryview((ctypes.c_ubyte * len(frame)).from_buffer_copy(frame)).cast("B")
+
+
 def spell(value: Any) -> Any:
     """A value with all its types, so that what is equal is the same."""
     if hasattr(value, "__struct_fields__"):
@@ -137,7 +149,7 @@ def _compare(cls, version, maker):
     frames = [b"?" * 2 + wire + b"!"] + [b"??" + maker.damage(wire) for _ in range(6)]
     frames += [dice.randbytes(dice.randint(2, 40)), b"??" + bytes(dice.choices(b"\0\1\2\xff", k=20))]
     for frame in frames:
-        view = memoryview(bytearray(frame))
+        view = exact(frame)
         limit = dice.choice([(), (dice.randint(0, 30),)])
         read = [outcome(function, view, 2, *limit) for function in decode]
         assert read[0] == read[1], (SEED, version, frame.hex(), limit)
