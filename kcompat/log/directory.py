@@ -127,12 +127,14 @@ class LogDirectory(LogContext):
         self._loaded = True
 
     def _read_offsets(self, name: str) -> Offsets | None:
-        """The offsets in a checkpoint file, none if it is missing; None if it is damaged."""
-        data = read_optional(self.files, f"{self.path}/{name}")
+        """The offsets in a checkpoint file, none if it is missing; None if it is damaged, and then it goes."""
+        path = f"{self.path}/{name}"
+        data = read_optional(self.files, path)
         try:
             return parse_offsets(data or b"")
         except CheckpointDamaged as damage:
-            logger.warning("%s/%s is damaged (%s) and will be rebuilt", self.path, name, damage)
+            logger.warning("%s is damaged (%s) and will be rebuilt", path, damage)
+            self.files.remove([path])
             return None
 
     def close(self) -> None:

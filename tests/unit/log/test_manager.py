@@ -158,11 +158,13 @@ def test_garbage_checkpoints_do_not_prevent_a_start(
     manager = start(clock, tmp_path)
     append(manager.create("t", 0, TOPIC_ID, CONFIG), 7)
     manager.close()
-    for name in ("recovery-point", "log-start", "replication"):
-        (tmp_path / f"{name}-offset-checkpoint").write_bytes(content)
+    names = [f"{name}-offset-checkpoint" for name in ("recovery-point", "log-start", "replication", "cleaner")]
+    for name in names:
+        (tmp_path / name).write_bytes(content)
     with caplog.at_level(logging.WARNING):
         manager = start(clock, tmp_path)
-    assert len([record for record in caplog.records if "damaged" in record.message]) == (3 if content else 0)
+    assert len([record for record in caplog.records if "damaged" in record.message]) == (4 if content else 0)
+    assert not any((tmp_path / name).exists() for name in names if content), "they would be damaged for ever"
     assert manager.get("t", 0).log_end_offset == 7
     manager.close()
 
