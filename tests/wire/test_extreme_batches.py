@@ -1,6 +1,7 @@
-"""Batches whose CRC is right and whose header says what no producer says: offsets, times and counts at the
-edges of their types. Each is taken or refused; the disk is never at fault, and what was taken is there after a
-kill.
+"""Batches whose CRC is right and whose header says what no producer says.
+
+Offsets, times and counts stand at the edges of their types. Each batch is taken or refused; the disk is never
+at fault, and what was taken survives a kill.
 """
 
 from __future__ import annotations
