@@ -112,13 +112,21 @@ def _raise_file_limit() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def _ending_signals() -> list[signal.Signals]:
+    """What ends the broker cleanly. A closed terminal is among it, unless somebody said `nohup`."""
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        return [signal.SIGTERM, signal.SIGINT]
+    return [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
+
+
 async def _serve(config: BrokerConfig) -> None:
     from kcompat.broker import BrokerNode
 
     node = BrokerNode(config)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    numbers = _ending_signals()
+    for number in numbers:
         loop.add_signal_handler(number, stopping.set)
     await node.start()
     # What is there by now stays: a full collection that looks at it is a pause of 20 ms for nothing.
@@ -129,7 +137,7 @@ async def _serve(config: BrokerConfig) -> None:
             flush=True,
         )
         await stopping.wait()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in numbers:
             loop.remove_signal_handler(number)  # a second signal ends what does not end by itself
     finally:
         await node.stop()

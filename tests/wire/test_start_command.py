@@ -47,7 +47,7 @@ def ready(process: subprocess.Popen[str]) -> tuple[str, int, str]:
 LOCAL = ("--override", "listeners=PLAINTEXT://127.0.0.1:0")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_one_line_then_service_until_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     with started(*LOCAL, cwd=tmp_path) as process:
         host, port, directory = ready(process)
@@ -58,6 +58,7 @@ def test_one_line_then_service_until_a_signal(tmp_path: Path, number: signal.Sig
         out, err = process.communicate(timeout=20)
         assert (process.returncode, out, err) == (0, "", "")
     assert (tmp_path / "kcompat-data" / "meta.properties").exists()
+    assert (tmp_path / "kcompat-data" / ".kafka_cleanshutdown").exists()
 
 
 def test_memory_leaves_nothing_behind(tmp_path: Path) -> None:
