@@ -26,13 +26,18 @@ _WORD = 0xFFFFFFFF
 def with_right_checksum(frame: bytes | memoryview) -> bytes:
     """The frame with the header checksum of LZ4's specification. Raises `RecordsDamaged` without a header."""
     at = _checksum_position(frame)
-    return bytes(frame[:at]) + _checksum(bytes(frame[_MAGIC_SIZE:at])) + bytes(frame[at + 1 :])
+    return _with_checksum(frame, at, _checksum(bytes(frame[_MAGIC_SIZE:at])))
 
 
 def with_old_checksum(frame: bytes | memoryview) -> bytes:
     """The frame with the header checksum of message format v0."""
     at = _checksum_position(frame)
-    return bytes(frame[:at]) + _checksum(bytes(frame[:at])) + bytes(frame[at + 1 :])
+    return _with_checksum(frame, at, _checksum(bytes(frame[:at])))
+
+
+def _with_checksum(frame: bytes | memoryview, at: int, checksum: bytes) -> bytes:
+    view = memoryview(frame)
+    return b"".join((view[:at], checksum, view[at + 1 :]))
 
 
 def _checksum_position(frame: bytes | memoryview) -> int:
