@@ -45,11 +45,8 @@ class GroupCommit:
             self._log.context.soon(self._start)
 
     def cut(self, offset: int) -> None:
-        """The log was cut at `offset`: what was above waits no more."""
-        log = self._log
+        """The log was cut at `offset`: nothing above is waited for."""
         self._due_end = min(self._due_end, offset)
-        if log.unsynced_from >= self._due_end:
-            log.unsynced_from = NONE_WAITS
 
     def _start(self) -> None:
         log = self._log
