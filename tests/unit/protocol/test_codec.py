@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from kcompat.protocol.messages.api_versions import ApiVersionsResponse
+from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.schema import decoder, encoder
 
 
@@ -133,6 +138,68 @@ def test_a_value_that_would_be_lost_is_an_error(message, version, field):
 def test_a_value_no_version_can_carry_is_an_error(message, version):
     with pytest.raises(ValueError, match="cannot write"):
         message.encode(version)
+
+
+@pytest.mark.parametrize("uuid", [b"", bytes(15), bytes(17), "u" * 16, None])
+def test_a_uuid_has_16_bytes(uuid):
+    topic = MetadataRequest.MetadataRequestTopic(uuid)
+    with pytest.raises(ValueError, match="cannot write MetadataRequest v12: "):
+        MetadataRequest([topic]).encode(12)
+    with pytest.raises(ValueError, match="cannot write FetchRequest v13: "):
+        FetchRequest(topics=[FetchRequest.FetchTopic(topic_id=uuid)]).encode(13)
+
+
+def test_the_cause_of_an_error_is_kept():
+    with pytest.raises(ValueError, match="cannot write HeartbeatRequest v0: ") as caught:
+        HeartbeatRequest("\ud800").encode(0)
+    assert isinstance(caught.value.__cause__, UnicodeEncodeError)
+
+
+def test_other_errors_of_values_stay_what_they_are():
+    class Broken:
+        def __len__(self):
+            raise KeyError("len")
+
+    with pytest.raises(KeyError):
+        fetch_response(Broken()).encode(12)
+
+
+def test_anything_with_the_fields_is_written():
+    class Heartbeat(HeartbeatRequest):
+        pass
+
+    alike = SimpleNamespace(group_id="g", generation_id=3, member_id="m", group_instance_id=None)
+    for message in (Heartbeat("g", 3, "m"), alike):
+        assert encoder(HeartbeatRequest, 4)(message) == HeartbeatRequest("g", 3, "m").encode(4)
+
+
+def test_arrays_and_bytes_of_other_types_are_written():
+    for names in (("a", "b"), {"a": 1, "b": 2}.keys()):
+        topics = DeleteTopicsRequest(topic_names=names)
+        assert topics.encode(3) == DeleteTopicsRequest(topic_names=["a", "b"]).encode(3)
+    for data in (bytearray(b"xy"), memoryview(b"xy")):
+        assert SaslAuthenticateRequest(data).encode(2) == SaslAuthenticateRequest(b"xy").encode(2)
+
+
+def test_a_long_message_is_one_item():
+    topics = [f"topic-{number}" for number in range(5000)]
+    [wire] = DeleteTopicsRequest(topic_names=topics).encode(3)
+    assert len(wire) == 4 + sum(2 + len(name) for name in topics) + 4
+    assert DeleteTopicsRequest.decode(memoryview(wire), 3).topic_names == topics
+
+
+def test_a_long_tagged_field():
+    names = [ApiVersionsResponse.SupportedFeatureKey("f" * 100, 1, 2) for _ in range(300)]
+    response = ApiVersionsResponse(supported_features=names, finalized_features_epoch=5)
+    [wire] = response.encode(3)
+    assert ApiVersionsResponse.decode(memoryview(wire), 3) == response
+
+
+def test_a_frame_of_bytes():
+    frame = b"".join(_produce(b"batch").encode(9))
+    message, end = decoder(ProduceRequest, 9)(frame, 0)
+    assert message == _produce(b"batch")
+    assert end == len(frame)
 
 
 def test_unknown_versions():

@@ -130,6 +130,13 @@ def test_a_negative_count_is_null_where_null_is_allowed():
     assert decode(FetchResponse, 4, wire).responses[0].partitions[0].aborted_transactions is None
 
 
+def test_a_zero_of_two_bytes_is_null_too():
+    assert decode(HeartbeatRequest, 4, "02 67 00000000 02 6d 8000 00").group_instance_id is None
+    assert decode(MetadataRequest, 9, "8000 00 00 00 00").topics is None
+    with pytest.raises(ProtocolViolation, match="length -1"):
+        decode(HeartbeatRequest, 4, "8000 00000000 02 6d 00 00")
+
+
 def stop_replicas(count):
     """A request with `count` partition numbers, after which it is at its end."""
     return b"\0" * 17 + b"\0\0\0\1" + b"\0\1t" + count.to_bytes(4, "big") + bytes(4 * count)
