@@ -1,14 +1,13 @@
 """The records of a batch one by one, whatever their codec: checking them all, reading them.
 
-The one place that chooses who does it: `_native` where it was built, else its twin `_python`. The environment
-variable KCOMPAT_NATIVE=0 forces the twin, KCOMPAT_NATIVE=1 makes a missing extension an ImportError.
+The one place that chooses who does it: `_native` where it was built, else its twin `_python`.
 """
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from kcompat import extensions
 from kcompat.records._python import NEVER, Fault
 from kcompat.records.compression import decompress
 from kcompat.records.errors import RecordsDamaged
@@ -21,16 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["check_records", "damage", "inspect", "read", "read_records"]
 
-_native_wanted = os.environ.get("KCOMPAT_NATIVE", "")
-if _native_wanted == "0":
+try:
+    extensions.allow()
+    from kcompat.records._native import inspect, read, scan
+except ImportError:
+    extensions.excuse()
     from kcompat.records._python import inspect, read, scan
-else:
-    try:
-        from kcompat.records._native import inspect, read, scan
-    except ImportError:
-        if _native_wanted == "1":
-            raise
-        from kcompat.records._python import inspect, read, scan
 
 _SLICE = 500  # records that a reader holds at a time
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unittest import mock
 
+from kcompat import extensions
 from kcompat.protocol import compiling, decoding, encoding, headers, reading, schema
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def _find_native() -> MessageCodec | None:
     try:
         from kcompat.protocol import native
     except ImportError:
-        if os.environ.get("KCOMPAT_NATIVE") == "1":
-            raise
+        extensions.excuse()
         return None
     return MessageCodec("native", native.compile_decoder, native.compile_encoder, native.read_request_header)
 
