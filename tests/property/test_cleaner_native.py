@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from crc32c import crc32c
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcompat.log.cleaner import _python
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _native = pytest.importorskip("kcompat.log.cleaner._native", exc_type=ImportError)
 
+at_leisure = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""On a busy machine, and with an extension that checks itself, time says nothing."""
 SLOTS = 211
 LATEST = 2**63 - 1
 LONG = st.sampled_from([0, 1, 5, -1, -5, 2**31, 2**63 - 1, -(2**63)]) | st.integers(-(2**63), 2**63 - 1)
@@ -86,7 +88,7 @@ def filled(whole: tuple[bytes, int], base_offset: int) -> array[int]:
 
 
 @given(st.lists(st.tuples(BODIES, st.integers(0, 2**40), st.integers(0, 2**40)), max_size=4))
-@settings(max_examples=400, deadline=None)
+@settings(at_leisure, max_examples=400)
 def test_both_put_alike(bodies: list[tuple[tuple[bytes, int], int, int]]) -> None:
     ours, theirs = table(), table()
     for (body, count), base_offset, first_offset in bodies:
@@ -99,7 +101,7 @@ def test_both_put_alike(bodies: list[tuple[tuple[bytes, int], int, int]]) -> Non
 
 
 @given(WHOLE, BODIES, st.integers(0, 40), st.integers(0, 40), LONG, st.integers(-1, 60), st.booleans())
-@settings(max_examples=600, deadline=None)
+@settings(at_leisure, max_examples=600)
 def test_both_keep_alike(
     known: tuple[bytes, int],
     judged: tuple[bytes, int],
@@ -115,13 +117,13 @@ def test_both_keep_alike(
 
 
 @given(BODIES, LONG)
-@settings(max_examples=400, deadline=None)
+@settings(at_leisure, max_examples=400)
 def test_both_rebase_alike(body: tuple[bytes, int], shift: int) -> None:
     assert _native.rebase(*body, shift) == _python.rebase(*body, shift)
 
 
 @given(WHOLE, st.integers(2, 400))
-@settings(deadline=None)
+@at_leisure
 def test_both_move_alike(whole: tuple[bytes, int], slots: int) -> None:
     numbers = filled(whole, 0)
     least = sum(1 for at in range(0, len(numbers), 3) if numbers[at]) + 1
@@ -164,7 +166,7 @@ def make(options: dict[str, Any], base_offset: int) -> bytearray:
 
 
 @given(WHOLE, st.lists(BATCH, max_size=6), st.integers(0, 100), st.integers(0, 2**41), st.data())
-@settings(max_examples=400, deadline=None)
+@settings(at_leisure, max_examples=400)
 def test_many_batches_at_once_are_each_by_itself(
     known: tuple[bytes, int],
     given_batches: list[dict[str, Any]],
