@@ -127,7 +127,7 @@ class LogDirectory(LogContext):
         self._loaded = True
 
     def _read_offsets(self, name: str) -> Offsets | None:
-        """The offsets in a checkpoint file, none if it is missing; None if it is damaged, and then it goes."""
+        """The offsets in a checkpoint file, none if it is missing; None if it was damaged and is removed."""
         path = f"{self.path}/{name}"
         data = read_optional(self.files, path)
         try:

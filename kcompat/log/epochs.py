@@ -27,6 +27,11 @@ class LeaderEpochCache:
         """(epoch, start offset), oldest first."""
         return list(zip(self._epochs, self._starts, strict=True))
 
+    @property
+    def oldest(self) -> int:
+        """The epoch that is known from the lowest offset on; -1 when there is none."""
+        return self._epochs[0] if self._epochs else UNDEFINED
+
     def assign(self, epoch: int, start_offset: int) -> bool:
         """Note that `epoch` begins at `start_offset`; contradicting later entries go. True if anything
         changed.

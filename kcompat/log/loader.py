@@ -75,7 +75,7 @@ class LogLoader:
         self._segments: list[Segment] = []
         self._suspects: set[int] = set()
         self._epochs = EpochFile(self._files, directory, LeaderEpochCache())
-        self._known_epochs: set[int] | None = None
+        self._known_epochs: LeaderEpochCache | None = None
         self._producers: ProducerState | None = None
 
     def load(self, topic: str, partition: int, recovery_point: int | None, log_start_offset: int) -> Log:
@@ -141,7 +141,7 @@ class LogLoader:
             else:
                 if entries:
                     self._epochs = EpochFile(self._files, self._directory, LeaderEpochCache(entries))
-                    self._known_epochs = {epoch for epoch, _ in entries}
+                    self._known_epochs = LeaderEpochCache(entries)
                     return
         first = min(self._suspects, default=len(self._segments))
         self._suspects.update(range(first, len(self._segments)))

@@ -3,7 +3,7 @@
 
 Kafka trusts every batch whose CRC is right. But base offset, leader epoch and magic lie outside the CRC, so a
 flipped bit there would survive and be served. Here a batch must also have a known magic, lie above the one
-before it and below the next segment, and carry a leader epoch that the epoch checkpoint knows (it is written
+before it and below the next segment, and carry the leader epoch that the epoch checkpoint says (it is written
 before the first batch of an epoch). Where the order breaks, the batch before may be the damaged one: if it
 was the one that jumped ahead, it goes too.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from kcompat.log.epochs import UNDEFINED
 from kcompat.log.scan import walk_valid
 from kcompat.log.segment import MAX_RELATIVE_OFFSET, NO_TIMESTAMP, newest_timestamp
 from kcompat.records.batch import MAGIC, BatchHeader, read_header
@@ -21,9 +22,8 @@ from kcompat.records.control import read_marker
 from kcompat.records.errors import RecordsDamaged
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
     from kcompat.log.epoch_file import EpochFile
+    from kcompat.log.epochs import LeaderEpochCache
     from kcompat.log.producers import ProducerState
     from kcompat.log.segment import Segment
 
@@ -54,13 +54,12 @@ class SegmentRecovery:
         producers: ProducerState,
         *,
         limit: int | None,
-        known_epochs: AbstractSet[int] | None,
+        known_epochs: LeaderEpochCache | None,
     ) -> None:
         self._segment = segment
         self._epochs = epochs
         self._producers = producers
         self._known_epochs = known_epochs
-        self._oldest_known = min(known_epochs) if known_epochs else 0
         highest = segment.base_offset + MAX_RELATIVE_OFFSET
         self._highest = highest if limit is None else min(highest, limit - 1)
         self._end = 0
@@ -91,12 +90,15 @@ class SegmentRecovery:
         """Whether a batch may follow: `next_offset` is the first free offset, `epoch` the newest so far."""
         if not next_offset <= found.base_offset <= found.last_offset <= self._highest:
             return False
-        return found.epoch >= epoch and self._is_known(found.epoch)
+        return found.epoch >= epoch and self._has_its_epoch(found)
 
-    def _is_known(self, epoch: int) -> bool:
-        """Whether the checkpoint has the epoch; those that ended below the log start it has forgotten."""
+    def _has_its_epoch(self, found: _Found) -> bool:
+        """Whether the epoch is the one in the checkpoint, which has forgotten those below the log start."""
         known = self._known_epochs
-        return known is None or epoch in known or epoch < self._oldest_known
+        if known is None:
+            return True
+        epoch = known.epoch_for(found.base_offset)
+        return found.epoch <= known.oldest if epoch == UNDEFINED else found.epoch == epoch
 
     def _belies(self, found: _Found, earlier: _Found, next_offset: int, epoch: int) -> bool:
         """Whether `earlier` is the wrong one: it jumped ahead, and `found` fits where it should have been."""
