@@ -27,7 +27,7 @@ class _Slot:
 class AnswerQueue:
     """Exists only while something waits. `on_settled` is called whenever an answer arrives."""
 
-    __slots__ = ("_blocker", "_interrupt", "_on_settled", "_slots", "is_dropped", "memory")
+    __slots__ = ("_blocker", "_interrupt", "_is_dropped", "_on_settled", "_slots", "memory")
 
     def __init__(self, on_settled: Callable[[], object]) -> None:
         self._slots: deque[_Slot] = deque()
@@ -36,8 +36,7 @@ class AnswerQueue:
         self._interrupt: Callable[[], object] | None = None
         self.memory = 0
         """Bytes held by answers that wait for earlier ones; file ranges cost none."""
-        self.is_dropped = False
-        """The connection is closed: answers that still arrive are forgotten."""
+        self._is_dropped = False
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -64,7 +63,7 @@ class AnswerQueue:
         self._fill(slot, answer)
 
     def _settle(self, slot: _Slot, answer: Settled) -> None:
-        if self.is_dropped:
+        if self._is_dropped:
             return
         self._fill(slot, answer)
         if slot is self._blocker:
@@ -94,6 +93,11 @@ class AnswerQueue:
         interrupt, self._interrupt = self._interrupt, None
         if interrupt is not None:
             interrupt()
+
+    def drop(self) -> None:
+        """Forget answers that still arrive, for the connection is closed; end the wait of a fetch."""
+        self._is_dropped = True
+        self.interrupt()
 
 
 def _memory_of(answer: Settled) -> int:

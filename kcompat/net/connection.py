@@ -139,11 +139,11 @@ class Connection:
             self._mute_timer.cancel()
             self._mute_timer = None
         self._socket.close()
-        if self._answers is not None:
-            self._answers.is_dropped = True
-            self._answers = None
+        answers, self._answers = self._answers, None
         self._drop_held()
         self._hub.remove(self, reason)
+        if answers is not None:
+            answers.drop()
 
     def finish(self) -> None:
         """Take no more frames, end waiting fetches, and close when the answers so far are out."""
@@ -385,7 +385,7 @@ class Connection:
         pieces: list[Piece] = []
         if answers.pop_settled(pieces):
             self._close_behind("closed by the handler")
-            answers.is_dropped = True
+            answers.drop()
             self._answers = None
         elif not answers:
             self._answers = None

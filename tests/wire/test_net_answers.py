@@ -140,6 +140,16 @@ async def test_a_fetch_does_not_end_a_waiting_fetch():
         assert await peer.frames(2) == [b"interrupted " + FETCH + b"2", COMMIT]
 
 
+async def test_the_end_of_its_connection_ends_a_waiting_fetch():
+    handler = ScriptedHandler(later := Later())
+    async with serving(handler) as server:
+        async with peer_of(server) as peer:
+            peer.ask(FETCH)
+            await handler.until_frames(1)
+        await until(lambda: not server.hub.connections)
+        assert later.interrupted == 1
+
+
 async def test_only_a_whole_frame_ends_a_waiting_fetch():
     handler = ScriptedHandler(later := Later())
     big = COMMIT + bytes(1_000_000)
