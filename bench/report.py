@@ -56,6 +56,10 @@ FIGURES = (
     Figure("compaction-cpu", "  broker CPU, with its cleaner", "s"),
     Figure("compaction-p99", "  p99 of a produce meanwhile, over the calm one", "", "<= 3 of ours"),
     Figure("start", "start, from exec to the first answer", "ms", "<= 0.3"),
+    Figure("restart-kill", "restart after kill -9, 1,000 segments", "ms", "<= 0.3"),
+    Figure("restart-kill-cpu", "  broker CPU", "ms"),
+    Figure("restart-stop", "restart after a clean stop, 1,000 segments", "ms"),
+    Figure("restart-stop-cpu", "  broker CPU", "ms"),
     Figure("memory-at-rest", "memory at rest", "MB", "<= 0.15"),
     Figure("memory-after-load", "memory after all this load", "MB"),
     Figure("idle-connections", "memory of 5,000 idle connections", "MB", "<= 10 MB"),
@@ -74,10 +78,10 @@ def add(results: Results, peer: str, numbers: Mapping[str, float]) -> None:
         results.setdefault(name, {}).setdefault(peer, []).append(value)
 
 
-def table(results: Results) -> str:
+def table(results: Results, figures: Sequence[Figure] = FIGURES) -> str:
     """Medians and ratios as plain text, which is also a Markdown table."""
     rows = [("measure", "unit", OURS, KAFKA, "ratio", "wanted", MOCK)]
-    rows += [_row(figure, results[figure.name]) for figure in FIGURES if figure.name in results]
+    rows += [_row(figure, results[figure.name]) for figure in figures if figure.name in results]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["| " + " | ".join(_aligned(row, widths)) + " |" for row in rows]
     rule = ["-" * width if column < 2 else "-" * (width - 1) + ":" for column, width in enumerate(widths)]

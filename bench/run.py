@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import compaction
+import down_conversion
 import flush
 import footprint
 import latency
 import peers
 import report
+import restart
 import spark_latency
 import throughput
 from generator import Generator
@@ -38,6 +40,8 @@ MEASURES: tuple[Measure, ...] = (
     *latency.MEASURES,
     *flush.MEASURES,
     *compaction.MEASURES,
+    *down_conversion.MEASURES,
+    *restart.MEASURES,
     *footprint.LAST,
 )
 SPARK = "spark"
@@ -55,7 +59,7 @@ def main() -> None:
         results = _run(options)
     except FileNotFoundError as missing:
         sys.exit(f"bench: {missing}")
-    print(report.table(results))
+    print(report.table(results, (*report.FIGURES, *down_conversion.FIGURES)))
 
 
 def _options() -> argparse.Namespace:
