@@ -19,6 +19,8 @@ def check_broker(config: BrokerConfig) -> None:
         ConfigError: the first rule that is broken.
     """
     _check_refused(config)
+    _require(config, "broker.id", -1)
+    _check_log_dirs(config)
     _check_log_times(config)
     _check_connections(config)
     _check_groups(config)
@@ -29,6 +31,13 @@ def _check_refused(config: BrokerConfig) -> None:
         key = BROKER_KEYS.get(name)
         if key is not None and key.effect is Effect.REFUSED and config.get(name) != key.default_value:
             raise ConfigError(f"{name}={text} is not supported: {key.reason}")
+
+
+def _check_log_dirs(config: BrokerConfig) -> None:
+    directories = config.log_dirs
+    for directory in directories:
+        if directories.count(directory) > 1:
+            raise RequirementError(f"log.dirs names {directory} more than once")
 
 
 def _check_log_times(config: BrokerConfig) -> None:
