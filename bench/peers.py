@@ -45,6 +45,16 @@ class KcompatWithoutEndedFetches(KcompatBroker):
         return [python, str(Path(__file__).with_name("without_ended_fetches.py")), *arguments]
 
 
+class KcompatWithoutExtension(KcompatBroker):
+    """Our broker with the Python twins of its native code."""
+
+    name = "kcompat-twin"
+
+    def command(self) -> list[str]:
+        """The same command with the switch that says so."""
+        return ["env", "KCOMPAT_NATIVE=0", *super().command()]
+
+
 class MockCluster(BrokerProcess):
     """librdkafka's mock cluster; `start` learns its port from the process."""
 
@@ -77,6 +87,11 @@ def kafka(properties: Mapping[str, str] = PROPERTIES) -> BrokerProcess:
 def is_mock(broker: BrokerProcess) -> bool:
     """Whether this is the mock cluster, which has no admin requests and keeps only some MB a partition."""
     return isinstance(broker, MockCluster)
+
+
+def is_kcompat(broker: BrokerProcess) -> bool:
+    """Whether this is our broker."""
+    return isinstance(broker, KcompatBroker)
 
 
 def client(broker: BrokerProcess) -> RawClient:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import frames
+import peers
 from confluent_kafka import Consumer, Producer, TopicPartition
 from system import Stopwatch
 from trial import Measure
@@ -16,6 +17,8 @@ PARTITIONS = 4
 SMALL, MEDIUM = 100, 1024
 RECORDS_PER_BIG_BATCH = 950
 """Records of 1 KiB in a batch just below max.message.bytes."""
+SMALL_RECORDS_PER_BIG_BATCH = 9_000
+"""And of 100 bytes."""
 PRODUCE_CHUNK = 10_000
 FETCH_BYTES = 10_000_000
 
@@ -138,15 +141,33 @@ def _small_requests(trial: Trial, name: str, connections: int, depth: int) -> Nu
 
 def big_batches(trial: Trial) -> Numbers:
     """Batches of 1 MB, uncompressed records of 1 KiB, two in flight on one connection."""
-    count = trial.count(400)
+    return _big_batches(trial, "big-batches", RECORDS_PER_BIG_BATCH, MEDIUM, trial.count(400))
+
+
+def full_batches(trial: Trial) -> Numbers:
+    """The same with records of 100 bytes: ten times as many to be checked. Where the broker is ours, also by
+    one without the native extension, which is set beside the same figure of Kafka.
+    """
+    count = trial.count(200)
+    numbers = _big_batches(trial, "full-batches", SMALL_RECORDS_PER_BIG_BATCH, SMALL, count)
+    if not peers.is_kcompat(trial.broker):
+        return numbers | {f"{name}-twin": value for name, value in numbers.items()}
+    with peers.KcompatWithoutExtension(peers.PROPERTIES) as twin:
+        found = _big_batches(
+            trial._replace(broker=twin), "full-batches", SMALL_RECORDS_PER_BIG_BATCH, SMALL, count // 5 or 1
+        )
+    return numbers | {f"{name}-twin": value for name, value in found.items()}
+
+
+def _big_batches(trial: Trial, name: str, records: int, size: int, count: int) -> Numbers:
     with trial.topic(PARTITIONS) as topic:
-        frame = frames.produce(topic, 0, records=RECORDS_PER_BIG_BATCH, size=MEDIUM)
-        trial.warm(1024)
+        frame = frames.produce(topic, 0, records=records, size=size)
+        trial.warm(count * len(frame) * 5 // 2 >> 20)
         with Stopwatch(trial.broker.pid) as watch:
             load = trial.generator.run(trial.broker.port, [frame], connections=1, depth=2, count=count)
-        trial.expect_records(topic, PARTITIONS, count * RECORDS_PER_BIG_BATCH)
+        trial.expect_records(topic, PARTITIONS, count * records)
     megabytes = count * len(frame) / 1e6
-    return {"big-batches": megabytes / load.seconds, "big-batches-cpu": watch.cpu / megabytes * 1e3}
+    return {name: megabytes / load.seconds, f"{name}-cpu": watch.cpu / megabytes * 1e3}
 
 
 def raw_fetch(trial: Trial) -> Numbers:
@@ -171,5 +192,6 @@ MEASURES = (
     Measure("small-pipelined", small_pipelined, on_mock=True),
     Measure("small-parallel", small_parallel, on_mock=True),
     Measure("big-batches", big_batches, on_mock=True),
+    Measure("full-batches", full_batches),
     Measure("fetch", raw_fetch),
 )
