@@ -7,7 +7,7 @@ Entries and batches are walked side by side, so that neither a large index nor a
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcompat.log.dump.batches import FoundBatch, read_batches
 from kcompat.log.dump.rows import Row, damage
@@ -18,31 +18,98 @@ if TYPE_CHECKING:
 
     from kcompat.log.files import OpenFile
 
-    Entry = tuple[int, tuple[int, ...]]
-    """The byte at which an index entry stands, and its numbers."""
+    Numbers = tuple[int, ...]
+    """The numbers of an index entry."""
 
 _OFFSET = struct.Struct(">ii")
 _TIME = struct.Struct(">qi")
 _TRANSACTION = struct.Struct(">hqqqq")
+NOT_ABOVE = "the entry does not lie above the one before it"
+_BELOW_ALL = (-1,) * 5
 _ENTRIES_A_READ = 4096
 _TAIL_READ = 64 * 1024
 
 
 def dump_offset_index(file: OpenFile, end: int, base_offset: int, log: Batches | None) -> Iterator[Row]:
     """The rows of an `.index`; checked against the log where that is given."""
-    last = (-1, -1)
-    for at, (relative, position) in _entries(file, end, _OFFSET):
-        offset = base_offset + relative
-        yield Row("index", at, {"offset": offset, "position": position})
-        if relative <= last[0] or position <= last[1]:
-            yield damage(at, "the entry does not lie above the one before it")
-            continue
-        last = relative, position
-        if log is not None:
-            message = _misplaced(log, offset, position)
-            if message is not None:
-                yield damage(at, message)
-    yield from _remainder(end, _OFFSET)
+
+    def fields(numbers: Numbers) -> dict[str, int]:
+        return {"offset": base_offset + numbers[0], "position": numbers[1]}
+
+    def disorder(last: Numbers, numbers: Numbers) -> str | None:
+        return None if numbers[0] > last[0] and numbers[1] > last[1] else NOT_ABOVE
+
+    def misfit(log: Batches, numbers: Numbers) -> str | None:
+        return _misplaced(log, base_offset + numbers[0], numbers[1])
+
+    return _dump(file, end, _Index("index", _OFFSET, fields, disorder, misfit), log)
+
+
+def dump_time_index(file: OpenFile, end: int, base_offset: int, log: Batches | None) -> Iterator[Row]:
+    """The rows of a `.timeindex`; checked against the log where that is given."""
+
+    def fields(numbers: Numbers) -> dict[str, int]:
+        return {"timestamp": numbers[0], "offset": base_offset + numbers[1]}
+
+    def disorder(last: Numbers, numbers: Numbers) -> str | None:
+        return None if numbers[0] > last[0] and numbers[1] >= max(last[1], 0) else NOT_ABOVE
+
+    def misfit(log: Batches, numbers: Numbers) -> str | None:
+        return _untimely(log, numbers[0], base_offset + numbers[1])
+
+    return _dump(file, end, _Index("index", _TIME, fields, disorder, misfit), log)
+
+
+def dump_txn_index(file: OpenFile, end: int, log: Batches | None) -> Iterator[Row]:
+    """The rows of a `.txnindex`; checked against the log where that is given."""
+    names = ("version", "producerId", "firstOffset", "lastOffset", "lastStableOffset")
+
+    def fields(numbers: Numbers) -> dict[str, int]:
+        return dict(zip(names, numbers, strict=True))
+
+    def disorder(last: Numbers, numbers: Numbers) -> str | None:
+        version, _, first_offset, last_offset, _ = numbers
+        if version != 0:
+            return f"version {version} is not known"
+        if last_offset <= last[3] or first_offset > last_offset:
+            return f"{NOT_ABOVE}, or ends before it begins"
+        return None
+
+    def misfit(log: Batches, numbers: Numbers) -> str | None:
+        _, producer_id, _, last_offset, _ = numbers
+        if _ends_transaction(log, producer_id, last_offset):
+            return None
+        return f"no control batch of producer {producer_id} at offset {last_offset}"
+
+    return _dump(file, end, _Index("abort", _TRANSACTION, fields, disorder, misfit), log)
+
+
+class _Index(NamedTuple):
+    """What one kind of index is: its entries, and what is wrong with one after the last good one, or beside
+    the log.
+    """
+
+    kind: str
+    entry: struct.Struct
+    fields: Callable[[Numbers], dict[str, int]]
+    disorder: Callable[[Numbers, Numbers], str | None]
+    misfit: Callable[[Batches, Numbers], str | None]
+
+
+def _dump(file: OpenFile, end: int, index: _Index, log: Batches | None) -> Iterator[Row]:
+    size = index.entry.size
+    last: Numbers = _BELOW_ALL
+    for at, numbers in _entries(file, end, index.entry):
+        yield Row(index.kind, at, index.fields(numbers))
+        fault = index.disorder(last, numbers)
+        if fault is None:
+            last = numbers
+            fault = None if log is None else index.misfit(log, numbers)
+        if fault is not None:
+            yield damage(at, fault)
+    rest = end % size
+    if rest:
+        yield damage(end - rest, f"the last {rest} bytes are no whole entry")
 
 
 def _misplaced(log: Batches, offset: int, position: int) -> str | None:
@@ -54,23 +121,6 @@ def _misplaced(log: Batches, offset: int, position: int) -> str | None:
     if offset < batch.last_offset or log.passed_offset >= offset:
         return f"the batch at position {position} of the log ends at offset {batch.last_offset}, not {offset}"
     return None
-
-
-def dump_time_index(file: OpenFile, end: int, base_offset: int, log: Batches | None) -> Iterator[Row]:
-    """The rows of a `.timeindex`; checked against the log where that is given."""
-    last = (-1, -1)
-    for at, (timestamp, relative) in _entries(file, end, _TIME):
-        offset = base_offset + relative
-        yield Row("index", at, {"timestamp": timestamp, "offset": offset})
-        if timestamp <= last[0] or relative < last[1] or relative < 0:
-            yield damage(at, "the entry does not lie above the one before it")
-            continue
-        last = timestamp, relative
-        if log is not None:
-            message = _untimely(log, timestamp, offset)
-            if message is not None:
-                yield damage(at, message)
-    yield from _remainder(end, _TIME)
 
 
 def _untimely(log: Batches, timestamp: int, offset: int) -> str | None:
@@ -91,30 +141,6 @@ def _newest(batch: FoundBatch) -> int:
     Kafka indexes the timestamp that such a batch still has in its header; we do not.
     """
     return -1 if batch.header is not None and not batch.header.record_count else batch.max_timestamp
-
-
-def dump_txn_index(file: OpenFile, end: int, log: Batches | None) -> Iterator[Row]:
-    """The rows of a `.txnindex`; checked against the log where that is given."""
-    last = -1
-    for at, numbers in _entries(file, end, _TRANSACTION):
-        version, producer_id, first_offset, last_offset, stable_offset = numbers
-        fields = {
-            "version": version,
-            "producerId": producer_id,
-            "firstOffset": first_offset,
-            "lastOffset": last_offset,
-            "lastStableOffset": stable_offset,
-        }
-        yield Row("abort", at, fields)
-        if version != 0:
-            yield damage(at, f"version {version} is not known")
-        elif last_offset <= last or first_offset > last_offset:
-            yield damage(at, "the entry does not lie above the one before it, or ends before it begins")
-        else:
-            last = last_offset
-            if log is not None and not _ends_transaction(log, producer_id, last_offset):
-                yield damage(at, f"no control batch of producer {producer_id} at offset {last_offset}")
-    yield from _remainder(end, _TRANSACTION)
 
 
 def _ends_transaction(log: Batches, producer_id: int, offset: int) -> bool:
@@ -150,9 +176,10 @@ class Batches:
         self.current = found if isinstance(found, FoundBatch) else None
 
 
-def _entries(file: OpenFile, end: int, entry: struct.Struct) -> Iterator[Entry]:
-    """The entries up to the zeros that Kafka preallocates. An entry of zeros counts if another follows it, or
-    if the file holds nothing else.
+def _entries(file: OpenFile, end: int, entry: struct.Struct) -> Iterator[tuple[int, Numbers]]:
+    """The byte at which each entry stands and its numbers, up to the zeros that Kafka preallocates.
+
+    An entry of zeros counts if another follows it, or if the file holds nothing else.
     """
     size = entry.size
     filled = _filled(file, end - end % size, size)
@@ -173,9 +200,3 @@ def _filled(file: OpenFile, end: int, size: int) -> int:
             return -(-(start + len(data)) // size) * size
         stop = start
     return end if end == size else 0
-
-
-def _remainder(end: int, entry: struct.Struct) -> Iterator[Row]:
-    rest = end % entry.size
-    if rest:
-        yield damage(end - rest, f"the last {rest} bytes are no whole entry")
