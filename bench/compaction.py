@@ -33,7 +33,8 @@ BATCH_BYTES = 16_384
 BACKOFF_MS = 20
 CALM_S = 4.0
 PAUSE_S = 0.001
-POLL_S = 0.005
+SETTLE_S = 1.0
+"""Until the process that cleaned has ended and is counted."""
 PATIENCE_S = 300
 TOPIC, BROKER = 2, 4
 SET, DELETE = 0, 1
@@ -61,6 +62,7 @@ def compaction(trial: Trial) -> Numbers:
         _configure(trial.broker, TOPIC, topic, {"min.cleanable.dirty.ratio": NOW})
         busy = _produce_until(trial.broker, other, lambda: _is_clean(trial.broker, topic))
         elapsed = time.perf_counter() - begin
+        time.sleep(SETTLE_S)
         used = _cpu_seconds(trial.broker.pid) - cpu
         peers.delete_topics(trial.broker, [other])
     return {

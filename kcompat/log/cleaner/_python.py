@@ -89,13 +89,14 @@ def keep(
     Returns how many stay, the largest of their timestamps (ms), how many have no value, and their bytes
     (`body` itself where all stay); None unless the body is `count` whole records.
     """
-    records = _read(body, count, base_offset, base_timestamp)
+    data = bytes(body)
+    records = _read(data, count, base_offset, base_timestamp)
     if records is None:
         return None
     kept = tombstones = 0
     newest = -_SIGN
     out = bytearray()
-    for (offset, timestamp, key, value, _), (start, _, end) in zip(records, _spans(body), strict=True):
+    for (offset, timestamp, key, value, _), (start, _, end) in zip(records, _spans(data), strict=True):
         if offset <= latest:
             if key is None or (value is None and not keeps_tombstones):
                 continue
@@ -105,15 +106,15 @@ def keep(
         kept += 1
         newest = max(newest, timestamp)
         tombstones += value is None
-        out += body[start:end]
-    return kept, newest, tombstones, body if len(out) == len(body) else bytes(out)
+        out += data[start:end]
+    return kept, newest, tombstones, body if len(out) == len(data) else bytes(out)
 
 
 def rebase(body: Buffer, count: int, shift: int, /) -> bytes | None:
     """The records with `shift` (ms) added to each timestamp delta; None unless they are `count` whole."""
-    if _read(body, count, 0, 0) is None:
-        return None
     data, out = bytes(body), bytearray()
+    if _read(data, count, 0, 0) is None:
+        return None
     for _, start, end in _spans(data):
         old, behind = read_varint(data, start + 1, end, longest=10)
         delta = bytearray()
@@ -167,10 +168,10 @@ def _read(body: Buffer, count: int, base_offset: int, base_timestamp: int) -> li
     return None if fault or len(records) != count else records
 
 
-def _spans(body: Buffer) -> Iterator[tuple[int, int, int]]:
+def _spans(data: bytes) -> Iterator[tuple[int, int, int]]:
     """Where each record begins, where it goes on after its length, and where it ends."""
-    data, position = bytes(body), 0
-    while position < len(data):
-        length, start = read_varint(data, position, len(data))
+    position, size = 0, len(data)
+    while position < size:
+        length, start = read_varint(data, position, size)
         yield position, start, start + length
         position = start + length

@@ -229,6 +229,17 @@ def test_batches_stay_whole_or_in_part_or_go() -> None:
 
 
 @native_only
+@pytest.mark.parametrize(("now_ms", "kept"), [(999, 2), (1000, 1)])
+def test_a_tombstone_goes_at_its_horizon(now_ms: int, kept: int) -> None:
+    records = [Record(0, 1000, b"a", b"v"), Record(0, 1000, b"b", None)]
+    made = build_batch(records)
+    made[22] |= 0x40
+    made[17:21] = crc32c(made[21:]).to_bytes(4, "big")
+    position, read, found, _, _ = keep_plain(table(), chunk(made), now_ms)
+    assert (position, read, found) == (len(made), 2, kept)
+
+
+@native_only
 @pytest.mark.parametrize(
     ("made", "upper"),
     [
