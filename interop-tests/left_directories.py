@@ -2,8 +2,8 @@
 
 This is a plugin of pytest, made part of a run by the conftests of ``interop-tests/`` and ``tests/``.
 What is looked at: the partition directories below the temporary directories of all tests (which pytest keeps
-until the end) and below those that brokers made for themselves (which are kept for this). One Java process
-reads all of them; of partitions with the same content it reads one. A complaint is an error of the last test.
+until the end) and below those that brokers made for themselves (which are kept for this). Two Java processes
+read all of them; of partitions with the same content they read one. A complaint is an error of the last test.
 
 A test that leaves something wrong on purpose says so, for what lies in its `tmp_path`:
 
