@@ -37,7 +37,7 @@ class Runner(Protocol):
 class StepRunner:
     """In this process: at each `poll` a step or a few, for about a millisecond.
 
-    One step may be a whole batch, which can take longer. For where no process can be started, and for tests.
+    One step may be a whole batch or chunk, which can take longer. For where no process can be started, and for tests.
     """
 
     def __init__(self, job: CleanJob, files: Files) -> None:
