@@ -80,6 +80,15 @@ def test_answers_to_a_closed_connection_are_forgotten():
     answers, calls = queue()
     promise = Promise()
     answers.wait_for(Waiting(promise, Mode.PIPELINED))
-    answers.is_dropped = True
+    answers.drop()
     promise.complete([b"late"])
+    assert (calls, answers.memory) == ([], 0)
+
+
+def test_a_closed_connection_ends_the_wait_of_its_fetch():
+    answers, calls = queue()
+    promise = Promise()
+    answers.wait_for(Waiting(promise, Mode.INTERRUPTIBLE, lambda: promise.complete([b"nothing yet"])))
+    answers.drop()
+    assert promise.done
     assert (calls, answers.memory) == ([], 0)
