@@ -124,7 +124,8 @@ class LogLoader:
             segment = Segment(self._files, self._directory, base, self._config, self._now_ms)
             self._segments.append(segment)
             segment.adopt()
-            if (number >= flushed and segment.size) or (bases and not segment.load()):
+            is_new = segment.size == 0 and number >= len(bases) - 1
+            if (number >= flushed and not is_new) or (bases and not segment.load()):
                 self._suspects.add(number)
 
     def _load_epochs(self) -> None:
@@ -169,7 +170,7 @@ class LogLoader:
     def _recover(self) -> None:
         """Check the suspect segments; where one had to be cut, those after it go."""
         for number in sorted(self._suspects):
-            if self._segments[number].size and not self._recover_segment(number):
+            if not self._recover_segment(number):
                 self._drop_after(number)
                 break
 

@@ -90,7 +90,9 @@ class Life:
         self._done(kind)
 
     async def _first_life(self) -> None:
-        await self._create("plain", "keyed", "synced", "retained", "doomed")
+        await self._create("plain", "keyed", "synced", "retained", "doomed", "cut")
+        for _ in range(11):
+            await self._append("cut")
         for number in range(6):
             await self._append("plain", codec=CODECS[number % 4], count=1 + number % 3, producer_id=3)
             await self._append("synced")
@@ -113,10 +115,10 @@ class Life:
         await self._commit(7)
 
     async def _second_life(self) -> None:
-        await self._create("stamped", "cut")
+        await self._create("stamped")
         for _ in range(5):
             await self._append("stamped", producer_id=9)
-            await self._append("cut")
+        await self._append("cut")
         await self._grow("plain", 2)
         self._cut()
         self._write_keys()
@@ -263,15 +265,15 @@ class Life:
     def _cut(self) -> None:
         """What a follower does to its log: it cuts it, takes batches from a leader, starts anew."""
         log = self._log("cut")
-        for offset in (4, 2):
+        for offset in (10, 2):  # in the newest segment; and far below it, so that others go
             self._truncate(log.truncate_to, offset)
             for base in range(offset, offset + 4):
-                self._follow(log, base)
+                self._follow(log, base, epoch=(base - offset) // 2)
         self._truncate(log.truncate_to, log.segment_base_offsets[-1] + 1)
-        self._follow(log, log.log_end_offset)
+        self._follow(log, log.log_end_offset, epoch=1)
         self._truncate(log.truncate_fully_and_start_at, 40)
         for base in (40, 41, 42, 43):
-            self._follow(log, base)
+            self._follow(log, base, epoch=1)
 
     def _truncate(self, cut: Callable[[int], object], offset: int) -> None:
         partition = self._world.replicas.get("cut", 0)
@@ -281,10 +283,10 @@ class Life:
         partition.high_watermark = max(partition.high_watermark, partition.log.log_start_offset)
         self._done("truncate")
 
-    def _follow(self, log: Log, base: int) -> None:
+    def _follow(self, log: Log, base: int, *, epoch: int) -> None:
         self._values += 1
         record = Record(0, self._world.clock.now_ms(), None, b"%d" % self._values)
-        batch = build_batch([record], base_offset=base, leader_epoch=log.latest_epoch)
+        batch = build_batch([record], base_offset=base, leader_epoch=epoch)
         assert not log.append_as_follower(memoryview(batch), self._world.clock.now_ms()).error
         self._done("append as follower")
 

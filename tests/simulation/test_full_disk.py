@@ -1,0 +1,50 @@
+"""A topic that is created while there is no room for its directory gets one without a new start."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from kcompat.log.files import Files
+from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import build_batch, read_header
+from kcompat.records.record import Record
+from kcompat.replication.controller.values import TopicSpec
+from kcompat.testing.broker_world import BrokerWorld, EagerWorker, one_thread
+from kcompat.testing.disk import Disk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kcompat.log.log import AppendResult
+
+
+def test_it_takes_records_as_soon_as_there_is_room(tmp_path: Path) -> None:
+    with one_thread(EagerWorker):
+        asyncio.run(live_through_a_full_disk(tmp_path))
+
+
+async def live_through_a_full_disk(home: Path) -> None:
+    world = BrokerWorld(home, {}, Disk(), [], 0)
+    await world.start()
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with mock.patch.object(Files, "make_directory", side_effect=full):
+        (made,) = await world.answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        assert made.error == ErrorCode.NONE
+        world.clock.advance(60_000)
+        assert append(world) is ErrorCode.KAFKA_STORAGE_ERROR
+    (partition,) = world.cluster.image.topics["t"].partitions
+    assert partition.leader == 1
+    result = append(world)
+    assert not isinstance(result, ErrorCode)
+    assert (result.error, result.base_offset) == (ErrorCode.NONE, 0)
+    await world.stop()
+
+
+def append(world: BrokerWorld) -> AppendResult | ErrorCode:
+    partition = world.replicas.get("t", 0)
+    assert partition is not None
+    batch = memoryview(build_batch([Record(0, 1, None, b"v")]))
+    return partition.append(batch, read_header(batch), -1, 1)
