@@ -2,6 +2,7 @@
  * docs/internals/protocol.md. Nothing is kept between calls and a layout does not change, so several threads may use
  * the same Codec.
  */
+#include "kcompat/_module.h"
 #include "_reading.h"
 #include "_writing.h"
 
@@ -190,13 +191,7 @@ static PyMethodDef methods[] = {
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, start},
-#ifdef Py_mod_multiple_interpreters
-    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#endif
-#ifdef Py_mod_gil
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, NULL},
+    COMMON_SLOTS,
 };
 
 static PyModuleDef definition = {

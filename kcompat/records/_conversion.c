@@ -4,6 +4,7 @@
  * Both functions take any buffer and keep the GIL: a call makes as much as it is given room for. There is no
  * state between calls.
  */
+#include "kcompat/_module.h"
 #include "_crc32.h"
 #include "_record.h"
 #include <string.h>
@@ -358,15 +359,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {
-#ifdef Py_mod_multiple_interpreters
-    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#endif
-#ifdef Py_mod_gil
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, NULL},
-};
+static PyModuleDef_Slot slots[] = {COMMON_SLOTS};
 
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,

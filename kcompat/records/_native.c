@@ -3,6 +3,7 @@
  * All functions take any buffer of whole, uncompressed records and keep the GIL: a call sees one batch at most.
  * There is no state between calls.
  */
+#include "kcompat/_module.h"
 #include "_record.h"
 #include <stdlib.h>
 
@@ -216,15 +217,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {
-#ifdef Py_mod_multiple_interpreters
-    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#endif
-#ifdef Py_mod_gil
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, NULL},
-};
+static PyModuleDef_Slot slots[] = {COMMON_SLOTS};
 
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,

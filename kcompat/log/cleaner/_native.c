@@ -3,6 +3,7 @@
  * There is no state between calls: the offset map is an array that the caller owns, three numbers an entry. The
  * GIL is kept, since a cleaning is a process of its own.
  */
+#include "kcompat/_module.h"
 #include "_records.h"
 
 enum { HEADER_SIZE = 61, LENGTH_AT = 8, MAGIC_AT = 16, CRC_AT = 17, ATTRIBUTES_AT = 21, DELTA_AT = 23,
@@ -340,15 +341,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {
-#ifdef Py_mod_multiple_interpreters
-    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#endif
-#ifdef Py_mod_gil
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, NULL},
-};
+static PyModuleDef_Slot slots[] = {COMMON_SLOTS};
 
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
