@@ -1,0 +1,23 @@
+/* What every extension says of itself: any interpreter may load it, and it needs no GIL, as it has no state that
+ * calls share.
+ */
+#ifndef KCOMPAT_MODULE_H
+#define KCOMPAT_MODULE_H
+
+#include <Python.h>
+
+#ifdef Py_mod_multiple_interpreters
+#define INTERPRETERS_SLOT {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#else
+#define INTERPRETERS_SLOT
+#endif
+#ifdef Py_mod_gil
+#define GIL_SLOT {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#else
+#define GIL_SLOT
+#endif
+
+/* The last slots of a module. */
+#define COMMON_SLOTS INTERPRETERS_SLOT GIL_SLOT {0, NULL}
+
+#endif
