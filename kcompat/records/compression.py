@@ -53,8 +53,11 @@ class Codec(IntEnum):
 
 
 def output_bound(compressed_size: int, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> int:
-    """Most bytes that one batch may unpack to: 64 MiB or 100 largest batches, and 1000 to 1 beyond 1 MiB."""
-    return min(max(_BOUND_FLOOR, 100 * max_message_bytes), max(_RATIO_FLOOR, _RATIO * compressed_size))
+    """Most bytes that one batch may unpack to: 64 MiB or 100 largest batches, and 1000 to 1 beyond what the
+    topic would take uncompressed (1 MiB at least).
+    """
+    ratio_bound = max(_RATIO_FLOOR, max_message_bytes, _RATIO * compressed_size)
+    return min(max(_BOUND_FLOOR, 100 * max_message_bytes), ratio_bound)
 
 
 def compress(codec: Codec, data: Buffer) -> bytes:

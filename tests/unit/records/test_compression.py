@@ -61,7 +61,9 @@ def test_frames_may_follow_one_another(codec: Codec) -> None:
 
 
 def test_the_bound() -> None:
-    assert output_bound(10) == MIB
+    assert output_bound(10) == 1048588
+    assert output_bound(10, max_message_bytes=1000) == MIB
+    assert output_bound(10, max_message_bytes=70 * MIB) == 70 * MIB
     assert output_bound(2000) == 2_000_000
     assert output_bound(MIB) == 100 * 1048588
     assert output_bound(MIB, max_message_bytes=1000) == 64 * MIB
