@@ -44,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
             config = read_config(options, os.environ, directory)
             _log_oddities(config)
             _raise_file_limit()
+            _keep_freed_memory()
             asyncio.run(_serve(config))
     except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
         print(f"kcompat: {error}", file=sys.stderr)
@@ -110,6 +111,15 @@ def _raise_file_limit() -> None:
     """Every active log and every connection is an open file: take as many as the system allows."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _keep_freed_memory() -> None:
+    """Make glibc keep freed blocks of up to 8 MiB for reuse: it learns that from the first one to be freed.
+
+    Else the kernel finds and clears each page anew for every batch that is unpacked or converted, which takes
+    up to a third of the time. It may hold 16 MiB more for that.
+    """
+    bytes(8 << 20)
 
 
 def _ending_signals() -> list[signal.Signals]:
