@@ -4,6 +4,7 @@
 #ifndef KCOMPAT_MODULE_H
 #define KCOMPAT_MODULE_H
 
+#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #ifdef Py_mod_multiple_interpreters
