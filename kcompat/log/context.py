@@ -50,7 +50,9 @@ class LogContext:
         """Store the log start offsets now: an acknowledged DeleteRecords survives a kill."""
 
     def log_cut(self) -> None:
-        """Store the recovery points now: what is appended after a truncation is not below an old one."""
+        """Have the recovery points on the device now: what is appended after a truncation may overwrite bytes
+        below an old one, and a power cut may keep it and undo the truncation.
+        """
 
     def failed_sync(self, error: OSError) -> StorageError:
         """Report that a sync failed, for whatever reason: nobody knows what is on the device."""

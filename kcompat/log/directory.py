@@ -222,10 +222,10 @@ class LogDirectory(LogContext):
     def log_cut(self) -> None:
         """See `LogContext`."""
         self._worker.close()  # an older checkpoint that is still being written must not come after this one
-        self._replace(RECOVERY_POINTS, self._recovery_points())
         self.cleaner_offsets = self._cleaner_offsets()
         if self.cleaner_offsets:
             self._replace(CLEANER_OFFSETS, self.cleaner_offsets)
+        self._replace(RECOVERY_POINTS, self._recovery_points(), sync=True)
 
     def _cleaner_offsets(self) -> Offsets:
         """Those of the logs that are here, none above the end of its log."""
@@ -245,10 +245,10 @@ class LogDirectory(LogContext):
             if log.log_start_offset > log.segment_base_offsets[0]
         }
 
-    def _replace(self, name: str, offsets: Offsets) -> None:
+    def _replace(self, name: str, offsets: Offsets, *, sync: bool = False) -> None:
         data = format_offsets(offsets)
         if self._written.get(name) != data:
-            self.files.replace_file(f"{self.path}/{name}", data, sync=False)
+            self.files.replace_file(f"{self.path}/{name}", data, sync=sync)
             self._written[name] = data
 
     def _replace_aside(self, name: str, offsets: Offsets) -> None:

@@ -267,8 +267,8 @@ class Life:
         log = self._log("cut")
         for offset in (10, 2):  # in the newest segment; and far below it, so that others go
             self._truncate(log.truncate_to, offset)
-            for base in range(offset, offset + 4):
-                self._follow(log, base, epoch=(base - offset) // 2)
+            for base in range(offset, offset + 9):
+                self._follow(log, base, epoch=min((base - offset) // 3, 1))
         self._truncate(log.truncate_to, log.segment_base_offsets[-1] + 1)
         self._follow(log, log.log_end_offset, epoch=1)
         self._truncate(log.truncate_fully_and_start_at, 40)

@@ -6,8 +6,9 @@ The model of a power cut is that of a journaling file system with ordered data (
 - Changes of names and sizes (create, rename, unlink, mkdir, rmdir, truncate) reach the device in their
   order: some number of the first of them survives. Syncing a file forces those up to the last one that
   touched it, syncing a directory those up to the last one in it.
-- Bytes reach the device file by file, whenever they like: what was written since a file was last synced may
-  be there, in part, or not at all, or as zeros. A write that follows a truncation is lost with it.
+- Bytes reach the device file by file, whenever they like, a file as long as they make it: what was written
+  since it was last synced may be there, in part, or not at all, or as zeros; also where a truncation that came
+  before is not.
 - A transaction of the metadata store is on the device when it was answered: SQLite promises that.
 """
 
@@ -281,20 +282,15 @@ class PowerCut:
         fates = dict.fromkeys(self.unsynced, fate) if isinstance(fate, Fate) else fate
         half = self._halves()
         disk = Disk()
-        lost: set[int] = set()
         for number, operation in enumerate(self._operations):
             match operation:
                 case Commit():
                     disk.apply(operation)
                 case Write(file):
-                    if file in lost or file not in disk.files:
-                        continue
                     if number < self._synced.get(file, 0):
                         disk.apply(operation)
-                    else:
+                    elif file in disk.files:
                         _write(disk, operation, fates[file], half[file] - number)
-                case Resize(file) if number >= names:
-                    lost.add(file)
                 case _ if number < names:
                     disk.apply(operation)
         return disk

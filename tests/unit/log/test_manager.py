@@ -158,7 +158,9 @@ def test_garbage_checkpoints_do_not_prevent_a_start(
     manager = start(clock, tmp_path)
     append(manager.create("t", 0, TOPIC_ID, CONFIG), 7)
     manager.close()
-    names = [f"{name}-offset-checkpoint" for name in ("recovery-point", "log-start", "replication", "cleaner")]
+    names = [
+        f"{name}-offset-checkpoint" for name in ("recovery-point", "log-start", "replication", "cleaner")
+    ]
     for name in names:
         (tmp_path / name).write_bytes(content)
     with caplog.at_level(logging.WARNING):
@@ -277,6 +279,28 @@ def test_a_truncation_stores_recovery_points_at_once(tmp_path: Path, clock: Virt
     assert (tmp_path / "recovery-point-offset-checkpoint").read_bytes() == b"0\n1\nt 0 2\n"
     manager = start(clock, tmp_path)
     assert manager.get("t", 0).log_end_offset == 7
+    manager.close()
+
+
+def test_a_truncation_has_them_on_the_device_before_the_next_append(
+    tmp_path: Path, clock: VirtualClock
+) -> None:
+    """An append may overwrite in the file what the old recovery point vouches for."""
+    synced: list[bytes] = []
+    points = tmp_path / "recovery-point-offset-checkpoint"
+
+    class Watched(Files):
+        def sync_directory(self, path: str) -> None:
+            if path == str(tmp_path) and points.exists():
+                synced.append(points.read_bytes())
+
+    manager = LogManager([tmp_path], clock, Watched())
+    manager.open(1, "cluster", lambda topic: CONFIG)
+    log = manager.create("t", 0, TOPIC_ID, CONFIG)
+    append(log, 5)
+    log.flush()
+    log.truncate_to(2)
+    assert synced == [b"0\n1\nt 0 2\n"]
     manager.close()
 
 
