@@ -7,8 +7,8 @@ The model of a power cut is that of a journaling file system with ordered data (
   order: some number of the first of them survives. Syncing a file forces those up to the last one that
   touched it, syncing a directory those up to the last one in it.
 - Bytes reach the device file by file, whenever they like, a file as long as they make it: what was written
-  since it was last synced may be there, in part, or not at all, or as zeros; also where a truncation that came
-  before is not.
+  since it was last synced may be there, in part, or not at all, or as zeros; also where a truncation that
+  came before is not.
 - A transaction of the metadata store is on the device when it was answered: SQLite promises that.
 """
 
