@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from kcompat.log.cleaner.job import Damaged, Finished
+from kcompat.log.cleaner.job import Finished
 from kcompat.log.cleaner.runners import ProcessRunner
 from kcompat.log.config import CleanerSettings, LogConfig
 from kcompat.log.context import LogContext
@@ -200,7 +200,7 @@ class Workload:
             reports += runner.poll()
         runner._process.kill()
         runner._process.wait()
-        reports += [report for report in runner.poll() if not isinstance(report, Damaged)]
+        reports += runner.poll()
         runner.stop()
         for report in reports:
             self.harness.obey(report)

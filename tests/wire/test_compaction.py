@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +24,6 @@ from kcompat.testing.raw_requests import commit_offset, create_topic, find_coord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 COMPACT = {"cleanup.policy": "compact", "segment.bytes": "1000"}
 OFTEN = {"log.cleaner.backoff.ms": "20"}
@@ -101,6 +104,35 @@ def test_a_stop_in_the_middle_leaves_the_log_whole(tmp_path: Path) -> None:
         client_of(broker) as client,
     ):
         assert len(offsets(client, "t")) == 20
+
+
+def cleaning_processes() -> set[int]:
+    """Those of this process, where the brokers are."""
+    found = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        for pid in map(int, path.read_text().split()):
+            with contextlib.suppress(OSError):
+                if b"kcompat.log.cleaner.process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.add(pid)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no list of processes")
+def test_a_cleaner_that_was_killed_is_replaced(tmp_path: Path) -> None:
+    slow = {"log.cleaner.backoff.ms": "0", "log.cleaner.io.max.bytes.per.second": "200000"}
+    with Broker(data_dir=tmp_path, config=slow) as broker, client_of(broker) as client:
+        create_topic(client, "t", configs={**COMPACT, "segment.bytes": "1000000"})
+        for number in range(20):
+            batch = build_batch([Record(0, 0, b"k", b"%d" % number * 60_000)])
+            assert produce(client, "t", batch).error_code == 0
+        killed: set[int] = set()
+        for _ in range(3):
+            eventually(lambda: bool(cleaning_processes() - killed))
+            for pid in cleaning_processes() - killed:
+                os.kill(pid, signal.SIGKILL)
+                killed.add(pid)
+        eventually(lambda: bool(cleaning_processes() - killed))
+        assert offsets(client, "t") == list(range(20))
 
 
 def committed(client: RawClient, group: str, topic: str) -> int:

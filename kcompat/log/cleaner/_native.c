@@ -265,8 +265,8 @@ static PyObject *keep_plain(PyObject *module, PyObject *const *args, Py_ssize_t 
             in.at += found.size;
     }
     if (going >= 0)
-        result = Py_BuildValue("(nLLy#O)", (Py_ssize_t)(in.at - start), (long long)all.records_read,
-            (long long)all.records_kept, (char *)all.bytes, all.size, all.notes);
+        result = Py_BuildValue("(nLLNO)", (Py_ssize_t)(in.at - start), (long long)all.records_read,
+            (long long)all.records_kept, PyBytes_FromStringAndSize((char *)all.bytes, all.size), all.notes);
     else if (!PyErr_Occurred())
         PyErr_NoMemory();
     Py_XDECREF(all.notes);

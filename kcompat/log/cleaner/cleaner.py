@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kcompat.log.cleaner.job import CleanJob, Damaged, Failed, Finished, GroupCleaned, Part, Rules
+from kcompat.log.cleaner.job import (
+    CleanJob,
+    Damaged,
+    Failed,
+    Finished,
+    GroupCleaned,
+    Interrupted,
+    Part,
+    Rules,
+)
 from kcompat.log.cleaner.selection import assess, first_dirty
 from kcompat.log.errors import StorageError
 from kcompat.log.names import CLEANED, LOG
@@ -284,6 +293,9 @@ class LogCleaner:
                 )
             case Damaged(message):
                 self._mark_uncleanable(log, message)
+            case Interrupted(message):
+                logger.warning("cleaning %s is tried again: %s", log.directory, message)
+                self._pause(log, message)
             case Failed(number, message):
                 raise log.context.fault(OSError(number, os.strerror(number), message))
         return True

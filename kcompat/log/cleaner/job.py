@@ -77,6 +77,12 @@ class Damaged(msgspec.Struct, frozen=True, tag=True):
     message: str
 
 
+class Interrupted(msgspec.Struct, frozen=True, tag=True):
+    """Somebody killed the process that cleaned; the log has no part in it."""
+
+    message: str
+
+
 class Failed(msgspec.Struct, frozen=True, tag=True):
     """A file operation failed."""
 
@@ -84,4 +90,6 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     message: str
 
 
-Report = GroupCleaned | Finished | Damaged | Failed
+Report = GroupCleaned | Finished | Damaged | Interrupted | Failed
+LAST_WORDS = Finished, Damaged, Interrupted, Failed
+"""After one of these nothing more is heard."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from kcompat.log.cleaner.job import Damaged, Failed, Finished, Report
+from kcompat.log.cleaner.job import LAST_WORDS, Damaged, Interrupted, Report
 from kcompat.log.cleaner.run import run
 from kcompat.log.files import FILES
 
@@ -28,7 +29,7 @@ class Runner(Protocol):
     """A cleaning under way."""
 
     def poll(self) -> list[Report]:
-        """What happened since the last time; after Finished, Damaged or Failed nothing more happens."""
+        """What happened since the last time; after one of `LAST_WORDS` nothing more happens."""
 
     def stop(self) -> None:
         """End it, wherever it is; it does no more than the system call that it is in."""
@@ -37,7 +38,8 @@ class Runner(Protocol):
 class StepRunner:
     """In this process: at each `poll` a step or a few, for about a millisecond.
 
-    One step may be a whole batch or chunk, which can take longer. For where no process can be started, and for tests.
+    One step may be a whole batch or chunk, which can take longer. For where no process can be started, and
+    for tests.
     """
 
     def __init__(self, job: CleanJob, files: Files) -> None:
@@ -101,7 +103,9 @@ class ProcessRunner:
         self._ended = False
 
     def poll(self) -> list[Report]:
-        """See `Runner.poll`. A process that ends without a last word counts as Damaged: it would again."""
+        """See `Runner.poll`. A process that ends without a last word counts as Damaged, since it would again,
+        unless somebody killed it.
+        """
         reports: list[Report] = []
         while not self._ended:
             try:
@@ -111,8 +115,11 @@ class ProcessRunner:
             *lines, self._pending = (self._pending + data).split(b"\n")
             reports += map(self._decoder.decode, lines)
             self._ended = not data
-        if self._ended and not (reports and isinstance(reports[-1], Finished | Damaged | Failed)):
-            reports.append(Damaged(f"the cleaning process ended with {self._process.wait()}"))
+        if self._ended and not (reports and isinstance(reports[-1], LAST_WORDS)):
+            status = self._process.wait()
+            is_killed = -status in (signal.SIGKILL, signal.SIGTERM)
+            message = f"the cleaning process ended with {status}"
+            reports.append(Interrupted(message) if is_killed else Damaged(message))
         return reports
 
     def stop(self) -> None:

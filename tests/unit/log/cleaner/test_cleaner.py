@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from kcompat.log.cleaner.cleaner import Compacted, LogCleaner
+from kcompat.log.cleaner.job import Interrupted
 from kcompat.log.cleaner.run import run
 from kcompat.log.cleaner.runners import StepRunner
 from kcompat.log.config import CleanerSettings, LogConfig
@@ -52,6 +53,7 @@ class World:
         self.settings = CleanerSettings()
         self.stable: dict[str, int] = {}
         self.jobs: list[CleanJob] = []
+        self.kills = 0
         self.open()
 
     def open(self) -> None:
@@ -63,6 +65,9 @@ class World:
 
     def start_runner(self, job: CleanJob) -> StepRunner:
         self.jobs.append(job)
+        if self.kills:
+            self.kills -= 1
+            return KilledRunner(job, self.files)
         return SlowRunner(job, self.files)
 
     def stable_offset(self, log: Log) -> int | None:
@@ -87,6 +92,14 @@ class SlowRunner(StepRunner):
             if not isinstance(step, float):
                 return [step]
         return []
+
+
+class KilledRunner(StepRunner):
+    """Somebody killed it."""
+
+    def poll(self) -> list[Report]:
+        """See `Runner.poll`."""
+        return [Interrupted("the cleaning process ended with -9")]
 
 
 @pytest.fixture
@@ -198,6 +211,19 @@ def test_a_shorter_backoff_is_obeyed_within_a_second(world: World) -> None:
     world.settings = CleanerSettings(backoff_ms=20)
     world.run(1000)
     assert world.cleaned() == ["a-0"]
+
+
+def test_a_cleaning_that_was_killed_is_tried_again(world: World) -> None:
+    log = world.log("a")
+    fill(log)
+    world.kills = 1
+    world.cleaner.start()
+    world.run(1000)
+    assert world.cleaned() == ["a-0"]
+    assert offsets(log) == [0, 1, 2, 3]
+    assert world.cleaner.uncleanable == {}
+    world.run()
+    assert offsets(log) == [3]
 
 
 def test_threads_work_side_by_side(world: World) -> None:

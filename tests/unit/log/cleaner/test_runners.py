@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.log.cleaner.cleaner import make_job
-from kcompat.log.cleaner.job import CleanJob, Damaged, Failed, Finished, GroupCleaned, Report
+from kcompat.log.cleaner.job import LAST_WORDS, CleanJob, Failed, Finished, GroupCleaned, Interrupted, Report
 from kcompat.log.cleaner.runners import ProcessRunner, Runner, StepRunner
 from kcompat.log.cleaner.selection import assess
 from kcompat.log.config import CleanerSettings, LogConfig
@@ -39,7 +39,7 @@ def job_for(log: CompactionHarness, **settings: float) -> CleanJob:
 def wait(runner: Runner) -> list[Report]:
     reports: list[Report] = []
     deadline = time.monotonic() + 60
-    while not (reports and isinstance(reports[-1], Finished | Damaged | Failed)):
+    while not (reports and isinstance(reports[-1], LAST_WORDS)):
         assert time.monotonic() < deadline
         reports += runner.poll()
         time.sleep(0.005)
@@ -76,7 +76,7 @@ def test_faults_are_reported(log: CompactionHarness, start: Callable[[CleanJob],
 def test_a_process_that_dies_is_noticed(log: CompactionHarness) -> None:
     runner = ProcessRunner(job_for(log, bytes_per_second=1.0))
     runner._process.kill()
-    assert wait(runner) == [Damaged("the cleaning process ended with -9")]
+    assert wait(runner) == [Interrupted("the cleaning process ended with -9")]
     runner.stop()
 
 
