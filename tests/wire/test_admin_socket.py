@@ -102,8 +102,13 @@ def test_a_broker_that_stops_meanwhile(tmp_path: Path) -> None:
         host, _, port = broker.bootstrap_servers.rpartition(":")
         with RawClient((host, int(port))) as client:
             create_topic(client, "t", configs={**COMPACT, "segment.bytes": "100000"})
-            for _ in range(5):
-                fill(client, "t")
+            for number in range(50):  # far more than the cleaner reads between two looks at its rate
+                assert (
+                    produce(
+                        client, "t", build_batch([Record(0, 0, b"k", b"%d" % number * 10_000)])
+                    ).error_code
+                    == 0
+                )
         admin = AdminClient.connect(str(tmp_path))
         assert admin is not None
         with admin:
