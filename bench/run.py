@@ -48,6 +48,8 @@ SPARK = "spark"
 NAMES = (*(measure.name for measure in MEASURES), SPARK)
 QUICK = 0.1
 ROUNDS = 5
+UNCOUNTED = 2
+"""Rounds before those: Kafka gets faster for longer than that, but most of it comes in these."""
 
 
 def main() -> None:
@@ -126,9 +128,9 @@ def _measure(
     options: argparse.Namespace,
     results: report.Results,
 ) -> None:
-    """All rounds. Round 0 does not count: code is compiled and memory touched for the first time in it."""
+    """All rounds. Those before round 1 do not count: code is compiled in them, and memory touched."""
     scale = QUICK if options.quick else 1.0
-    for number in range(options.rounds + 1):
+    for number in range(1 - UNCOUNTED, options.rounds + 1):
         for measure in measures:
             for peer, broker in list(running.items())[:: 1 if number % 2 else -1]:
                 if (peer == report.MOCK and not measure.on_mock) or (
@@ -136,9 +138,9 @@ def _measure(
                 ):
                     continue
                 _say(f"round {number} of {options.rounds}: {measure.name}, {peer}")
-                label = f"{measure.name}-{number}"
+                label = f"{measure.name}-{number + UNCOUNTED}"
                 numbers = measure.run(Trial(broker, generator, directory, label, scale))
-                if number:
+                if number > 0:
                     report.add(results, peer, numbers)
 
 
