@@ -1,6 +1,6 @@
 """The sockets of all connections of one loop, in an epoll of their own that the loop watches as one file.
 
-So a whole turn, all sockets that are ready at once, is known here, and answers can leave in groups: each send
+So all sockets that are ready together are known here, and answers can leave in groups: each send
 wakes its peer, and peers woken one by one while the next request is being served cost a fifth of our time.
 """
 
@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
     from kcompat.net.answers import Piece
 
+    Sends = list[tuple[Callable[[list[Piece]], object], list[Piece]]]
+
 READABLE: Final = select.EPOLLIN
 WRITABLE: Final = select.EPOLLOUT
 
 SENDS_AT_ONCE: Final = 8
 """Connections whose answers leave together. With more the peers have nothing to do meanwhile."""
-EVENTS_A_TURN: Final = 256
+EVENTS_A_POLL: Final = 256
+POLLS_A_TURN: Final = 4
+"""How often to look again while there is something: the loop takes as long for its own round as two requests.
+More would keep those waiting whom the loop wakes."""
 
 
 class Poller:
@@ -33,7 +38,7 @@ class Poller:
         self._epoll = select.epoll()
         self._readers: dict[int, Callable[[], object]] = {}
         self._writers: dict[int, Callable[[], object]] = {}
-        self._sends: list[tuple[Callable[[list[Piece]], object], list[Piece]]] | None = None
+        self._sends: Sends | None = None
         loop.add_reader(self._epoll.fileno(), self._turn)
 
     def close(self) -> None:
@@ -82,23 +87,31 @@ class Poller:
             self._sends.append((send, pieces))
 
     def _turn(self) -> None:
-        readers, writers = self._readers, self._writers
         sends = self._sends = []
         try:
-            for fd, events in self._epoll.poll(0, EVENTS_A_TURN):
-                # looked up one by one: an earlier callback may have removed a later one
-                if events & ~WRITABLE and (callback := readers.get(fd)) is not None:
-                    callback()
-                if events & ~READABLE and (callback := writers.get(fd)) is not None:
-                    callback()
-                if len(sends) >= SENDS_AT_ONCE:
-                    _send_all(sends)
+            for _ in range(POLLS_A_TURN):
+                ready = self._epoll.poll(0, EVENTS_A_POLL)
+                if not ready:
+                    break
+                self._call_back(ready, sends)
+                _send_all(sends)
         finally:
             self._sends = None
             _send_all(sends)
 
+    def _call_back(self, ready: list[tuple[int, int]], sends: Sends) -> None:
+        readers, writers = self._readers, self._writers
+        for fd, events in ready:
+            # looked up one by one: an earlier callback may have removed a later one
+            if events & ~WRITABLE and (callback := readers.get(fd)) is not None:
+                callback()
+            if events & ~READABLE and (callback := writers.get(fd)) is not None:
+                callback()
+            if len(sends) >= SENDS_AT_ONCE:
+                _send_all(sends)
 
-def _send_all(sends: list[tuple[Callable[[list[Piece]], object], list[Piece]]]) -> None:
+
+def _send_all(sends: Sends) -> None:
     for send, pieces in sends:
         send(pieces)
     sends.clear()
