@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.log.log import AppendResult
 from kcompat.net.answers import CLOSE, Close
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.batch import TRANSACTIONAL_FLAG
 from kcompat.records.recompress import conform
@@ -50,8 +50,6 @@ FIRST_WITH_RECORD_ERRORS = 8
 FIRST_WITH_LEADER = 10
 FIRST_WITH_IDS = 13
 TRUSTED_CLIENT_ID = "__admin_client"
-NO_ERROR = ErrorCode.NONE
-"""Looked up once: finding a member of an enumeration takes longer than making an answer."""
 
 TopicAnswer = ProduceResponse.TopicProduceResponse
 PartitionAnswer = ProduceResponse.PartitionProduceResponse

@@ -16,7 +16,7 @@ from kcompat.log.local_log import LocalLog
 from kcompat.log.producer_files import load_producers, remove_snapshots, save_snapshot
 from kcompat.log.producers import AppendOrigin, BatchMetadata, ProducerEntry, ProducerState
 from kcompat.log.segment import Segment
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.records.batch import (
     LOG_OVERHEAD,
     MAGIC,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 NO_APPEND_TIME: Final = -1
 NO_OFFSET: Final = -1
-NO_ERROR: Final = ErrorCode.NONE  # looked up once: that takes as long as an append's bookkeeping
 
 
 class AppendResult(msgspec.Struct, frozen=True, gc=False):
