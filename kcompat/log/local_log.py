@@ -288,6 +288,7 @@ class LocalLog:
                 segment.release()
             for name in names:
                 files.rename(name + SWAP, name)
+            new.adopt()
             if not new.load():
                 raise OSError(errno.EIO, "the cleaned segment is not sound", new.path)  # noqa: TRY301
         except OSError as error:

@@ -118,10 +118,9 @@ class Segment:
         self._forget_tail(MAX_OFFSET)
 
     def load(self) -> bool:
-        """Take over the files of an earlier run; False if an index is missing, damaged, or does not fit the
-        log.
+        """Take over the indexes beside an adopted log file; False if one is missing, damaged, or does not fit
+        the log.
         """
-        self.adopt()
         if self.size == 0:
             self._reset_indexes()
             return True
