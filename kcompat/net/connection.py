@@ -231,9 +231,8 @@ class Connection:
             logger.exception("%s: connection closed: a request failed", self.peer_host)
             self._close_behind("failed request")
         if pieces:
-            if (
-                self._gate or self._answers is not None
-            ):  # what comes next for this connection may not overtake
+            # What comes next for this connection, if it may come before the turn ends, must not overtake.
+            if self._gate or self._answers is not None:
                 self._transmit(pieces)
             else:
                 self._hub.poller.send_soon(self._transmit, pieces)
