@@ -21,4 +21,11 @@
 /* The last slots of a module. */
 #define COMMON_SLOTS INTERPRETERS_SLOT GIL_SLOT {0, NULL}
 
+/* A module of nothing but its `methods`: the slots and the definition that its PyInit hands on. */
+#define PLAIN_MODULE(name, text)                                                                                    \
+    static PyModuleDef_Slot slots[] = {COMMON_SLOTS};                                                               \
+    static PyModuleDef definition = {                                                                               \
+        PyModuleDef_HEAD_INIT, .m_name = name, .m_doc = PyDoc_STR(text), .m_methods = methods, .m_slots = slots,    \
+    };
+
 #endif

@@ -359,15 +359,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {COMMON_SLOTS};
-
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_conversion",
-    .m_doc = PyDoc_STR("Records v2 as older messages, and back."),
-    .m_methods = methods,
-    .m_slots = slots,
-};
+PLAIN_MODULE("_conversion", "Records v2 as older messages, and back.")
 
 PyMODINIT_FUNC PyInit__conversion(void)
 {

@@ -217,15 +217,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {COMMON_SLOTS};
-
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_native",
-    .m_doc = PyDoc_STR("The native scanner of records v2."),
-    .m_methods = methods,
-    .m_slots = slots,
-};
+PLAIN_MODULE("_native", "The native scanner of records v2.")
 
 PyMODINIT_FUNC PyInit__native(void)
 {
