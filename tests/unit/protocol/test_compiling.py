@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from functools import partial
 
 import pytest
 
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.protocol.schema import decoder, encoder
+from kcompat.testing import chosen_extension
 from kcompat.testing.codecs import NATIVE
 
-
-def chosen(wanted: str, *, missing: bool = False) -> str:
-    """Which codec a new process uses with KCOMPAT_NATIVE=`wanted`, or its last complaint."""
-    hide = "import sys; sys.modules['kcompat.protocol._native'] = None\n" if missing else ""
-    code = (
-        f"{hide}from kcompat.protocol import compiling, headers\n"
-        "chosen = {compiling.compile_decoder, compiling.compile_encoder, headers.read_request_header}\n"
-        "print(*sorted({function.__module__ for function in chosen}))"
-    )
-    environment = os.environ | {"KCOMPAT_NATIVE": wanted}
-    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    return (answer.stdout or answer.stderr).strip().splitlines()[-1]
-
-
+chosen = partial(
+    chosen_extension.chosen,
+    "kcompat.protocol._native",
+    "from kcompat.protocol import compiling, headers\n"
+    "chosen = {compiling.compile_decoder, compiling.compile_encoder, headers.read_request_header}\n"
+    "print(*sorted({function.__module__ for function in chosen}))",
+)
 TWIN = "kcompat.protocol.decoding kcompat.protocol.encoding kcompat.protocol.reading"
 
 

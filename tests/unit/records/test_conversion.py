@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from kcompat.records._python import Fault
 from kcompat.records.conversion import FIRST, Flag
 from kcompat.records.message_set import encode_message
+from kcompat.testing import chosen_extension
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -181,13 +180,11 @@ def test_every_length_has_the_right_crc(converter: ModuleType) -> None:
         assert as_messages(converter, record, 0, base_offset=0)[0] == message
 
 
-def chosen(wanted: str, *, missing: bool = False) -> str:
-    """Which converter a new process uses with KCOMPAT_NATIVE=`wanted`, or its last complaint."""
-    hide = "import sys; sys.modules['kcompat.records._conversion'] = None\n" if missing else ""
-    code = f"{hide}from kcompat.records import conversion; print(conversion.write_records.__module__)"
-    environment = os.environ | {"KCOMPAT_NATIVE": wanted}
-    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    return (answer.stdout or answer.stderr).strip().splitlines()[-1]
+chosen = partial(
+    chosen_extension.chosen,
+    "kcompat.records._conversion",
+    "from kcompat.records import conversion; print(conversion.write_records.__module__)",
+)
 
 
 def test_the_environment_chooses() -> None:

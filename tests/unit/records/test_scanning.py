@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +13,7 @@ from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import Record, encode_records
+from kcompat.testing import chosen_extension
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -178,13 +177,11 @@ def test_the_first_bad_record_is_named(scanner: ModuleType) -> None:
         list(scanning.read_records([body + b"\x01"], 0, 10))
 
 
-def chosen(wanted: str, *, missing: bool = False) -> str:
-    """Which scanner a new process uses with KCOMPAT_NATIVE=`wanted`, or its last complaint."""
-    hide = "import sys; sys.modules['kcompat.records._native'] = None\n" if missing else ""
-    code = f"{hide}from kcompat.records import scanning; print(scanning.scan.__module__)"
-    environment = os.environ | {"KCOMPAT_NATIVE": wanted}
-    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    return (answer.stdout or answer.stderr).strip().splitlines()[-1]
+chosen = partial(
+    chosen_extension.chosen,
+    "kcompat.records._native",
+    "from kcompat.records import scanning; print(scanning.scan.__module__)",
+)
 
 
 def test_the_environment_chooses() -> None:
