@@ -41,7 +41,6 @@ def run(options: argparse.Namespace) -> int:
     from kcompat.log.errors import LogDirectoryError
     from kcompat.net.listener import ListenerError
 
-    options.port = None
     try:
         set_up_logging(os.environ)
         directory = None if options.data_dir is None else options.data_dir.absolute()

@@ -43,7 +43,6 @@ RESERVED_BROKER_ID = 1000
 
 def run(options: argparse.Namespace) -> int:
     """Hand the directories over; 1 if that is refused or fails, with a sentence."""
-    options.port = None
     try:
         directory = None if options.data_dir is None else options.data_dir.absolute()
         config = read_config(options, os.environ, directory)

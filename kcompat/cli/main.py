@@ -81,6 +81,7 @@ def _add_hand_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]
 
 def _add_directories(command: argparse.ArgumentParser) -> None:
     """Where a broker that is not to be started stores."""
+    command.set_defaults(port=None)
     command.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="where the broker stores (default: ./kcompat-data)"
     )
