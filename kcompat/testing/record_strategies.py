@@ -25,6 +25,18 @@ RECORDS = st.lists(
 CODECS = st.sampled_from(Codec)
 
 
+@st.composite
+def edited(draw: st.DrawFn, body: bytes) -> bytes:
+    """`body` with a few bytes changed, put in or taken out, and maybe cut."""
+    data = bytearray(body)
+    byte = st.sampled_from([0, 1, 2, 0x7E, 0x7F, 0x80, 0xFF]) | st.integers(0, 255)
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, len(data)))
+        kept = draw(st.integers(0, 2))
+        data[at : at + kept] = bytes(draw(st.lists(byte, max_size=2)))
+    return bytes(data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data)
+
+
 def fields(record: Record) -> tuple[object, ...]:
     """All of a record but its offset, to compare it with what another library has read."""
     return record.timestamp, record.key, record.value, list(record.headers)

@@ -14,6 +14,7 @@ from kcompat.log.cleaner import _python
 from kcompat.records.batch import HEADER_SIZE, build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record, append_varint, encode_records
+from kcompat.testing.record_strategies import edited
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,14 +50,7 @@ WHOLE = st.builds(
 def mutated(draw: st.DrawFn) -> tuple[bytes, int]:
     """Good records with a few bytes changed, put in or taken out, and maybe cut."""
     whole, count = draw(WHOLE)
-    body = bytearray(whole)
-    byte = st.sampled_from([0, 1, 2, 0x7E, 0x7F, 0x80, 0xFF]) | st.integers(0, 255)
-    for _ in range(draw(st.integers(0, 4))):
-        at = draw(st.integers(0, len(body)))
-        kept = draw(st.integers(0, 2))
-        body[at : at + kept] = bytes(draw(st.lists(byte, max_size=2)))
-    cut = draw(st.integers(0, len(body))) if draw(st.booleans()) else len(body)
-    return bytes(body[:cut]), count + draw(st.integers(-1, 1))
+    return draw(edited(whole)), count + draw(st.integers(-1, 1))
 
 
 @st.composite

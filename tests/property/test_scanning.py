@@ -12,6 +12,7 @@ from kcompat.records import _python, scanning
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record, append_varint, encode_records
+from kcompat.testing.record_strategies import edited
 
 _native = pytest.importorskip("kcompat.records._native", exc_type=ImportError)
 
@@ -34,18 +35,6 @@ WHOLE = st.builds(lambda records, base: bytes(encode_records(records, base)), RE
 
 
 @st.composite
-def mutated(draw: st.DrawFn) -> bytes:
-    """Good records with a few bytes changed, put in or taken out, and maybe cut."""
-    body = bytearray(draw(WHOLE))
-    byte = st.sampled_from([0, 1, 2, 0x7E, 0x7F, 0x80, 0xFF]) | st.integers(0, 255)
-    for _ in range(draw(st.integers(0, 4))):
-        at = draw(st.integers(0, len(body)))
-        kept = draw(st.integers(0, 2))
-        body[at : at + kept] = bytes(draw(st.lists(byte, max_size=2)))
-    return bytes(body[: draw(st.integers(0, len(body)))] if draw(st.booleans()) else body)
-
-
-@st.composite
 def framed(draw: st.DrawFn) -> bytes:
     """Records whose lengths are right and whose insides are anything: the fields are reached."""
     body = bytearray()
@@ -60,7 +49,7 @@ def framed(draw: st.DrawFn) -> bytes:
     return bytes(body)
 
 
-BYTES = WHOLE | mutated() | framed() | st.binary(max_size=100)
+BYTES = WHOLE | WHOLE.flatmap(edited) | framed() | st.binary(max_size=100)
 
 
 @given(BYTES, st.integers(-1, 2), LONG)
