@@ -10,10 +10,9 @@ from differential.building import build
 from differential.normal import Normaliser
 
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
-from kcompat.protocol.headers import request_header
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
+from kcompat.testing.raw_client import RawClient, request_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -217,7 +216,7 @@ class Play:
 def request_bytes(key: ApiKey, version: int, /, **fields: Any) -> bytes:
     """A whole request without its length; fields that the version does not have are left out."""
     request = build(request_class(key), version, fields)
-    return b"".join((request_header(key, version, 7, CLIENT_ID), *request.encode(version)))
+    return request_frame(request, version, 7, CLIENT_ID)[4:]
 
 
 def _decoded(key: ApiKey, version: int, frame: bytes) -> Any:

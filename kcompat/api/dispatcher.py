@@ -17,8 +17,8 @@ from kcompat.api.context import Interruptible, RequestContext
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
+from kcompat.protocol.compiling import read_request_header
 from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.headers import read_request_header
 from kcompat.protocol.messages.api_versions import ApiVersionsResponse
 from kcompat.protocol.schema import ProtocolViolation, decoder, encoder
 

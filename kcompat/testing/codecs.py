@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unittest import mock
 
 from kcompat import extensions
-from kcompat.protocol import compiling, decoding, encoding, headers, reading, schema
+from kcompat.protocol import compiling, decoding, encoding, reading, schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +54,6 @@ def using(codec: MessageCodec) -> Iterator[None]:
         mock.patch.object(compiling, "compile_encoder", codec.compile_encoder),
         mock.patch.object(schema, "_DECODERS", {}),
         mock.patch.object(schema, "_ENCODERS", {}),
-        mock.patch.object(headers, "read_request_header", codec.read_request_header),
+        mock.patch.object(compiling, "read_request_header", codec.read_request_header),
     ):
         yield

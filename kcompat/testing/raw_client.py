@@ -6,8 +6,8 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Any
 
-from kcompat.protocol.api_keys import API_FACTS, ApiKey, response_class
-from kcompat.protocol.headers import request_header
+from kcompat.protocol.api_keys import API_FACTS, response_class
+from kcompat.protocol.messages.headers import RequestHeader
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -20,8 +20,10 @@ def request_frame(
     request: Message, version: int, correlation_id: int = 0, client_id: str | None = "raw"
 ) -> bytes:
     """A whole request with its length prefix."""
-    header = request_header(ApiKey(request.api_key), version, correlation_id, client_id)
-    body = b"".join((header, *request.encode(version)))
+    key = request.api_key
+    header_version = API_FACTS[key].request_header_version(version)
+    header = RequestHeader(key, version, correlation_id, client_id if header_version else "")
+    body = b"".join((*header.encode(header_version), *request.encode(version)))
     return struct.pack(">i", len(body)) + body
 
 

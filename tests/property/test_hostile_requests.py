@@ -4,6 +4,7 @@ happens.
 
 from __future__ import annotations
 
+import struct
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcompat.protocol.api_keys import API_FACTS, request_class
-from kcompat.protocol.headers import parse_request_header
+from kcompat.protocol.compiling import read_request_header
 from kcompat.protocol.schema import ProtocolViolation
 from kcompat.testing.hostile_frames import length_lies, mutations, noise, truncations, valid_frame
 
@@ -39,9 +40,12 @@ def read(frame: bytes) -> str:
     view = memoryview(frame)[4:]
     started = time.process_time()
     try:
-        header = parse_request_header(view)
-        request_class(header.api_key).decode(view, header.api_version, header.body_offset)
-    except ProtocolViolation:
+        key, version = struct.unpack_from(">hh", view)
+        if (key, version) not in REQUESTS:
+            return "refused"
+        _, _, body = read_request_header(view, API_FACTS[key].request_header_version(version))
+        request_class(key).decode(view, version, body)
+    except (ProtocolViolation, struct.error):
         return "refused"
     finally:
         assert time.process_time() - started < 1

@@ -14,10 +14,10 @@ from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.headers import request_header
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kcompat.testing.raw_client import request_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +40,7 @@ def dispatcher(*apis: Served) -> Dispatcher:
 
 
 def frame_of(request: Message, version: int, rest: bytes = b"") -> memoryview:
-    header = request_header(ApiKey(request.api_key), version, CORRELATION_ID, "me")
-    return memoryview(bytearray(header + b"".join(request.encode(version)) + rest))
+    return memoryview(bytearray(request_frame(request, version, CORRELATION_ID, "me")[4:] + rest))
 
 
 def response(answer: Any, kind: type[Any], version: int, *, flexible: bool = False) -> Any:

@@ -14,8 +14,8 @@ from kcompat.testing.codecs import NATIVE
 chosen = partial(
     chosen_extension.chosen,
     "kcompat.protocol._native",
-    "from kcompat.protocol import compiling, headers\n"
-    "chosen = {compiling.compile_decoder, compiling.compile_encoder, headers.read_request_header}\n"
+    "from kcompat.protocol import compiling\n"
+    "chosen = {compiling.compile_decoder, compiling.compile_encoder, compiling.read_request_header}\n"
     "print(*sorted({function.__module__ for function in chosen}))",
 )
 TWIN = "kcompat.protocol.decoding kcompat.protocol.encoding kcompat.protocol.reading"
