@@ -142,8 +142,11 @@ def _wrap(value: int) -> int:
     return (value + _SIGN) % (2 * _SIGN) - _SIGN
 
 
-def _varint(data: bytes, position: int, end: int, longest: int = 5) -> tuple[int, int]:
-    """A zigzag varint and the position after it; bits beyond 32 (or 64, of 10 bytes) are dropped."""
+def read_varint(data: bytes, position: int, end: int, longest: int = 5) -> tuple[int, int]:
+    """A zigzag varint and the position after it; bits beyond 32 (or 64, of 10 bytes) are dropped.
+
+    Outside this module: for records that were found whole, so that it has an end.
+    """
     if position < end and (byte := data[position]) < 0x80:  # most of them
         return (byte >> 1) ^ -(byte & 1), position + 1
     if position + 1 < end and (high := data[position + 1]) < 0x80:  # nearly all others
@@ -163,7 +166,7 @@ def _varint(data: bytes, position: int, end: int, longest: int = 5) -> tuple[int
 def _open(data: bytes, position: int) -> tuple[int, int]:
     """Where the record at `position` begins after its length, and where it ends."""
     try:
-        length, start = _varint(data, position, len(data))
+        length, start = read_varint(data, position, len(data))
     except _Faulty:
         if len(data) - position < 5:
             raise _Faulty(Fault.CUT) from None
@@ -177,7 +180,7 @@ def _open(data: bytes, position: int) -> tuple[int, int]:
 
 def _span(data: bytes, position: int, end: int) -> tuple[int, int, int]:
     """Where a field begins and ends (before it begins: null), and where the next begins."""
-    length, start = _varint(data, position, end)
+    length, start = read_varint(data, position, end)
     if length < 0:
         return start, -1, start
     if length > end - start:
@@ -189,11 +192,13 @@ def _read(data: bytes, position: int, end: int) -> tuple[int, int, int, int, int
     """Timestamp delta, offset delta, spans of key and value, header count, where the headers begin."""
     if position == end:
         raise _Faulty(Fault.FIELD)
-    timestamp_delta, position = _varint(data, position + 1, end, longest=10)  # after the unused attributes
-    offset_delta, position = _varint(data, position, end)
+    timestamp_delta, position = read_varint(
+        data, position + 1, end, longest=10
+    )  # after the unused attributes
+    offset_delta, position = read_varint(data, position, end)
     key_start, key_end, position = _span(data, position, end)
     value_start, value_end, position = _span(data, position, end)
-    headers, position = _varint(data, position, end)
+    headers, position = read_varint(data, position, end)
     if not 0 <= headers <= end - position:
         raise _Faulty(Fault.HEADER_COUNT)
     return timestamp_delta, offset_delta, key_start, key_end, value_start, value_end, headers, position

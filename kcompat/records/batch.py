@@ -122,11 +122,6 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
         """Whether `base_timestamp` is the time at which tombstones may go (KIP-534)."""
         return self.attributes & DELETE_HORIZON_FLAG != 0
 
-    @property
-    def has_producer_id(self) -> bool:
-        """Whether an idempotent or transactional producer wrote the batch."""
-        return self.producer_id >= 0
-
 
 def read_header(view: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
     """The header at `position`; the caller has seen that 61 bytes are there (`struct.error` if not)."""

@@ -1,6 +1,6 @@
-"""The records inside a batch v2: varints, and reading and writing records one by one.
+"""The records inside a batch v2: what one is, and writing them. Reading them is `scanning`'s.
 
-Never on the hot path: coordinators reading their own topics, checks of compacted topics, tools and tests.
+Never on the hot path: coordinators writing to their own topics, tools and tests.
 
 A record: varint length, int8 attributes, varlong timestamp delta, varint offset delta, varint key length
 (-1 is null), key, varint value length, value, varint header count, and per header varint key length, key,
@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kcompat.records.errors import RecordsDamaged
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-MAX_VARINT = 5
-"""Bytes of the longest varint of 32 bits."""
+    from collections.abc import Sequence
 
 Header = tuple[str, bytes | None]
 
@@ -42,47 +37,6 @@ def append_varint(out: bytearray, value: int) -> None:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)
-
-
-def read_varint(view: bytes | memoryview, position: int, max_bytes: int = MAX_VARINT) -> tuple[int, int]:
-    """A zigzag varint and the position after it; raises `RecordsDamaged` past `max_bytes` or the end."""
-    if position < len(view) and (byte := view[position]) < 0x80:  # nearly all of them
-        return (byte >> 1) ^ -(byte & 1), position + 1
-    raw = shift = 0
-    for at in range(position, min(position + max_bytes, len(view))):
-        byte = view[at]
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (raw >> 1) ^ -(raw & 1), at + 1
-        shift += 7
-    raise RecordsDamaged(f"no varint of at most {max_bytes} bytes at byte {position} of the records")
-
-
-def split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The bytes of each record, without its length, from a batch's uncompressed bytes in any pieces.
-
-    Holds one record and one piece at a time. Raises `RecordsDamaged` at a length that lies.
-    """
-    pending, needed = bytearray(), 0
-    for chunk in chunks:
-        pending += chunk
-        if len(pending) < needed:
-            continue
-        data, position, needed = bytes(pending), 0, 0
-        while position < len(data):
-            if len(data) - position < MAX_VARINT and data[-1] >= 0x80:
-                break  # the length may go on in the next piece
-            length, start = read_varint(data, position)
-            if length < 0:
-                raise RecordsDamaged(f"a record of {length} bytes")
-            if start + length > len(data):
-                needed = start + length - position
-                break
-            yield data[start : start + length]
-            position = start + length
-        del pending[:position]
-    if pending:
-        raise RecordsDamaged(f"the last {len(pending)} bytes of a batch are no whole record")
 
 
 def encode_records(records: Sequence[Record], base_timestamp: int) -> bytearray:
@@ -121,14 +75,3 @@ def _append_bytes(out: bytearray, value: bytes | None) -> None:
     else:
         append_varint(out, len(value))
         out += value
-
-
-def read_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:
-    """A length-prefixed value, None for a negative length, and the position after it."""
-    length, position = read_varint(body, position)
-    if length < 0:
-        return None, position
-    end = position + length
-    if end > len(body):
-        raise RecordsDamaged(f"a field of {length} bytes where {len(body) - position} are left")
-    return body[position:end], end

@@ -237,7 +237,7 @@ def _keep_each(
         )
         assert found is not None
         count, newest, tombstones, records = found
-        if (count == 0 and (header.has_producer_id or header.next_offset == upper)) or (
+        if (count == 0 and (header.producer_id >= 0 or header.next_offset == upper)) or (
             tombstones and not header.has_delete_horizon
         ):
             break

@@ -12,7 +12,7 @@ import hashlib
 import struct
 from typing import TYPE_CHECKING, Final
 
-from kcompat.records._python import _varint as read_varint  # it drops the bits that a broker drops
+from kcompat.records._python import read_varint
 from kcompat.records.record import append_varint
 from kcompat.records.scanning import read
 

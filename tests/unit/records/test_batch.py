@@ -62,7 +62,6 @@ def test_the_header_reads_back() -> None:
         7,
     )
     assert header.max_timestamp == 1600000000000
-    assert header.has_producer_id
     flags = (header.is_transactional, header.is_control, header.uses_log_append_time)
     assert flags == (False, False, False)
     assert not header.has_delete_horizon
