@@ -113,13 +113,16 @@ def _dump(file: OpenFile, end: int, index: _Index, log: Batches | None) -> Itera
 
 
 def _misplaced(log: Batches, offset: int, position: int) -> str | None:
-    """Why a search for `offset` must not begin at `position`; None if it may."""
+    """Why it is not at `position` that an append ending with `offset` begins; None if it may be."""
     log.skip(lambda batch: batch.position < position)
     batch = log.current
     if batch is None or batch.position != position:
         return f"no batch begins at position {position} of the log"
     if offset < batch.last_offset or log.passed_offset >= offset:
         return f"the batch at position {position} of the log ends at offset {batch.last_offset}, not {offset}"
+    log.skip(lambda batch: batch.last_offset < offset)  # the last of those that were appended together
+    if log.current is None or log.current.last_offset != offset:
+        return f"no batch of the log ends at offset {offset}"
     return None
 
 

@@ -234,6 +234,10 @@ def test_an_offset_index(tmp_path: Path) -> None:
         (8, f"no batch begins at position {at_third - 1} of the log"),
         (16, "the last 2 bytes are no whole entry"),
     ]
+    path.write_bytes(struct.pack(">ii", 3, at_second))  # both batches in one append
+    assert damage_in(path) == []
+    path.write_bytes(struct.pack(">ii", 4, at_second))
+    assert damage_in(path) == [(0, "no batch of the log ends at offset 104")]
     path.write_bytes(struct.pack(">iiii", 3, at_third, 2, at_second))
     assert damage_in(path) == [(8, "the entry does not lie above the one before it")]
     assert damage_in(path, Depth()) == [(8, "the entry does not lie above the one before it")]
