@@ -14,6 +14,7 @@ from kcompat.cli.start import read_config
 from kcompat.config.errors import ConfigError
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import Progress
+from kcompat.log.names import META_PROPERTIES
 from kcompat.net.admin_socket import AdminClient
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ def run(options: argparse.Namespace) -> int:
         set_up_logging(os.environ)
         directory = None if options.data_dir is None else options.data_dir.absolute()
         config = read_config(options, os.environ, directory).with_static(_OWN_LISTENER)
-        missing = [path for path in config.log_dirs if not Path(path).is_dir()]
-        if missing:
-            print(f"kcompat: there is no data directory {missing[0]}", file=sys.stderr)
+        strange = [path for path in config.log_dirs if not (Path(path) / META_PROPERTIES).is_file()]
+        if strange:
+            print(f"kcompat: {strange[0]} is no broker's data directory: none has started on it", file=sys.stderr)
             return FAILED
         running = AdminClient.connect(config.log_dirs[0])
         if running is None:

@@ -191,6 +191,13 @@ def test_the_command_refuses(tmp_path: Path, arguments: tuple[str, ...], complai
     assert complaint in done.stdout + done.stderr
 
 
+def test_the_command_leaves_other_directories_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "t-0").mkdir()
+    done = kcompat("compact", "--data-dir", str(tmp_path / "t-0"), "t")
+    assert (done.returncode, "is no broker's data directory" in done.stderr) == (1, True)
+    assert list((tmp_path / "t-0").iterdir()) == []
+
+
 def test_the_command_makes_no_directory(tmp_path: Path) -> None:
     done = kcompat("compact", "--data-dir", str(tmp_path / "absent"), "t")
     assert (done.returncode, (tmp_path / "absent").exists()) == (1, False)
