@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         config = read_config(options, os.environ, directory).with_static(_OWN_LISTENER)
         strange = [path for path in config.log_dirs if not (Path(path) / META_PROPERTIES).is_file()]
         if strange:
-            print(f"kcompat: {strange[0]} is no broker's data directory: none has started on it", file=sys.stderr)
+            print(f"kcompat: {strange[0]} is no broker's data directory", file=sys.stderr)
             return FAILED
         running = AdminClient.connect(config.log_dirs[0])
         if running is None:
