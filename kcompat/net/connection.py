@@ -5,7 +5,7 @@ there to the handler; all answers of a read event leave together. It owns buffer
 received, an answer waits or the peer reads slowly, so an idle one costs about 1 KiB.
 
 Frames are handed on while `_gate` is zero. Its bits are the reasons to wait; whoever clears one calls
-`_schedule`, and `_pump` goes on with what is held. Nothing but `_on_readable` and `_pump` hands frames on,
+`_schedule`, and `_pump` goes on with what is held. Nothing but the poller and `_pump` hands frames on,
 and both are called by the loop alone, so a handler is never entered from inside itself.
 
 TLS is not served yet: it needs a sibling of this class on an asyncio transport, with the same queues and
@@ -108,7 +108,7 @@ class Connection:
         self._reason = "closed by the broker"
         self._mute_timer: asyncio.TimerHandle | None = None
         hub.add(self)
-        hub.poller.add_reader(sock.fileno(), self._on_readable)
+        hub.poller.add_reader(sock.fileno(), self)
 
     def mute(self, ms: float) -> None:
         """Hand on no more frames for `ms` milliseconds; answers still go out (KIP-219)."""
@@ -162,7 +162,8 @@ class Connection:
 
     # Reading
 
-    def _on_readable(self) -> None:
+    def on_readable(self) -> None:
+        """Receive what there is, hand on what is whole: called by the poller."""
         hub = self._hub
         if self._gate and not self._reads_ahead():
             self._paused = True
@@ -187,7 +188,12 @@ class Connection:
         self.last_active = hub.now
         if held is not None:
             self._received(held, received)
-            return
+        else:
+            self._take(received)
+
+    def _take(self, received: int) -> None:
+        """Hand on what is whole of the bytes just received into the scratch buffer, and keep the rest."""
+        hub = self._hub
         taken = 0 if self._gate else self._hand_on(hub.scratch, hub.scratch_view, 0, received)
         if taken == received:
             self._deadline = 0.0
@@ -227,9 +233,26 @@ class Connection:
                     self._queue(answer, pieces)
                 if start != end and monotonic() > turn_ends:
                     self._end_turn()
-        except Exception:
-            logger.exception("%s: connection closed: a request failed", self.peer_host)
-            self._close_behind("failed request")
+        except Exception as error:
+            self._request_failed(error)
+        self._leave(pieces)
+        return start
+
+    def _request_failed(self, error: Exception) -> None:
+        logger.error("%s: connection closed: a request failed", self.peer_host, exc_info=error)
+        self._close_behind("failed request")
+
+    def _leave_one(self, answer: Answer) -> None:
+        """Send the answer to a frame that came alone, or put it where it waits."""
+        pieces: list[Piece] = []
+        if type(answer) is list and self._answers is None:
+            pieces += answer
+        else:
+            self._queue(answer, pieces)
+        self._leave(pieces)
+
+    def _leave(self, pieces: list[Piece]) -> None:
+        """Send the answers of a read event, most of them with those of other connections."""
         if pieces:
             # What comes next for this connection, if it may come before the turn ends, must not overtake.
             if self._gate or self._answers is not None:
@@ -238,7 +261,6 @@ class Connection:
                 self._hub.poller.send_soon(self._transmit, pieces)
         if self._gate & CLOSING:
             self._close_if_drained()
-        return start
 
     def _end_turn(self) -> None:
         if not self._gate:
@@ -378,7 +400,7 @@ class Connection:
             self._close_if_drained()
         elif self._paused and (not self._gate or self._reads_ahead()):
             self._paused = False
-            self._hub.poller.add_reader(self._socket.fileno(), self._on_readable)
+            self._hub.poller.add_reader(self._socket.fileno(), self)
 
     def _send_settled(self, answers: AnswerQueue) -> None:
         pieces: list[Piece] = []
@@ -410,7 +432,7 @@ class Connection:
         except (OSError, TruncatedRangeError) as error:
             self._send_failed(error)
             return
-        self._send_out()
+        self.on_writable()
 
     def _send_small(self, pieces: list[Piece]) -> memoryview | None:
         """Send pieces as one: the part that was not taken; None, and nothing sent, if one is a file range."""
@@ -424,8 +446,8 @@ class Connection:
             sent = 0
         return memoryview(data)[sent:]
 
-    def _send_out(self) -> None:
-        """Go on with the queue: called with new answers, and by the loop when the socket takes more."""
+    def on_writable(self) -> None:
+        """Go on with the queue: called with new answers, and by the poller when the socket takes more."""
         out, poller = self._out, self._hub.poller
         assert out is not None
         try:
@@ -443,7 +465,7 @@ class Connection:
             self.close("too many unsent answers")
         elif not self._gate & SENDING:
             self._gate |= SENDING
-            poller.add_writer(self._socket.fileno(), self._send_out)
+            poller.add_writer(self._socket.fileno(), self)
 
     def _send_failed(self, error: Exception) -> None:
         """The peer is gone, or a file under an answer cannot be read."""

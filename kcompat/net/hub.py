@@ -32,7 +32,7 @@ class Hub:
     def __init__(self, loop: asyncio.AbstractEventLoop, limits: Limits | None = None) -> None:
         self.loop = loop
         self.limits = limits or Limits()
-        self.poller = Poller(loop)
+        self.poller = Poller(self)
         self.scratch = bytearray(SCRATCH_SIZE)
         self.scratch_view = memoryview(self.scratch)
         self.read_size = SCRATCH_SIZE

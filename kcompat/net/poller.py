@@ -2,6 +2,10 @@
 
 So all sockets that are ready together are known here, and answers can leave in groups: each send
 wakes its peer, and peers woken one by one while the next request is being served cost a fifth of our time.
+
+A poll is served by `_native` where it was built, else by its twin `_python`: most requests come whole and
+alone and are answered at once with a few bytes, and what Python does around such a one takes as long as
+decoding and encoding it.
 """
 
 from __future__ import annotations
@@ -9,61 +13,66 @@ from __future__ import annotations
 import select
 from typing import TYPE_CHECKING, Final
 
+from kcompat import extensions
+from kcompat.net._python import READABLE, WRITABLE
+
+try:
+    extensions.allow()
+    from kcompat.net._native import serve
+except ImportError:
+    extensions.excuse()
+    from kcompat.net._python import serve
+
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
 
+    from kcompat.net._python import Sends
     from kcompat.net.answers import Piece
+    from kcompat.net.connection import Connection
+    from kcompat.net.hub import Hub
 
-    Sends = list[tuple[Callable[[list[Piece]], object], list[Piece]]]
-
-READABLE: Final = select.EPOLLIN
-WRITABLE: Final = select.EPOLLOUT
-
-SENDS_AT_ONCE: Final = 8
-"""Connections whose answers leave together. With more the peers have nothing to do meanwhile."""
-EVENTS_A_POLL: Final = 256
 POLLS_A_TURN: Final = 4
 """How often to look again while there is something: the loop takes as long for its own round as two requests.
 More would keep those waiting whom the loop wakes."""
 
 
 class Poller:
-    """Calls back for sockets that are ready, as `loop.add_reader` and `add_writer` do."""
+    """Calls the connections of `hub` whose sockets are ready, as a loop calls its readers and writers."""
 
-    __slots__ = ("_epoll", "_loop", "_readers", "_sends", "_writers")
+    __slots__ = ("_epoll", "_hub", "_readers", "_sends", "_turns", "_writers")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
         self._epoll = select.epoll()
-        self._readers: dict[int, Callable[[], object]] = {}
-        self._writers: dict[int, Callable[[], object]] = {}
-        self._sends: Sends | None = None
-        loop.add_reader(self._epoll.fileno(), self._turn)
+        self._readers: dict[int, Connection] = {}
+        self._writers: dict[int, Connection] = {}
+        self._sends: Sends = []
+        self._turns = False
+        hub.loop.add_reader(self._epoll.fileno(), self._turn)
 
     def close(self) -> None:
         """Watch nothing any more."""
         if not self._epoll.closed:
-            self._loop.remove_reader(self._epoll.fileno())
+            self._hub.loop.remove_reader(self._epoll.fileno())
             self._epoll.close()
 
-    def add_reader(self, fd: int, callback: Callable[[], object]) -> None:
-        """Call back whenever `fd` has something to read, or was hung up."""
-        self._readers[fd] = callback
+    def add_reader(self, fd: int, connection: Connection) -> None:
+        """Call `on_readable` whenever `fd` has something to read, or was hung up."""
+        self._readers[fd] = connection
         self._watch(fd, fd in self._writers)
 
-    def add_writer(self, fd: int, callback: Callable[[], object]) -> None:
-        """Call back whenever `fd` takes something, or was hung up."""
-        self._writers[fd] = callback
+    def add_writer(self, fd: int, connection: Connection) -> None:
+        """Call `on_writable` whenever `fd` takes something, or was hung up."""
+        self._writers[fd] = connection
         self._watch(fd, fd in self._readers)
 
     def remove_reader(self, fd: int) -> None:
-        """No more callbacks for reading; nothing happens if there were none."""
+        """No more calls for reading; nothing happens if there were none."""
         if self._readers.pop(fd, None) is not None:
             self._forget(fd, WRITABLE if fd in self._writers else 0)
 
     def remove_writer(self, fd: int) -> None:
-        """No more callbacks for writing; nothing happens if there were none."""
+        """No more calls for writing; nothing happens if there were none."""
         if self._writers.pop(fd, None) is not None:
             self._forget(fd, READABLE if fd in self._readers else 0)
 
@@ -80,38 +89,17 @@ class Poller:
             self._epoll.unregister(fd)
 
     def send_soon(self, send: Callable[[list[Piece]], object], pieces: list[Piece]) -> None:
-        """Call `send(pieces)` before this turn ends; at once outside of a turn."""
-        if self._sends is None:
-            send(pieces)
-        else:
+        """Call `send(pieces)` before this poll ends; at once outside of a turn."""
+        if self._turns:
             self._sends.append((send, pieces))
+        else:
+            send(pieces)
 
     def _turn(self) -> None:
-        sends = self._sends = []
+        self._turns = True
         try:
             for _ in range(POLLS_A_TURN):
-                ready = self._epoll.poll(0, EVENTS_A_POLL)
-                if not ready:
+                if not serve(self._hub, self._epoll, self._readers, self._writers, self._sends):
                     break
-                self._call_back(ready, sends)
-                _send_all(sends)
         finally:
-            self._sends = None
-            _send_all(sends)
-
-    def _call_back(self, ready: list[tuple[int, int]], sends: Sends) -> None:
-        readers, writers = self._readers, self._writers
-        for fd, events in ready:
-            # looked up one by one: an earlier callback may have removed a later one
-            if events & ~WRITABLE and (callback := readers.get(fd)) is not None:
-                callback()
-            if events & ~READABLE and (callback := writers.get(fd)) is not None:
-                callback()
-            if len(sends) >= SENDS_AT_ONCE:
-                _send_all(sends)
-
-
-def _send_all(sends: Sends) -> None:
-    for send, pieces in sends:
-        send(pieces)
-    sends.clear()
+            self._turns = False

@@ -12,6 +12,8 @@ from kcompat.net.limits import Limits
 from kcompat.promise import Promise
 from kcompat.testing.raw_peer import ScriptedHandler, framed, peer_of, serving, until
 
+pytestmark = pytest.mark.usefixtures("either_poll")
+
 FETCH = struct.pack(">h", 1)
 PRODUCE = struct.pack(">h", 0)
 COMMIT = struct.pack(">h", 8)

@@ -15,6 +15,8 @@ from kcompat.net.limits import KIB, Limits
 from kcompat.promise import Promise
 from kcompat.testing.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving
 
+pytestmark = pytest.mark.usefixtures("either_poll")
+
 SIZES = [2, 10, 300, 5_000, 70_000, 300_000, 1_200_000]
 KINDS = ["now", "fetch", "now", "none", "pipelined", "blocking", "range", "mute", "now"]
 """By the low byte of the API key: 1 is Fetch."""

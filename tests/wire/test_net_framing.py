@@ -12,6 +12,8 @@ import pytest
 from kcompat.net.limits import Limits
 from kcompat.testing.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving
 
+pytestmark = pytest.mark.usefixtures("either_poll")
+
 
 async def settle(peer: RawPeer) -> None:
     """Have the server read what was sent so far."""
@@ -165,3 +167,25 @@ async def test_an_exception_is_logged_once_and_closes_that_connection_alone(capl
         assert await other.frame() == b"still here"
     assert handler.frames == [b"here", b"good", b"bad", b"still here"]
     assert [record.exc_info[1].args for record in caplog.records if record.exc_info] == [("a bug",)]
+
+
+async def test_an_exception_at_a_frame_that_came_alone_closes_that_connection_alone(caplog):
+    def fail(_, frame):
+        raise RuntimeError("a bug")
+
+    handler = ScriptedHandler(fail)
+    async with serving(handler) as server, peer_of(server) as peer:
+        peer.ask(b"bad")
+        assert await peer.rest() == b""
+        assert server.hub.closed == {"failed request": 1}
+    assert [record.exc_info[1].args for record in caplog.records if record.exc_info] == [("a bug",)]
+
+
+async def test_a_frame_that_came_alone_is_no_bigger_than_allowed():
+    handler = ScriptedHandler()
+    async with serving(handler, Limits(max_frame=10)) as server, peer_of(server) as peer:
+        peer.ask(b"0123456789")
+        assert await peer.frame() == b"0123456789"
+        peer.ask(b"01234567890")
+        assert await peer.rest() == b""
+    assert handler.frames == [b"0123456789"]

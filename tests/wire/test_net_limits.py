@@ -16,6 +16,8 @@ from kcompat.net.listener import Listener, ListenerError
 from kcompat.net.server import Server
 from kcompat.testing.raw_peer import ScriptedHandler, framed, peer_of, serving, until
 
+pytestmark = pytest.mark.usefixtures("either_poll")
+
 
 def resident():
     """Resident memory of this process, in bytes."""

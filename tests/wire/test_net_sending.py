@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import socket
 import struct
 import tempfile
+from contextlib import AsyncExitStack
 
 import pytest
 
 from kcompat.net.limits import MIB, Limits
 from kcompat.testing.raw_peer import ScriptedHandler, framed, peer_of, serving, until
+
+pytestmark = pytest.mark.usefixtures("either_poll")
 
 
 class Range:
@@ -104,6 +108,60 @@ async def test_a_slow_reader_stops_the_handing_on_and_then_gets_everything(data)
         assert handler.connections[0]._out.memory <= len(answer)
         peer.writer.transport.resume_reading()
         assert await peer.frames(500) == [data[:100_000]] * 500
+
+
+async def test_small_answers_to_single_requests_survive_a_full_socket(data):
+    """Each request comes alone and is answered at once, until the socket takes a part and then nothing."""
+    answers = [data[at : at + 60_000] for at in range(0, 6 * MIB, 60_000)]
+    handler = ScriptedHandler(lambda _, frame: [framed(answers[int(frame)])])
+    async with serving(handler) as server, peer_of(server) as peer:
+        peer.writer.transport.pause_reading()
+        asked = 0
+        while not (handler.connections and handler.connections[0]._out is not None):
+            peer.ask(b"%d" % asked)
+            asked += 1
+            await handler.until_frames(asked)
+        peer.writer.transport.resume_reading()
+        assert await peer.frames(asked) == answers[:asked]
+        peer.ask(b"0")
+        assert await peer.frame() == answers[0]
+
+
+async def test_a_peer_that_left_before_its_answer_costs_the_others_nothing():
+    """Sending to it fails; answers that leave in the same group arrive."""
+    peers = []
+
+    def script(_, frame):
+        if frame == b"last":
+            for peer in peers[:-1]:
+                peer.reset()
+        return [framed(bytes(frame))]
+
+    handler = ScriptedHandler(script)
+    async with serving(handler) as server, AsyncExitStack() as stack:
+        peers += [ResettingPeer(server) for _ in range(5)]
+        stack.enter_context(contextlib.closing(peers[-1]))
+        await until(lambda: len(server.hub.connections) == len(peers))
+        for peer in peers[:-1]:
+            peer.socket.sendall(framed(b"first"))
+        peers[-1].socket.sendall(framed(b"last"))
+        await until(lambda: server.hub.closed["disconnected"] == len(peers) - 1)
+        assert peers[-1].socket.recv(100) == framed(b"last")
+    assert sorted(handler.frames) == [b"first"] * 4 + [b"last"]
+
+
+class ResettingPeer:
+    """A blocking socket that may close with a reset."""
+
+    def __init__(self, server):
+        self.socket = socket.create_connection((server.listeners[0].host, server.listeners[0].port))
+
+    def reset(self):
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+    def close(self):
+        self.socket.close()
 
 
 async def test_a_big_answer_does_not_keep_others_waiting(file):

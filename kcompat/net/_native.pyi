@@ -1,0 +1,14 @@
+import select
+
+from kcompat.net._python import Sends
+from kcompat.net.connection import Connection
+from kcompat.net.hub import Hub
+
+def serve(
+    hub: Hub,
+    epoll: select.epoll,
+    readers: dict[int, Connection],
+    writers: dict[int, Connection],
+    sends: Sends,
+    /,
+) -> int: ...

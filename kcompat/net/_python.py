@@ -1,0 +1,54 @@
+"""One poll of all connections of a loop: the twin of `_native`, and what it says of itself."""
+
+from __future__ import annotations
+
+import select
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.net.answers import Piece
+    from kcompat.net.connection import Connection
+    from kcompat.net.hub import Hub
+
+    Sends = list[tuple[Callable[[list[Piece]], object], list[Piece]]]
+
+READABLE: Final = select.EPOLLIN
+WRITABLE: Final = select.EPOLLOUT
+
+SENDS_AT_ONCE: Final = 8
+"""Connections whose answers leave together. With more the peers have nothing to do meanwhile."""
+EVENTS_A_POLL: Final = 256
+
+
+def serve(
+    hub: Hub,  # noqa: ARG001 - whose scratch buffer and limits the native one uses
+    epoll: select.epoll,
+    readers: dict[int, Connection],
+    writers: dict[int, Connection],
+    sends: Sends,
+) -> int:
+    """Look once which sockets are ready, call their connections, and send what those left in `sends`.
+
+    Returns how many sockets were ready.
+    """
+    ready = epoll.poll(0, EVENTS_A_POLL)
+    try:
+        for fd, events in ready:
+            # looked up one by one: an earlier connection may have removed a later one
+            if events & ~WRITABLE and (connection := readers.get(fd)) is not None:
+                connection.on_readable()
+            if events & ~READABLE and (connection := writers.get(fd)) is not None:
+                connection.on_writable()
+            if len(sends) >= SENDS_AT_ONCE:
+                _send_all(sends)
+    finally:
+        _send_all(sends)
+    return len(ready)
+
+
+def _send_all(sends: Sends) -> None:
+    for send, pieces in sends:
+        send(pieces)
+    sends.clear()
