@@ -5,7 +5,7 @@
  * state between calls.
  */
 #include "kcompat/_module.h"
-#include "_crc32.h"
+#include "_crc.h"
 #include "_record.h"
 #include <string.h>
 
@@ -363,6 +363,6 @@ PLAIN_MODULE("_conversion", "Records v2 as older messages, and back.")
 
 PyMODINIT_FUNC PyInit__conversion(void)
 {
-    fill_crc_tables();
+    prepare_crc32();
     return PyModuleDef_Init(&definition);
 }
