@@ -5,6 +5,7 @@ faults.
 from __future__ import annotations
 
 import errno
+import logging
 from typing import TYPE_CHECKING
 
 from kcompat.log.errors import StorageError
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.log.files import Files
+
+logger = logging.getLogger(__name__)
 
 
 class LogContext:
@@ -63,4 +66,5 @@ class LogContext:
         fault = StorageError(self.path, error)
         if error.errno not in OUT_OF_SPACE and self.offline is None:
             self.offline = fault
+            logger.error("%s; the directory is offline until the next start", fault)
         return fault

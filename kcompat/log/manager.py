@@ -161,6 +161,15 @@ class LogManager:
         self._unmade.append(log)
         return log
 
+    def insist_on_all(self) -> None:
+        """See that no directory is offline: a log that is not found may be there, and must not begin anew.
+
+        Raises StorageError.
+        """
+        for directory in self.directories:
+            if directory.offline is not None:
+                raise StorageError(directory.path, "its log may be there, where nothing can be read")
+
     def _make_some(self) -> None:
         """Make a few of the new logs' directories, and the rest in later turns of the loop."""
         for _ in range(min(_SLICE_NEW_LOGS, len(self._unmade))):

@@ -72,7 +72,7 @@ class LocalBroker:
     def _open(self, assigned: AssignedPartition, config: TopicConfig) -> Partition:
         """The partition over its log, which is made where there is none. A log that does not know its topic
         is this one's; one of another topic of the same name, which was deleted or is of another cluster, is
-        set aside.
+        set aside. Raises StorageError.
         """
         key = (assigned.topic, assigned.index)
         log = self._logs.get(*key)
@@ -82,6 +82,8 @@ class LocalBroker:
             self._logs.set_aside(log)
             log = None
         if log is None:
+            if not assigned.is_new:
+                self._logs.insist_on_all()
             log = self._logs.create(*key, assigned.topic_id, log_config(config))
         else:
             log.update_config(log_config(config))

@@ -304,7 +304,9 @@ def test_a_truncation_has_them_on_the_device_before_the_next_append(
     manager.close()
 
 
-def test_a_fault_takes_one_directory_offline(tmp_path: Path, clock: VirtualClock) -> None:
+def test_a_fault_takes_one_directory_offline(
+    tmp_path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     files = FaultyFiles()
     manager = start(clock, tmp_path / "a", tmp_path / "b", files=files)
     first, second = (manager.create("t", partition, TOPIC_ID, CONFIG) for partition in range(2))
@@ -317,6 +319,9 @@ def test_a_fault_takes_one_directory_offline(tmp_path: Path, clock: VirtualClock
         append(first)
     append(second)
     assert manager.directories[0].offline
+    (said,) = caplog.messages
+    assert said.startswith(f"storage fault in {tmp_path / 'a'}: [Errno 5] Input/output error")
+    assert said.endswith("offline until the next start")
     assert manager.create("t", 2, TOPIC_ID, CONFIG).context is manager.directories[1]
     manager.close()
     assert not (tmp_path / "a" / ".kafka_cleanshutdown").exists()

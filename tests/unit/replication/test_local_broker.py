@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from kcompat.log.checkpoints import parse_partition_metadata
 from kcompat.log.config import LogConfig
 from kcompat.log.files import Files
 from kcompat.log.manager import LogManager
+from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.controller.state import AssignedPartition
@@ -65,6 +67,54 @@ def test_a_log_of_another_topic_of_this_name_is_set_aside(tmp_path: Path) -> Non
     (stray,) = tmp_path.glob("t-0.*-stray")
     assert (stray / "00000000000000000000.log").stat().st_size > 0
     assert parse_partition_metadata((tmp_path / "t-0" / "partition.metadata").read_bytes()) == NEW
+    logs.close()
+
+
+class UnreadableFiles(Files):
+    """Cannot list `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+
+    def list(self, path: str) -> list[str]:
+        if path == self.path:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().list(path)
+
+
+def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_path: Path) -> None:
+    homes = [tmp_path / "a", tmp_path / "b"]
+
+    def life(files: Files) -> tuple[LogManager, LocalBroker]:
+        clock = VirtualClock()
+        logs = LogManager(homes, clock, files)
+        logs.open(1, "cluster", lambda _: LogConfig())
+        return logs, LocalBroker(BrokerConfig({}), MetadataCache("cluster"), logs, ReplicaManager(1, clock))
+
+    def assigned(topic: str, index: int, *, is_new: bool) -> AssignedPartition:
+        return AssignedPartition(topic, NEW, index, ASSIGNED.state, {}, is_new=is_new)
+
+    logs, local = life(Files())
+    assert local.leader_and_isr([assigned("t", index, is_new=True) for index in range(2)]) == {}
+    log = logs.get("t", 1)
+    assert log is not None
+    assert log.context.path == str(homes[1])
+    batch = memoryview(build_batch([Record(0, 1, None, b"v")]))
+    assert not log.append_as_leader(batch, read_header(batch), 0, 1).error
+    logs.close()
+
+    logs, local = life(UnreadableFiles(homes[1]))
+    known = [assigned("t", index, is_new=False) for index in range(2)]
+    assert local.leader_and_isr(known) == {("t", 1): ErrorCode.KAFKA_STORAGE_ERROR}
+    assert logs.get("t", 1) is None
+    assert local.leader_and_isr([assigned("new", 0, is_new=True)]) == {}
+    logs.close()
+
+    logs, local = life(Files())
+    assert local.leader_and_isr(known) == {}
+    log = logs.get("t", 1)
+    assert log is not None
+    assert log.log_end_offset == 1
     logs.close()
 
 
