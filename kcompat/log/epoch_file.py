@@ -17,40 +17,54 @@ _UNSAVED: Final = -2
 class EpochFile:
     """A `LeaderEpochCache` and its file, which is written before the first batch of an epoch is.
 
+    An epoch without a batch need not be in the file: nothing differs by it, and who loads the log drops it.
     `current` is the epoch whose batches may be appended without touching the file. A write is a rename of a
     whole file; it is synced with the log, and a file that a power cut damaged is rebuilt from the batches
     (KAFKA-16541).
     """
 
-    __slots__ = ("_files", "_path", "_synced", "cache", "current")
+    __slots__ = ("_files", "_is_stale", "_path", "_synced", "cache", "current")
 
     def __init__(self, files: Files, directory: str, cache: LeaderEpochCache) -> None:
         self._files = files
         self._path = f"{directory}/{LEADER_EPOCH_CHECKPOINT}"
         self.cache = cache
         self.current = cache.latest
+        self._is_stale = False
         self._synced = False
 
-    def assign(self, epoch: int, start_offset: int) -> None:
-        """Note that an epoch begins; `save` stores it."""
+    def begin(self, epoch: int, start_offset: int) -> None:
+        """Note that an epoch begins that has no batch yet."""
         if self.cache.assign(epoch, start_offset):
             self.current = _UNSAVED
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Note that an epoch begins with a batch; `save` stores it."""
+        self.begin(epoch, start_offset)
+        self._is_stale |= self.current == _UNSAVED
 
     def truncate(self, *, start: int | None = None, end: int | None = None) -> None:
         """Cut the epochs to offsets in [start, end); `save` stores it."""
         changed = end is not None and self.cache.truncate_from_end(end)
         changed |= start is not None and self.cache.truncate_from_start(start)
         if changed:
-            self.current = _UNSAVED
+            self._outdate()
 
     def clear(self) -> None:
         """Forget all epochs; `save` stores it."""
         self.cache.clear()
+        self._outdate()
+
+    def _outdate(self) -> None:
         self.current = _UNSAVED
+        self._is_stale = True
 
     def save(self, *, sync: bool = False) -> None:
-        """Write the file if anything changed since; with `sync`, have it on the device. Raises OSError."""
-        if self.current == _UNSAVED or (sync and not self._synced):
+        """Write the file if it lacks anything but an epoch without a batch; with `sync`, have it on the
+        device. Raises OSError.
+        """
+        if self._is_stale or (sync and not self._synced):
             self._files.replace_file(self._path, format_epochs(self.cache.entries), sync=sync)
             self.current = self.cache.latest
+            self._is_stale = False
             self._synced = sync

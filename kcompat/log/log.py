@@ -339,13 +339,8 @@ class Log(LocalLog):
         return self._epochs.cache.latest
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
-        """Note a leader epoch that begins now, before it has data. An empty log stores it with its first
-        append.
-        """
-        self._epochs.assign(epoch, start_offset)
-        if self.log_end_offset > 0:
-            with self._faults():
-                self._epochs.save()
+        """Note a leader epoch that begins now, before it has data. It is stored with its first append."""
+        self._epochs.begin(epoch, start_offset)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(largest epoch <= `epoch`, where it ends); (-1, -1) when that is unknown here (KIP-101)."""

@@ -84,14 +84,17 @@ async def adopt(store: MetadataStore, logs: Iterable[Log], cluster_id: str, conf
 
 async def _check_epochs(store: MetadataStore, logs: Iterable[Log]) -> None:
     """A leader epoch is in the store before it is in a log: else the log has had another owner meanwhile."""
+    topic_ids: dict[str, bytes] = {}  # a topic is one node, as large as it has partitions
     for log in logs:
         try:
-            topic, _ = await store.get(znodes.topic_path(log.topic))
+            if log.topic not in topic_ids:
+                topic, _ = await store.get(znodes.topic_path(log.topic))
+                topic_ids[log.topic] = znodes.decode_topic(topic).topic_id
             data, _ = await store.get(znodes.partition_state_path(log.topic, log.partition))
         except NoNodeError:
             logger.warning("%s is no partition that the metadata store knows: not served", log.directory)
             continue
-        known_id = znodes.decode_topic(topic).topic_id
+        known_id = topic_ids[log.topic]
         if log.topic_id != known_id and ZERO_UUID not in (log.topic_id, known_id):
             continue  # of another topic of this name: set aside as soon as the name is needed
         epoch = znodes.decode_partition_state(data).leader_epoch

@@ -131,14 +131,31 @@ def test_a_follower_takes_the_leaders_bytes_as_they_are(harness: Any, make_harne
 
 def test_epochs_are_stored_before_the_first_batch_of_an_epoch(harness: Any) -> None:
     harness.log.assign_epoch(1, 0)
-    assert "leader-epoch-checkpoint" not in harness.files(), "an empty log has nothing to diverge from"
+    assert "leader-epoch-checkpoint" not in harness.files(), "an epoch without a batch"
     harness.append(epoch=1)
     harness.append(epoch=1)
     harness.log.assign_epoch(2, 2)
-    assert harness.files()["leader-epoch-checkpoint"] == b"0\n2\n1 0\n2 2\n"
+    assert harness.files()["leader-epoch-checkpoint"] == b"0\n1\n1 0\n"
+    assert harness.log.end_offset_for_epoch(2) == (2, 2)
     harness.append(epoch=3)
     assert harness.files()["leader-epoch-checkpoint"] == b"0\n2\n1 0\n3 2\n"
     assert (harness.log.latest_epoch, harness.log.epoch_of(1), harness.log.epoch_of(2)) == (3, 1, 3)
+
+
+def test_leading_again_without_an_append_leaves_the_epochs_file_alone(harness: Any) -> None:
+    path = harness.directory / "leader-epoch-checkpoint"
+    harness.append(epoch=1)
+    harness.log.close(sync=False)
+    before = path.stat()
+    for epoch in (2, 3):
+        harness.reopen(clean=epoch == 2)
+        harness.log.assign_epoch(epoch, 1)
+        assert harness.log.latest_epoch == epoch
+        harness.log.close(sync=False)
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    harness.reopen(clean=True)
+    harness.append(epoch=4)
+    assert path.read_bytes() == b"0\n2\n1 0\n4 1\n"
 
 
 # -- rolling -------------------------------------------------------------------------------------------------

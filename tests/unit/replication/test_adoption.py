@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcompat.cluster import znodes
 from kcompat.cluster.embedded import EmbeddedStore
 from kcompat.cluster.znodes import PRODUCER_ID_BLOCK, decode_producer_ids
 from kcompat.config.broker import BrokerConfig
@@ -178,6 +179,21 @@ async def test_a_store_that_is_behind_the_logs_is_refused(tmp_path: Path) -> Non
     append(log, 3)
     with pytest.raises(LogDirectoryError, match="has leader epoch 0 and not yet 3, so another broker"):
         await adopt(session, [log], "the-cluster", CONFIG)
+    await store.close()
+
+
+async def test_each_topic_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its node holds all its partitions: read for each of them, a start takes time by their square."""
+    logs = [make_log(tmp_path, topic, index) for topic in ("a", "b") for index in range(3)]
+    store = EmbeddedStore.in_memory(lambda: 0)
+    session = await store.session()
+    await loading.prepare(session)
+    await adopt(session, logs, "the-cluster", CONFIG)
+    read = []
+    decode = znodes.decode_topic
+    monkeypatch.setattr(znodes, "decode_topic", lambda data: read.append(data) or decode(data))
+    await adopt(session, logs, "the-cluster", CONFIG)
+    assert len(read) == 2
     await store.close()
 
 
