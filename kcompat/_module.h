@@ -1,5 +1,5 @@
-/* What every extension says of itself: any interpreter may load it, and it needs no GIL, as it has no state that
- * calls share.
+/* What every extension says of itself: any interpreter may load it, and it needs no GIL, as calls share no state that
+ * changes.
  */
 #ifndef KCOMPAT_MODULE_H
 #define KCOMPAT_MODULE_H
@@ -26,6 +26,14 @@
     static PyModuleDef_Slot slots[] = {COMMON_SLOTS};                                                               \
     static PyModuleDef definition = {                                                                               \
         PyModuleDef_HEAD_INIT, .m_name = name, .m_doc = PyDoc_STR(text), .m_methods = methods, .m_slots = slots,    \
+    };
+
+/* The same with a `state` that `start` fills in, for `traverse` and `clear` to know. */
+#define STATEFUL_MODULE(name, text)                                                                                   \
+    static PyModuleDef_Slot slots[] = {{Py_mod_exec, start}, COMMON_SLOTS};                                           \
+    static PyModuleDef definition = {                                                                                 \
+        PyModuleDef_HEAD_INIT, .m_name = name, .m_doc = PyDoc_STR(text), .m_methods = methods, .m_slots = slots,      \
+        .m_size = sizeof(state), .m_traverse = traverse, .m_clear = clear,                                            \
     };
 
 #endif

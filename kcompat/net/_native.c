@@ -316,21 +316,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, start},
-    COMMON_SLOTS,
-};
-
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_native",
-    .m_doc = PyDoc_STR("One poll of all connections of a loop."),
-    .m_size = sizeof(state),
-    .m_methods = methods,
-    .m_slots = slots,
-    .m_traverse = traverse,
-    .m_clear = clear,
-};
+STATEFUL_MODULE("_native", "One poll of all connections of a loop.")
 
 PyMODINIT_FUNC PyInit__native(void)
 {

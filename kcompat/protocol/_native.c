@@ -189,21 +189,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, start},
-    COMMON_SLOTS,
-};
-
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_native",
-    .m_doc = PyDoc_STR("The native codec of all messages."),
-    .m_size = sizeof(state),
-    .m_methods = methods,
-    .m_slots = slots,
-    .m_traverse = traverse,
-    .m_clear = clear,
-};
+STATEFUL_MODULE("_native", "The native codec of all messages.")
 
 PyMODINIT_FUNC PyInit__native(void)
 {
