@@ -1,8 +1,8 @@
 """The composition root: builds a broker's parts, starts and stops them in order. Nothing else knows them all.
 
-Start: lock the data directories, open the metadata store, load the logs, bind the listeners, win the election
-and take the leaderships (which loads the groups), and only then accept clients. Stop goes the other way
-round.
+Start: see that the ports are free, lock the data directories, open the metadata store, load the logs, bind
+the listeners, win the election and take the leaderships (which loads the groups), and only then accept
+clients. Stop goes the other way round.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.cleaner.watch import Progress
     from kcompat.log.log import Log
+    from kcompat.net.answers import Answer, FrameHandler
+    from kcompat.net.connection import Connection
     from kcompat.replication.partition import Partition
 
 logger = logging.getLogger(__name__)
@@ -105,6 +107,8 @@ class BrokerNode:
 
     async def _start(self) -> None:
         config, broker_id = self.config, self.config.broker_id
+        for listener in self._open_listeners(_Nobody()):  # a taken port is refused before anything is made
+            listener.close()
         self._clock = LoopClock(asyncio.get_running_loop())
         store = await self._open_store()
         session = await store.session()
@@ -164,14 +168,14 @@ class BrokerNode:
         self._stops.append(store.close)
         return store
 
-    def _open_listeners(self, dispatcher: Dispatcher) -> list[Listener]:
+    def _open_listeners(self, handler: FrameHandler) -> list[Listener]:
         listeners: list[Listener] = []
         for endpoint in self.config.listeners:
             listener = Listener.open(
                 endpoint.name,
                 endpoint.host,
                 endpoint.port,
-                dispatcher,
+                handler,
                 backlog=self.config.socket_listen_backlog_size,
                 buffers=self.config.socket_buffers,
                 protected=endpoint.name == self.config.inter_broker_listener
@@ -325,6 +329,14 @@ class BrokerNode:
 
     def _expire_producers(self) -> None:
         self.logs.expire_producers(self._clock.now_ms(), self.config.producer_id_expiration_ms)
+
+
+class _Nobody:
+    """Serves a listener that never accepts."""
+
+    def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
+        """Is never called."""
+        raise AssertionError(connection, frame)
 
 
 def _made_directory(path: str) -> Path:

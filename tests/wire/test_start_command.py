@@ -91,3 +91,4 @@ def test_a_taken_port_is_refused(tmp_path: Path) -> None:
     assert (process.returncode, out) == (1, "")
     assert str(port) in err
     assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [], "nothing was made"
