@@ -7,10 +7,8 @@ import gc
 import logging
 import os
 import resource
-import shutil
 import signal
 import sys
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +26,6 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_DIRECTORY = Path("kcompat-data")
 """Where a broker stores that was not told: in the current directory, where it is seen and easily removed."""
-
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, where there is one
 
 
 def run(options: argparse.Namespace) -> int:
@@ -90,12 +86,10 @@ def _directory(options: argparse.Namespace) -> Iterator[Path | None]:
     if not options.memory:
         yield None if options.data_dir is None else options.data_dir.absolute()
         return
-    parent = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None
-    directory = tempfile.mkdtemp(prefix="kcompat-", dir=parent)
-    try:
-        yield Path(directory)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    from kcompat.cli.memory import directory_in_memory
+
+    with directory_in_memory() as directory:
+        yield directory
 
 
 def _log_oddities(config: BrokerConfig) -> None:

@@ -72,6 +72,26 @@ def test_memory_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_killed_broker_left_in_memory_goes_when_the_next_one_starts(tmp_path: Path) -> None:
+    with (
+        started(*LOCAL, "--memory", cwd=tmp_path) as killed,
+        started(*LOCAL, "--memory", cwd=tmp_path) as live,
+    ):
+        left, used = ready(killed)[2], ready(live)[2]
+        killed.kill()
+        killed.communicate(timeout=20)
+        assert os.path.isdir(left)  # noqa: PTH112
+        with started(*LOCAL, "--memory", cwd=tmp_path) as process:
+            ready(process)
+            assert not os.path.exists(left)  # noqa: PTH110
+            assert os.path.isdir(used)  # noqa: PTH112
+            process.terminate()
+            process.communicate(timeout=20)
+        live.terminate()
+        live.communicate(timeout=20)
+        assert not os.path.exists(used)  # noqa: PTH110
+
+
 def test_a_second_broker_on_the_same_directory_is_refused(tmp_path: Path) -> None:
     with started(*LOCAL, cwd=tmp_path) as first:
         ready(first)

@@ -1,0 +1,77 @@
+"""Which directories of `--memory` go, and which never do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.cli import memory
+from kcompat.cli.memory import directory_in_memory, remove_left_directories
+from kcompat.log.files import FILES
+from kcompat.log.names import LOCK
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def make(parent: Path, name: str, *, lock: bool = True) -> Path:
+    directory = parent / name
+    (directory / "t-0").mkdir(parents=True)
+    if lock:
+        (directory / LOCK).touch()
+    return directory
+
+
+def test_a_directory_without_a_broker_goes(tmp_path: Path) -> None:
+    left = make(tmp_path, "kcompat-memory-ab_12345")
+    remove_left_directories(tmp_path)
+    assert not left.exists()
+
+
+def test_a_directory_in_use_stays(tmp_path: Path) -> None:
+    used = make(tmp_path, "kcompat-memory-ab_12345")
+    held = FILES.lock(str(used / LOCK))
+    remove_left_directories(tmp_path)
+    assert (used / "t-0").exists()
+    del held
+    remove_left_directories(tmp_path)
+    assert not used.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["kcompat-data", "kcompat-memory-", "kcompat-memory-mine", "kcompat-memory-ab_12345.old", "other"]
+)
+def test_other_directories_stay(tmp_path: Path, name: str) -> None:
+    other = make(tmp_path, name)
+    remove_left_directories(tmp_path)
+    assert (other / "t-0").exists()
+
+
+def test_one_that_is_just_being_made_stays(tmp_path: Path) -> None:
+    fresh = make(tmp_path, "kcompat-memory-ab_12345", lock=False)
+    remove_left_directories(tmp_path)
+    assert (fresh / "t-0").exists()
+    assert not (fresh / LOCK).exists()
+
+
+def test_links_and_files_stay(tmp_path: Path) -> None:
+    elsewhere = make(tmp_path / "elsewhere", "data")
+    (tmp_path / "kcompat-memory-ab_12345").symlink_to(elsewhere)
+    (tmp_path / "kcompat-memory-ab_12346").touch()
+    remove_left_directories(tmp_path)
+    assert (elsewhere / "t-0").exists()
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_new_one_is_gone_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "SHARED_MEMORY", tmp_path)
+    with directory_in_memory() as directory:
+        assert directory.parent == tmp_path
+        (directory / LOCK).touch()
+        held = FILES.lock(str(directory / LOCK))
+        with directory_in_memory() as another:
+            assert directory.exists()
+            assert another != directory
+        del held
+    assert list(tmp_path.iterdir()) == []
