@@ -44,8 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         set_up_logging(os.environ)
-        directory = None if options.data_dir is None else options.data_dir.absolute()
-        config = read_config(options, os.environ, directory).with_static(_OWN_LISTENER)
+        config = read_config(options, os.environ, options.data_dir).with_static(_OWN_LISTENER)
         strange = [path for path in config.log_dirs if not (Path(path) / META_PROPERTIES).is_file()]
         if strange:
             print(f"kcompat: {strange[0]} is no broker's data directory", file=sys.stderr)

@@ -44,8 +44,7 @@ RESERVED_BROKER_ID = 1000
 def run(options: argparse.Namespace) -> int:
     """Hand the directories over; 1 if that is refused or fails, with a sentence."""
     try:
-        directory = None if options.data_dir is None else options.data_dir.absolute()
-        config = read_config(options, os.environ, directory)
+        config = read_config(options, os.environ, options.data_dir)
         with _opened(config.log_dirs) as registration:
             owner = check_owner(registration, config.log_dirs)
             for warning in check_logs(registration, config.log_dirs):

@@ -83,7 +83,10 @@ def _add_directories(command: argparse.ArgumentParser) -> None:
     """Where a broker that is not to be started stores."""
     command.set_defaults(port=None)
     command.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="where the broker stores (default: ./kcompat-data)"
+        "--data-dir",
+        type=absolute_path,
+        metavar="DIR",
+        help="where the broker stores (default: ./kcompat-data)",
     )
     command.add_argument(
         "--properties", type=Path, metavar="server.properties", help="the broker's properties file"
@@ -134,7 +137,7 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     start.add_argument("--port", type=port_number, help="port of the only listener; 0 for any free one")
     where = start.add_mutually_exclusive_group()
     where.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="where to store (default: ./kcompat-data)"
+        "--data-dir", type=absolute_path, metavar="DIR", help="where to store (default: ./kcompat-data)"
     )
     where.add_argument("--memory", action="store_true", help="store in memory; everything is gone at the end")
     start.add_argument(
@@ -142,6 +145,11 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         choices=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),
         help="how much to log on standard error (default: KAFKA_LOG4J_ROOT_LOGLEVEL, else WARN)",
     )
+
+
+def absolute_path(text: str) -> Path:
+    """A path from the command line, as it is from any directory."""
+    return Path(text).absolute()
 
 
 def port_number(text: str) -> int:

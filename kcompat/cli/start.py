@@ -84,7 +84,7 @@ def _on_port(config: BrokerConfig, port: int) -> BrokerConfig:
 def _directory(options: argparse.Namespace) -> Iterator[Path | None]:
     """The data directory of `--data-dir` or `--memory`; that of `--memory` is removed at the end."""
     if not options.memory:
-        yield None if options.data_dir is None else options.data_dir.absolute()
+        yield options.data_dir
         return
     from kcompat.cli.memory import directory_in_memory
 

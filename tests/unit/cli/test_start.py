@@ -39,6 +39,20 @@ def test_directories_that_are_given_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [["start"], ["compact", "t"], ["hand-over", "--zookeeper", "localhost"]],
+    ids=lambda words: words[0],
+)
+def test_a_directory_that_is_given_is_below_the_current_one(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = build_parser().parse_args([*command, "--data-dir", "d"])
+    assert options.data_dir == tmp_path / "d"
+    assert read_config(options, {}, options.data_dir).log_dirs == [str(tmp_path / "d")]
+
+
+@pytest.mark.parametrize(
     ("listeners", "port", "expected"),
     [
         (None, "0", "PLAINTEXT://:0"),
