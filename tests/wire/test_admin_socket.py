@@ -7,8 +7,6 @@ import json
 import os
 import socket
 import stat
-import subprocess
-import sys
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -21,28 +19,15 @@ from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import Progress
 from kcompat.net import admin_socket
 from kcompat.net.admin_socket import FILE_NAME, MAX_CONNECTIONS, MAX_LINE, AdminClient, AdminSocket
-from kcompat.records.batch import build_batch
-from kcompat.records.record import Record
+from kcompat.testing.compacted_topics import compact, create_compacted_topic, fill, fill_with_long_values
 from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, produce, read_all
+from kcompat.testing.raw_requests import create_topic, read_all
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-COMPACT = {"cleanup.policy": "compact", "segment.bytes": "1000"}
 NEVER_BY_ITSELF = {"log.cleaner.enable": "false"}
-
-
-def compact(directory: Path, *topics: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kcompat", "compact", "--data-dir", str(directory), *topics]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-
-
-def fill(client: RawClient, topic: str) -> None:
-    for number in range(10):
-        records = [Record(0, 0, b"k%d" % key, b"%d" % number * 50) for key in range(5)]
-        assert produce(client, topic, build_batch(records)).error_code == 0
 
 
 def test_compact_on_a_broker_that_runs(tmp_path: Path) -> None:
@@ -50,7 +35,7 @@ def test_compact_on_a_broker_that_runs(tmp_path: Path) -> None:
         path = tmp_path / "data" / FILE_NAME
         assert stat.S_IMODE(path.lstat().st_mode) == 0o600
         with RawClient(("127.0.0.1", broker.port)) as client:
-            create_topic(client, "t", configs=COMPACT)
+            create_compacted_topic(client, "t")
             create_topic(client, "plain")
             fill(client, "t")
             done = compact(tmp_path / "data", "t")
@@ -101,14 +86,9 @@ def test_a_broker_that_stops_meanwhile(tmp_path: Path) -> None:
     with Broker(data_dir=tmp_path, config=slow) as broker:
         host, _, port = broker.bootstrap_servers.rpartition(":")
         with RawClient((host, int(port))) as client:
-            create_topic(client, "t", configs={**COMPACT, "segment.bytes": "100000"})
-            for number in range(50):  # far more than the cleaner reads between two looks at its rate
-                assert (
-                    produce(
-                        client, "t", build_batch([Record(0, 0, b"k", b"%d" % number * 10_000)])
-                    ).error_code
-                    == 0
-                )
+            create_compacted_topic(client, "t", segment_bytes=100_000)
+            # far more than the cleaner reads between two looks at its rate
+            fill_with_long_values(client, "t", 50, 10_000)
         admin = AdminClient.connect(str(tmp_path))
         assert admin is not None
         with admin:

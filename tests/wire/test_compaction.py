@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,15 +15,13 @@ from kcompat import Broker
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
-from kcompat.records.batch import build_batch
-from kcompat.records.record import Record
+from kcompat.testing.compacted_topics import compact, create_compacted_topic, fill, fill_with_long_values
 from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import commit_offset, create_topic, find_coordinator, produce, read_all
+from kcompat.testing.raw_requests import commit_offset, create_topic, find_coordinator, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COMPACT = {"cleanup.policy": "compact", "segment.bytes": "1000"}
 OFTEN = {"log.cleaner.backoff.ms": "20"}
 TOPIC = 2
 
@@ -33,12 +29,6 @@ TOPIC = 2
 def client_of(broker: Broker) -> RawClient:
     host, _, port = broker.bootstrap_servers.rpartition(":")
     return RawClient((host, int(port)))
-
-
-def fill(client: RawClient, topic: str, rounds: int = 10) -> None:
-    for number in range(rounds):
-        records = [Record(0, 0, b"k%d" % key, b"%d" % number * 50) for key in range(5)]
-        assert produce(client, topic, build_batch(records)).error_code == 0
 
 
 def offsets(client: RawClient, topic: str) -> list[int]:
@@ -54,7 +44,7 @@ def eventually(condition: Callable[[], bool]) -> None:
 
 def test_it_compacts_by_itself() -> None:
     with Broker(config=OFTEN) as broker, client_of(broker) as client:
-        create_topic(client, "t", configs=COMPACT)
+        create_compacted_topic(client, "t")
         fill(client, "t")
         eventually(lambda: len(offsets(client, "t")) < 20)
         assert offsets(client, "t")[-5:] == [45, 46, 47, 48, 49]
@@ -76,7 +66,7 @@ def test_compact_now_and_after_a_restart(tmp_path: Path) -> None:
         Broker(data_dir=tmp_path, config={"log.cleaner.enable": "false"}) as broker,
         client_of(broker) as client,
     ):
-        create_topic(client, "t", configs=COMPACT)
+        create_compacted_topic(client, "t")
         fill(client, "t")
         (result,) = broker.compact("t", timeout_s=60)
         assert result == Compacted("t", 0, result.bytes_before, result.bytes_after)
@@ -93,10 +83,8 @@ def test_compact_now_and_after_a_restart(tmp_path: Path) -> None:
 def test_a_stop_in_the_middle_leaves_the_log_whole(tmp_path: Path) -> None:
     slow = {"log.cleaner.backoff.ms": "0", "log.cleaner.io.max.bytes.per.second": "200000"}
     with Broker(data_dir=tmp_path, config=slow) as broker, client_of(broker) as client:
-        create_topic(client, "t", configs={**COMPACT, "segment.bytes": "1000000"})
-        for number in range(20):
-            batch = build_batch([Record(0, 0, b"k", b"%d" % number * 60_000)])
-            assert produce(client, "t", batch).error_code == 0
+        create_compacted_topic(client, "t", segment_bytes=1_000_000)
+        fill_with_long_values(client, "t", 20, 60_000)
         eventually(lambda: bool(list(tmp_path.rglob("*.cleaned"))))
     assert not list(tmp_path.rglob("*.cleaned"))
     with (
@@ -121,10 +109,8 @@ def cleaning_processes() -> set[int]:
 def test_a_cleaner_that_was_killed_is_replaced(tmp_path: Path) -> None:
     slow = {"log.cleaner.backoff.ms": "0", "log.cleaner.io.max.bytes.per.second": "200000"}
     with Broker(data_dir=tmp_path, config=slow) as broker, client_of(broker) as client:
-        create_topic(client, "t", configs={**COMPACT, "segment.bytes": "1000000"})
-        for number in range(20):
-            batch = build_batch([Record(0, 0, b"k", b"%d" % number * 60_000)])
-            assert produce(client, "t", batch).error_code == 0
+        create_compacted_topic(client, "t", segment_bytes=1_000_000)
+        fill_with_long_values(client, "t", 20, 60_000)
         killed: set[int] = set()
         for _ in range(3):
             eventually(lambda: bool(cleaning_processes() - killed))
@@ -158,20 +144,15 @@ def test_committed_offsets_survive_compaction(tmp_path: Path) -> None:
         assert [committed(client, group, "t") for group in ("a", "b")] == [99, 7]
 
 
-def kcompat(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kcompat", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-
-
 def test_the_command(tmp_path: Path) -> None:
     with (
         Broker(data_dir=tmp_path, config={"log.cleaner.enable": "false"}) as broker,
         client_of(broker) as client,
     ):
-        create_topic(client, "t", configs=COMPACT)
+        create_compacted_topic(client, "t")
         create_topic(client, "plain")
         fill(client, "t")
-    done = kcompat("compact", "--data-dir", str(tmp_path), "t")
+    done = compact(tmp_path, "t")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("t-0: ")
     assert " bytes became " in done.stdout
@@ -186,18 +167,18 @@ def test_the_command(tmp_path: Path) -> None:
 def test_the_command_refuses(tmp_path: Path, arguments: tuple[str, ...], complaint: str) -> None:
     with Broker(data_dir=tmp_path) as broker, client_of(broker) as client:
         create_topic(client, "plain")
-    done = kcompat("compact", "--data-dir", str(tmp_path), *arguments)
+    done = compact(tmp_path, *arguments)
     assert done.returncode == 1
     assert complaint in done.stdout + done.stderr
 
 
 def test_the_command_leaves_other_directories_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "t-0").mkdir()
-    done = kcompat("compact", "--data-dir", str(tmp_path / "t-0"), "t")
+    done = compact(tmp_path / "t-0", "t")
     assert (done.returncode, "is no broker's data directory" in done.stderr) == (1, True)
     assert list((tmp_path / "t-0").iterdir()) == []
 
 
 def test_the_command_makes_no_directory(tmp_path: Path) -> None:
-    done = kcompat("compact", "--data-dir", str(tmp_path / "absent"), "t")
+    done = compact(tmp_path / "absent", "t")
     assert (done.returncode, (tmp_path / "absent").exists()) == (1, False)
