@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections import deque
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cli.start import read_config
+from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, locked, parse_connect, session
 from kcompat.cluster.store import StoreError
 from kcompat.config.errors import ConfigError
 from kcompat.replication.hand_over import (
@@ -31,11 +31,6 @@ if TYPE_CHECKING:
     from kcompat.replication.hand_over import Found, Owner, Registration
 
 FAILED = 1
-TIMEOUT_S = 10.0
-"""How long ZooKeeper may take to be connected to, and to answer anything."""
-
-_WINDOW = 500
-"""Nodes that are sent before the first answer is waited for."""
 
 RESERVED_BROKER_ID = 1000
 """Kafka's `reserved.broker.max.id`: larger ids are refused unless that is larger too."""
@@ -47,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         config = read_config(options, os.environ, options.data_dir)
         with _opened(config.log_dirs) as registration:
             owner = check_owner(registration, config.log_dirs)
-            for warning in check_logs(registration, config.log_dirs):
+            for warning in check_logs(registration, config.log_dirs, owner.broker_id):
                 print(f"kcompat: {warning}", file=sys.stderr)
             made = _register(registration, options.zookeeper)
     except (ConfigError, StoreError) as error:
@@ -65,33 +60,22 @@ def _opened(directories: Sequence[str]) -> Iterator[Registration]:
     """What the metadata store says. The directories and the store are locked meanwhile."""
     from kcompat.broker import METADATA_FILE
     from kcompat.cluster.sqlite_journal import SqliteJournal
-    from kcompat.log.files import FILES
-    from kcompat.log.names import LOCK
 
-    locks = []
-    for directory in directories:
-        if not Path(directory).is_dir():
-            raise HandOverRefusedError(f"there is no data directory {directory}")
-        lock = FILES.lock(f"{directory}/{LOCK}")
-        if lock is None:
-            raise HandOverRefusedError(f"a broker is running on {directory}: stop it first")
-        locks.append(lock)
-    path = Path(directories[0]) / METADATA_FILE
-    if not path.exists():
-        raise HandOverRefusedError(f"{path} is missing: start and stop kcompat there, which makes it")
-    journal = SqliteJournal(path)
-    try:
-        yield registration_of(journal.load().nodes)
-    finally:
-        journal.close()
-        del locks
+    with locked(directories):
+        path = Path(directories[0]) / METADATA_FILE
+        if not path.exists():
+            raise HandOverRefusedError(f"{path} is missing: start and stop kcompat there, which makes it")
+        journal = SqliteJournal(path)
+        try:
+            yield registration_of(journal.load().nodes)
+        finally:
+            journal.close()
 
 
 def _register(registration: Registration, connect: str) -> int:
     """Make the nodes that ZooKeeper lacks; how many those were. Raises StoreError with a sentence."""
-    hosts, slash, chroot = connect.partition("/")
-    root = (slash + chroot).rstrip("/")
-    with _session(hosts) as client:
+    hosts, root = parse_connect(connect)
+    with session(hosts) as client:
         from kazoo.exceptions import KazooException
         from kazoo.handlers.threading import KazooTimeoutError
 
@@ -129,36 +113,10 @@ def _create(client: KazooClient, nodes: Mapping[str, bytes]) -> None:
     waiting: deque[Any] = deque()
     for path, data in nodes.items():
         waiting.append(client.create_async(path, data))
-        if len(waiting) == _WINDOW:
+        if len(waiting) == WINDOW:
             waiting.popleft().get(timeout=TIMEOUT_S)
     for created in waiting:
         created.get(timeout=TIMEOUT_S)
-
-
-@contextmanager
-def _session(hosts: str) -> Iterator[KazooClient]:
-    """A client that is connected. Raises StoreError with a sentence."""
-    try:
-        from kazoo.client import KazooClient
-        from kazoo.handlers.threading import KazooTimeoutError
-    except ImportError as error:
-        raise StoreError("this needs the ZooKeeper client kazoo: pip install 'kcompat[cluster]'") from error
-    logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # it tells of every attempt
-    try:
-        client = KazooClient(hosts, timeout=TIMEOUT_S)
-    except ValueError as error:
-        raise StoreError(
-            f"--zookeeper must be of the form HOST:PORT[,HOST:PORT...][/CHROOT], but {hosts!r}: {error}"
-        ) from error
-    try:
-        try:
-            client.start(TIMEOUT_S)
-        except KazooTimeoutError as error:
-            raise StoreError(f"no ZooKeeper answers at {hosts}") from error
-        yield client
-    finally:
-        client.stop()
-        client.close()
 
 
 def _report(

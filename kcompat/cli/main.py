@@ -47,6 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_log(commands)
     _add_compact(commands)
     _add_hand_over(commands)
+    _add_take_over(commands)
     return parser
 
 
@@ -77,6 +78,23 @@ def _add_hand_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         help="where Kafka will find it, as in its zookeeper.connect",
     )
     _add_directories(hand_over)
+
+
+def _add_take_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    take_over = commands.add_parser(
+        "take-over",
+        help="take the metadata of a Kafka broker in ZooKeeper mode",
+        description="Read what a stopped Kafka 3.9 broker in ZooKeeper mode kept in ZooKeeper, above all the "
+        "configurations of topics, so that kcompat takes over its data directory as it is. ZooKeeper is only "
+        "read. Exit code 1: refused, with the reason.",
+    )
+    take_over.add_argument(
+        "--zookeeper",
+        required=True,
+        metavar="HOST:PORT[/CHROOT]",
+        help="where it is kept, as in the broker's zookeeper.connect",
+    )
+    _add_directories(take_over)
 
 
 def _add_directories(command: argparse.ArgumentParser) -> None:
@@ -190,6 +208,10 @@ def _run(options: argparse.Namespace) -> int:
             from kcompat.cli import hand_over
 
             return hand_over.run(options)
+        case "take-over":
+            from kcompat.cli import take_over
+
+            return take_over.run(options)
         case _:
             build_parser().print_help()
             return 2

@@ -32,7 +32,7 @@ from kcompat.log.names import (
 from kcompat.topics import CLUSTER_METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from kcompat.cluster.tree import Node
     from kcompat.log.files import Files
@@ -78,6 +78,10 @@ class Registration(Struct, frozen=True):
             for topic in self.topics
             for index in range(len(znodes.decode_topic(self.nodes[znodes.topic_path(topic)]).replicas))
         }
+
+    def replicas(self, topic: str, index: int) -> Sequence[int]:
+        """The brokers that a partition is assigned to."""
+        return znodes.decode_topic(self.nodes[znodes.topic_path(topic)]).replicas[index]
 
 
 def registration_of(nodes: Mapping[str, Node]) -> Registration:
@@ -130,8 +134,15 @@ def _owner_in(directory: str, files: Files) -> Owner:
         raise HandOverRefusedError(f"{path} is damaged: {error}") from error
 
 
-def check_logs(registration: Registration, directories: Iterable[str], files: Files = FILES) -> list[str]:
-    """See that the store is not behind the logs; answers what else its user should know, in sentences.
+def check_logs(
+    registration: Registration,
+    directories: Iterable[str],
+    broker_id: int,
+    heir: str = "Kafka",
+    files: Files = FILES,
+) -> list[str]:
+    """See that the store is not behind the logs of this broker; answers what else the user should know of
+    their `heir`, in sentences.
 
     Raises HandOverRefusedError when another broker has written to the logs meanwhile, OSError.
     """
@@ -141,9 +152,12 @@ def check_logs(registration: Registration, directories: Iterable[str], files: Fi
         _check_log(registration, *partition, here[partition], files)
     warnings = []
     if unknown := here.keys() - known:
-        warnings.append(f"{_names(unknown)}: unknown to the metadata store, Kafka will not serve them")
-    if absent := known - here.keys():
-        warnings.append(f"{_names(absent)}: not in these directories, Kafka will begin them empty")
+        warnings.append(f"{_names(unknown)}: unknown to the metadata store, {heir} will not serve them")
+    own = {partition for partition in known if broker_id in registration.replicas(*partition)}
+    if absent := own - here.keys():
+        warnings.append(f"{_names(absent)}: not in these directories, {heir} will begin them empty")
+    if others := known - own - here.keys():
+        warnings.append(f"{_names(others)}: on other brokers only, and not served before those are")
     return warnings
 
 

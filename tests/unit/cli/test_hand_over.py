@@ -64,7 +64,7 @@ def test_nobody_answers(
     stopped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("kazoo")
-    from kcompat.cli import hand_over as module
+    from kcompat.cli import zookeeper as module
 
     monkeypatch.setattr(module, "TIMEOUT_S", 0.5)
     with socket.socket() as silent:

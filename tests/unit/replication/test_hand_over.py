@@ -135,7 +135,7 @@ def test_a_second_directory_that_does_not_fit(
 def test_logs_that_agree(tmp_path: Path, registration: Registration) -> None:
     (tmp_path / "__cluster_metadata-0").mkdir()
     (tmp_path / f"a-0.{'0' * 32}-delete").mkdir()
-    assert check_logs(registration, [str(tmp_path)]) == []
+    assert check_logs(registration, [str(tmp_path)], 7) == []
 
 
 def test_logs_that_the_store_does_not_know_and_the_other_way_round(
@@ -146,28 +146,33 @@ def test_logs_that_the_store_does_not_know_and_the_other_way_round(
     for path in (tmp_path / "b-0").iterdir():
         path.unlink()
     (tmp_path / "b-0").rmdir()
-    unknown, absent = check_logs(registration, [str(tmp_path)])
+    unknown, absent = check_logs(registration, [str(tmp_path)], 7)
     assert unknown.startswith("a-2, a-3, a-4, a-5, a-6 and 2 more: unknown")
     assert absent.startswith("b-0: not in these directories")
+
+
+def test_partitions_of_other_brokers_are_not_missing(tmp_path: Path, registration: Registration) -> None:
+    said = check_logs(registration, [str(tmp_path / "b-0")], 8, "kcompat")
+    assert said == ["a-0, a-1, b-0: on other brokers only, and not served before those are"]
 
 
 def test_a_log_that_another_broker_has_led_since(tmp_path: Path, registration: Registration) -> None:
     (tmp_path / "a-1" / "leader-epoch-checkpoint").write_text("0\n2\n3 0\n4 1\n")
     with pytest.raises(HandOverRefusedError, match="a-1, to which another broker has written since"):
-        check_logs(registration, [str(tmp_path)])
+        check_logs(registration, [str(tmp_path)], 7)
 
 
 def test_a_log_of_another_topic(tmp_path: Path, registration: Registration) -> None:
     metadata = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
     (tmp_path / "b-0" / "partition.metadata").write_text(metadata)
     with pytest.raises(HandOverRefusedError, match="b-0 belongs to an older topic"):
-        check_logs(registration, [str(tmp_path)])
+        check_logs(registration, [str(tmp_path)], 7)
 
 
 def test_a_damaged_file(tmp_path: Path, registration: Registration) -> None:
     (tmp_path / "b-0" / "leader-epoch-checkpoint").write_text("0\n2\n3 0\n")
     with pytest.raises(HandOverRefusedError, match="b-0 is damaged"):
-        check_logs(registration, [str(tmp_path)])
+        check_logs(registration, [str(tmp_path)], 7)
 
 
 # -- ZooKeeper -------------------------------------------------------------------------------------------

@@ -1,0 +1,110 @@
+"""`kcompat take-over`: take the metadata of a stopped Kafka from its ZooKeeper, before its logs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kcompat.cli.start import read_config
+from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, locked, parse_connect, session
+from kcompat.cluster import znodes
+from kcompat.cluster.store import Create, StoreError
+from kcompat.config.errors import ConfigError
+from kcompat.replication.hand_over import HandOverRefusedError, check_logs, check_owner
+from kcompat.replication.take_over import ReadNode, registration_from, to_read_below
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from kazoo.client import KazooClient
+
+    from kcompat.replication.hand_over import Registration
+
+FAILED = 1
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fill a new metadata store; 1 if that is refused or fails, with a sentence."""
+    try:
+        config = read_config(options, os.environ, options.data_dir)
+        with locked(config.log_dirs):
+            registration = _read(options.zookeeper)
+            owner = check_owner(registration, config.log_dirs)
+            warnings = check_logs(registration, config.log_dirs, owner.broker_id, "kcompat")
+            asyncio.run(_store(registration, config.log_dirs[0]))
+    except (ConfigError, StoreError) as error:
+        print(f"kcompat: {error}", file=sys.stderr)
+        return FAILED
+    except OSError as error:
+        print(f"kcompat: {error.filename} cannot be used: {error.strerror}", file=sys.stderr)
+        return FAILED
+    for warning in warnings:
+        print(f"kcompat: {warning}", file=sys.stderr)
+    print(
+        f"Taken over from {options.zookeeper}: cluster {owner.cluster_id}, {len(registration.topics)} topics "
+        f"with {len(registration.partitions)} partitions. kcompat can be started on "
+        f"{', '.join(config.log_dirs)} now."
+    )
+    return 0
+
+
+def _read(connect: str) -> Registration:
+    """What ZooKeeper holds of the cluster. Raises StoreError with a sentence."""
+    hosts, root = parse_connect(connect)
+    with session(hosts) as client:
+        from kazoo.exceptions import KazooException, NoNodeError
+        from kazoo.handlers.threading import KazooTimeoutError
+
+        nodes: dict[str, ReadNode] = {}
+        level = [""]
+        try:
+            while level:
+                found = dict(_nodes(client, root, level))
+                nodes |= found
+                level = [path for parent, node in found.items() for path in to_read_below(parent, node)]
+            return registration_from(nodes)
+        except NoNodeError as error:
+            raise HandOverRefusedError(
+                f"ZooKeeper at {connect} has no such node, or somebody changes it just now"
+            ) from error
+        except HandOverRefusedError as refused:
+            raise HandOverRefusedError(
+                f"ZooKeeper at {connect} is not taken from, because {refused}"
+            ) from refused
+        except (KazooException, KazooTimeoutError) as error:
+            raise StoreError(f"ZooKeeper at {connect} failed ({type(error).__name__} {error})") from error
+
+
+def _nodes(client: KazooClient, root: str, paths: list[str]) -> Iterator[tuple[str, ReadNode]]:
+    """Read nodes, many at a time."""
+    for start in range(0, len(paths), WINDOW):
+        window = paths[start : start + WINDOW]
+        asked = [
+            (client.get_async(root + path or "/"), client.get_children_async(root + path or "/"))
+            for path in window
+        ]
+        for path, (data, children) in zip(window, asked, strict=True):
+            yield path, ReadNode(data.get(timeout=TIMEOUT_S)[0] or b"", children.get(timeout=TIMEOUT_S))
+
+
+async def _store(registration: Registration, directory: str) -> None:
+    """Put all of it into the metadata store at once, which must be new."""
+    from kcompat.broker import METADATA_FILE
+    from kcompat.cluster.embedded import EmbeddedStore
+    from kcompat.cluster.sqlite_journal import SqliteJournal
+
+    path = Path(directory) / METADATA_FILE
+    store = EmbeddedStore(SqliteJournal(path), lambda: int(time.time() * 1000))
+    try:
+        if znodes.CLUSTER_ID in store.tree.nodes:
+            raise HandOverRefusedError(f"{path} has the metadata of a cluster already: move it away first")
+        opened = await store.session()
+        await opened.multi([Create(path, data) for path, data in registration.nodes.items()])
+        await opened.close()
+    finally:
+        await store.close()

@@ -1,0 +1,74 @@
+"""What the commands that speak to a ZooKeeper share: a session, and the data directories kept from others."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kcompat.cluster.store import StoreError
+from kcompat.replication.hand_over import HandOverRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kazoo.client import KazooClient
+
+TIMEOUT_S = 10.0
+"""How long ZooKeeper may take to be connected to, and to answer anything."""
+
+WINDOW = 500
+"""Requests that are sent before the first answer is waited for."""
+
+
+def parse_connect(connect: str) -> tuple[str, str]:
+    """The servers, and the path below which everything is; "" is the whole tree."""
+    hosts, slash, chroot = connect.partition("/")
+    return hosts, (slash + chroot).rstrip("/")
+
+
+@contextmanager
+def session(hosts: str) -> Iterator[KazooClient]:
+    """A client that is connected. Raises StoreError with a sentence."""
+    try:
+        from kazoo.client import KazooClient
+        from kazoo.handlers.threading import KazooTimeoutError
+    except ImportError as error:
+        raise StoreError("this needs the ZooKeeper client kazoo: pip install 'kcompat[cluster]'") from error
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # it tells of every attempt
+    try:
+        client = KazooClient(hosts, timeout=TIMEOUT_S)
+    except ValueError as error:
+        raise StoreError(
+            f"--zookeeper must be of the form HOST:PORT[,HOST:PORT...][/CHROOT], but {hosts!r}: {error}"
+        ) from error
+    try:
+        try:
+            client.start(TIMEOUT_S)
+        except KazooTimeoutError as error:
+            raise StoreError(f"no ZooKeeper answers at {hosts}") from error
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+@contextmanager
+def locked(directories: Sequence[str]) -> Iterator[None]:
+    """Keep brokers off the directories meanwhile. Raises HandOverRefusedError where one runs, OSError."""
+    from kcompat.log.files import FILES
+    from kcompat.log.names import LOCK
+
+    locks = []
+    for directory in directories:
+        if not Path(directory).is_dir():
+            raise HandOverRefusedError(f"there is no data directory {directory}")
+        lock = FILES.lock(f"{directory}/{LOCK}")
+        if lock is None:
+            raise HandOverRefusedError(f"a broker is running on {directory}: stop it first")
+        locks.append(lock)
+    try:
+        yield
+    finally:
+        del locks

@@ -1,0 +1,44 @@
+"""`kcompat take-over` where it ends before any ZooKeeper is asked, or where none answers."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat import Broker
+from kcompat.cli import zookeeper
+from kcompat.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def take_over(directory: Path, address: str = "127.0.0.1:1") -> int:
+    return main(["take-over", "--data-dir", str(directory), "--zookeeper", address])
+
+
+def test_no_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert take_over(tmp_path / "absent") == 1
+    assert f"there is no data directory {tmp_path / 'absent'}" in capsys.readouterr().err
+
+
+def test_a_broker_that_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Broker(data_dir=tmp_path):
+        assert take_over(tmp_path) == 1
+    assert f"a broker is running on {tmp_path}: stop it first" in capsys.readouterr().err
+
+
+def test_nobody_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("kazoo")
+    monkeypatch.setattr(zookeeper, "TIMEOUT_S", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        assert take_over(tmp_path, f"{address}/kafka") == 1
+    assert capsys.readouterr().err == f"kcompat: no ZooKeeper answers at {address}\n"
+    assert not (tmp_path / "metadata.db").exists()
