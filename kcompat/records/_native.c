@@ -1,9 +1,10 @@
 /* The native scanner of records v2: what _python.py does, in C. See docs/internals/records.md.
  *
- * All functions take any buffer of whole, uncompressed records and keep the GIL: a call sees one batch at most.
- * There is no state between calls.
+ * All functions take any buffer, of a batch or of whole, uncompressed records, and keep the GIL: a call sees one
+ * batch at most. There is no state between calls.
  */
 #include "kcompat/_module.h"
+#include "_crc.h"
 #include "_record.h"
 #include <stdlib.h>
 
@@ -11,32 +12,104 @@ typedef struct {
     int64_t count, end, fault, newest, oldest, keyless;
 } summary;
 
+/* A varint of at most three bytes, before its zigzag; 0 where it is longer. The caller knows of three bytes. */
+static inline int read_short(const uint8_t **at, uint32_t *raw)
+{
+    const uint8_t *from = *at;
+    *raw = from[0];
+    if (from[0] < 0x80) {
+        *at += 1;
+        return 1;
+    }
+    *raw += (from[1] - 1u) << 7; /* without the mark of the byte before */
+    if (from[1] < 0x80) {
+        *at += 2;
+        return 1;
+    }
+    *raw += (from[2] - 1u) << 14;
+    *at += 3;
+    return from[2] < 0x80;
+}
+
+enum { SHORT = 3, UP_TO_VALUE = 5 * SHORT + 1 };
+
+typedef struct {
+    int64_t timestamp_delta;
+    int keyless;
+} sight;
+
+/* Where a good record of short varints ends, as nearly all are; NULL for any other. The numbers inside are before
+ * their zigzag: odd ones are negative.
+ */
+static inline const uint8_t *check_usual(const uint8_t *at, const uint8_t *end, int64_t offset_delta, sight *out)
+{
+    uint32_t length, time, offset, key, value;
+    if (end - at < UP_TO_VALUE || !read_short(&at, &length) || length & 1 || (Py_ssize_t)(length >> 1) > end - at)
+        return NULL;
+    cursor in = {at + 1, at + (length >> 1)}; /* behind the attributes */
+    if (!read_short(&in.at, &time) || !read_short(&in.at, &offset) || offset & 1
+        || offset >> 1 != offset_delta || !read_short(&in.at, &key))
+        return NULL;
+    if (!(key & 1)) {
+        if ((Py_ssize_t)(key >> 1) + SHORT > in.end - in.at)
+            return NULL;
+        in.at += key >> 1;
+    }
+    if (!read_short(&in.at, &value))
+        return NULL;
+    const Py_ssize_t size = value & 1 ? 0 : value >> 1;
+    if (size >= in.end - in.at)
+        return NULL;
+    in.at += size;
+    const int headers = *in.at++;
+    if (headers & 0x81 || skip_headers(&in, headers / 2)) /* 0x81: more bytes, or negative */
+        return NULL;
+    out->timestamp_delta = (int32_t)(time >> 1 ^ (0u - (time & 1)));
+    out->keyless = key & 1;
+    return in.end;
+}
+
+/* Any record; `in` moves behind it if its length is right. Never inlined, so that the loop over the usual ones
+ * keeps its cursor in registers.
+ */
+static __attribute__((noinline)) enum fault check_record(cursor *in, int64_t offset_delta, sight *out)
+{
+    cursor inside;
+    enum fault fault;
+    record found;
+    if ((fault = open_record(in, &inside)) || (fault = read_record(&inside, &found))
+        || (fault = skip_headers(&inside, found.headers)))
+        return fault;
+    out->timestamp_delta = found.timestamp_delta;
+    out->keyless = found.key.data == NULL;
+    return found.offset_delta == offset_delta ? WHOLE : OFFSET_DELTA;
+}
+
 /* Check the records of `body` up to the first fault. */
 static summary scan_records(const uint8_t *body, Py_ssize_t size, int64_t index, int64_t base_timestamp)
 {
-    summary sum = {.newest = -1, .oldest = INT64_MAX};
-    cursor in = {body, body + size}, inside;
+    const uint8_t *at = body, *end = body + size;
+    int64_t next = index, newest = -1, oldest = INT64_MAX, keyless = 0;
     enum fault fault = WHOLE;
-    record found;
-    while (in.at < in.end) {
-        if ((fault = open_record(&in, &inside)) || (fault = read_record(&inside, &found))
-            || (fault = skip_headers(&inside, found.headers)))
-            break;
-        if (found.offset_delta != index + sum.count) {
-            fault = OFFSET_DELTA;
-            break;
+    while (at < end) {
+        sight seen;
+        const uint8_t *behind = check_usual(at, end, next, &seen);
+        if (behind == NULL) {
+            cursor in = {at, end};
+            if ((fault = check_record(&in, next, &seen)))
+                break;
+            behind = in.at;
         }
-        int64_t timestamp = add(base_timestamp, found.timestamp_delta);
-        if (timestamp > sum.newest)
-            sum.newest = timestamp;
-        if (timestamp < sum.oldest && timestamp != -1)
-            sum.oldest = timestamp;
-        sum.keyless += found.key.data == NULL;
-        sum.count++;
-        sum.end = in.at - body;
+        at = behind;
+        next++;
+        int64_t timestamp = add(base_timestamp, seen.timestamp_delta);
+        if (timestamp > newest)
+            newest = timestamp;
+        if (timestamp < oldest && timestamp != -1)
+            oldest = timestamp;
+        keyless += seen.keyless;
     }
-    sum.fault = fault;
-    return sum;
+    return (summary){next - index, at - body, fault, newest, oldest, keyless};
 }
 
 static PyObject *scan(PyObject *module, PyObject *const *args, Py_ssize_t given)
@@ -56,17 +129,25 @@ static PyObject *scan(PyObject *module, PyObject *const *args, Py_ssize_t given)
 enum { BASE_OFFSET, LENGTH_BEHIND, LEADER_EPOCH, MAGIC, CRC, ATTRIBUTES, LAST_OFFSET_DELTA, BASE_TIMESTAMP,
        MAX_TIMESTAMP, PRODUCER_ID, PRODUCER_EPOCH, BASE_SEQUENCE, RECORD_COUNT, FIELDS };
 static const int8_t field_sizes[FIELDS] = {8, 4, 4, 1, -4, 2, 4, 8, 8, 8, 2, 4, 4};
-enum { HEADER_SIZE = 61, BEFORE_LENGTH_COUNTS = 12, CODEC_OR_CONTROL = 0x27, MAGIC_V2 = 2 };
+enum { HEADER_SIZE = 61, SMALLEST_RECORD = 7, BEFORE_LENGTH_COUNTS = 12, CRC_COVERS_FROM = 21, MAGIC_V2 = 2,
+       CODEC_TIME_TYPE_OR_CONTROL = 0x2F };
 
+static inline uint64_t long_at(const uint8_t *at)
+{
+    uint64_t raw = 0;
+    for (int i = 0; i < 8; i++)
+        raw = raw << 8 | at[i];
+    return raw;
+}
+
+/* Looks up to four bytes beyond the header. */
 static void read_batch_header(const uint8_t *at, int64_t *fields)
 {
     for (int i = 0; i < FIELDS; i++) {
-        int size = abs(field_sizes[i]);
-        uint64_t raw = 0;
-        for (int j = 0; j < size; j++)
-            raw = raw << 8 | *at++;
-        int spare = field_sizes[i] < 0 ? 0 : 64 - 8 * size;
-        fields[i] = (int64_t)(raw << spare) >> spare;
+        int size = abs(field_sizes[i]), spare = 64 - 8 * size;
+        uint64_t raw = long_at(at);
+        fields[i] = field_sizes[i] < 0 ? (int64_t)(raw >> spare) : (int64_t)raw >> spare;
+        at += size;
     }
 }
 
@@ -74,35 +155,56 @@ static void read_batch_header(const uint8_t *at, int64_t *fields)
 static int is_plain(const int64_t *header, Py_ssize_t size)
 {
     return header[MAGIC] == MAGIC_V2 && header[LENGTH_BEHIND] == size - BEFORE_LENGTH_COUNTS
-        && header[BASE_OFFSET] == 0 && !(header[ATTRIBUTES] & CODEC_OR_CONTROL) && header[RECORD_COUNT] > 0
-        && header[RECORD_COUNT] == header[LAST_OFFSET_DELTA] + 1
+        && header[BASE_OFFSET] == 0 && !(header[ATTRIBUTES] & CODEC_TIME_TYPE_OR_CONTROL)
+        && header[RECORD_COUNT] > 0 && header[RECORD_COUNT] == header[LAST_OFFSET_DELTA] + 1
         && (header[PRODUCER_ID] < 0 || header[BASE_SEQUENCE] >= 0);
 }
 
-static PyObject *inspect(PyObject *module, PyObject *batch)
+/* Whether `later` is more than `most` (not negative) after `earlier`. */
+static int is_beyond(int64_t later, int64_t earlier, int64_t most)
 {
+    return later > earlier && (uint64_t)later - (uint64_t)earlier > (uint64_t)most;
+}
+
+/* What a topic demands of a batch, in the order of arguments. */
+enum { MOST_BYTES, NOW_MS, BEFORE_MS, AFTER_MS, BOUNDS };
+
+/* Whether a produced batch is plain and all about it good; its header, its null keys. */
+static int is_good(const uint8_t *batch, Py_ssize_t size, const int64_t *bounds, int64_t *header, int64_t *keyless)
+{
+    read_batch_header(batch, header);
+    if (!is_plain(header, size))
+        return 0;
+    if (crc32c_is_fast() && crc32c_of(batch + CRC_COVERS_FROM, batch + size) != header[CRC])
+        return 0;
+    const summary sum = scan_records(batch + HEADER_SIZE, size - HEADER_SIZE, 0, header[BASE_TIMESTAMP]);
+    *keyless = sum.keyless;
+    return sum.fault == WHOLE && sum.count == header[RECORD_COUNT] && sum.newest == header[MAX_TIMESTAMP]
+        && !is_beyond(bounds[NOW_MS], sum.oldest, bounds[BEFORE_MS])
+        && !is_beyond(sum.newest, bounds[NOW_MS], bounds[AFTER_MS]);
+}
+
+static PyObject *inspect(PyObject *module, PyObject *const *args, Py_ssize_t given)
+{
+    int64_t bounds[BOUNDS], header[FIELDS], keyless = 0;
     Py_buffer view;
     (void)module;
-    if (PyObject_GetBuffer(batch, &view, PyBUF_SIMPLE) < 0)
+    if (!read_arguments(args, given, bounds, BOUNDS) || PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0)
         return NULL;
-    int64_t header[FIELDS];
-    summary sum = {0};
-    int good = 0;
-    if (view.len >= HEADER_SIZE) {
-        const uint8_t *start = view.buf;
-        read_batch_header(start, header);
-        if (is_plain(header, view.len)) {
-            sum = scan_records(start + HEADER_SIZE, view.len - HEADER_SIZE, 0, header[BASE_TIMESTAMP]);
-            good = sum.fault == WHOLE && sum.count == header[RECORD_COUNT];
-        }
-    }
+    const int good = view.len >= HEADER_SIZE + SMALLEST_RECORD && view.len <= bounds[MOST_BYTES]
+        && is_good(view.buf, view.len, bounds, header, &keyless);
     PyBuffer_Release(&view);
     if (!good)
         return Py_NewRef(Py_None);
     PyObject *fields = tuple_of(header, FIELDS);
-    if (fields == NULL)
-        return NULL;
-    return Py_BuildValue("(NLLL)", fields, (long long)sum.newest, (long long)sum.oldest, (long long)sum.keyless);
+    return fields == NULL ? NULL : Py_BuildValue("(NL)", fields, (long long)keyless);
+}
+
+static PyObject *checks_crc(PyObject *module, PyObject *nothing)
+{
+    (void)module;
+    (void)nothing;
+    return PyBool_FromLong(crc32c_is_fast());
 }
 
 static PyObject *as_bytes(const field *from)
@@ -211,7 +313,8 @@ done:
 }
 
 static PyMethodDef methods[] = {
-    {"inspect", inspect, METH_O, PyDoc_STR("As _python.inspect.")},
+    {"checks_crc", checks_crc, METH_NOARGS, PyDoc_STR("As _python.checks_crc.")},
+    {"inspect", (PyCFunction)(void (*)(void))inspect, METH_FASTCALL, PyDoc_STR("As _python.inspect.")},
     {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, PyDoc_STR("As _python.scan.")},
     {"read", (PyCFunction)(void (*)(void))read_records, METH_FASTCALL, PyDoc_STR("As _python.read.")},
     {NULL, NULL, 0, NULL},
@@ -221,5 +324,6 @@ PLAIN_MODULE("_native", "The native scanner of records v2.")
 
 PyMODINIT_FUNC PyInit__native(void)
 {
+    prepare_crc32c();
     return PyModuleDef_Init(&definition);
 }

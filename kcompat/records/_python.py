@@ -25,7 +25,7 @@ _SIGN = 1 << 63
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _BEFORE_LENGTH_COUNTS = 12
 _MAGIC_V2 = 2
-_CODEC_OR_CONTROL = 0x27
+_CODEC_TIME_TYPE_OR_CONTROL = 0x2F
 
 
 class Fault(IntEnum):
@@ -47,22 +47,32 @@ class _Faulty(Exception):  # noqa: N818 - never leaves this module
         self.fault = fault
 
 
-def inspect(batch: Buffer, /) -> tuple[HeaderFields, int, int, int] | None:
+def checks_crc() -> bool:
+    """Whether `inspect` compares the CRC with the bytes: the extension does where the processor helps."""
+    return False
+
+
+def inspect(
+    batch: Buffer, most_bytes: int, now_ms: int, before_ms: int, after_ms: int, /
+) -> tuple[HeaderFields, int] | None:
     """A produced batch at one look, if nothing about it is unusual and all of it is good but maybe its CRC.
 
-    Unusual are compression, control records, bytes before or behind the batch. Returns the header's fields,
-    the largest and the smallest timestamp and the number of null keys as `scan` has them.
+    Unusual are compression, LogAppendTime, control records, bytes before or behind the batch, more than
+    `most_bytes`, a max timestamp that is not that of the records, and timestamps more than `before_ms`
+    before `now_ms` or `after_ms` after it (neither negative). Returns the header's fields and the number
+    of null keys.
     """
     size = len(batch)
-    if size < _HEADER.size:
+    if not _HEADER.size <= size <= most_bytes:
         return None
     fields: HeaderFields = _HEADER.unpack_from(batch)
-    base, length, _, magic, _, attributes, last_delta, base_time, _, producer, _, sequence, count = fields
+    base, length, _, magic, _, attributes, last_delta, base_time, max_time = fields[:9]
+    producer, _, sequence, count = fields[9:]
     plain = (
         magic == _MAGIC_V2
         and length == size - _BEFORE_LENGTH_COUNTS
         and base == 0
-        and not attributes & _CODEC_OR_CONTROL
+        and not attributes & _CODEC_TIME_TYPE_OR_CONTROL
         and count > 0
         and count == last_delta + 1
         and (producer < 0 or sequence >= 0)
@@ -70,7 +80,9 @@ def inspect(batch: Buffer, /) -> tuple[HeaderFields, int, int, int] | None:
     if not plain:
         return None
     found, _, fault, newest, oldest, keyless = scan(memoryview(batch)[_HEADER.size :], 0, base_time)
-    return None if fault or found != count else (fields, newest, oldest, keyless)
+    timely = now_ms - oldest <= before_ms and newest - now_ms <= after_ms
+    good = not fault and found == count and newest == max_time and timely
+    return (fields, keyless) if good else None
 
 
 def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, int, int, int, int, int]:

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from kcompat.records._python import Buffer, Fields
     from kcompat.records.batch import BatchHeader
 
-__all__ = ["check_records", "damage", "inspect", "read", "read_records"]
+__all__ = ["INSPECTS_CRC", "check_records", "damage", "inspect", "read", "read_records"]
 
 try:
     extensions.allow()
-    from kcompat.records._native import inspect, read, scan
+    from kcompat.records._native import checks_crc, inspect, read, scan
 except ImportError:
     extensions.excuse()
-    from kcompat.records._python import inspect, read, scan
+    from kcompat.records._python import checks_crc, inspect, read, scan
+
+INSPECTS_CRC = checks_crc()
+"""Whether what `inspect` finds good has the right CRC."""
 
 _SLICE = 500  # records that a reader holds at a time
 

@@ -14,13 +14,11 @@ import struct
 from typing import Protocol
 
 import msgspec
-from crc32c import crc32c
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import (
     CODEC_MASK,
     CONTROL_FLAG,
-    CRC_COVERS_FROM,
     HEADER_SIZE,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
@@ -34,7 +32,7 @@ from kcompat.records.batch import (
 )
 from kcompat.records.compression import Codec
 from kcompat.records.errors import RecordsDamaged
-from kcompat.records.scanning import check_records, inspect
+from kcompat.records.scanning import INSPECTS_CRC, check_records, inspect
 
 FIRST_VERSION_WITH_ZSTD = 7  # KIP-110
 KEY_MISSING = "a compacted topic takes no record without a key"
@@ -85,11 +83,17 @@ def check_produced(
     `view` has to be writable where the header's max timestamp is not that of the records: it is corrected.
     Bytes after the batch that are no whole batch are ignored, as Kafka does.
     """
-    if (seen := inspect(view)) is not None:
-        fields, newest, oldest, keyless = seen
-        header = BatchHeader(*fields)
-        if len(view) <= rules.max_message_bytes and header.crc == crc32c(view[CRC_COVERS_FROM:]):
-            return _check_times(view, header, newest, oldest, keyless, rules, now_ms)
+    seen = inspect(
+        view,
+        rules.max_message_bytes,
+        now_ms,
+        rules.message_timestamp_before_max_ms,
+        rules.message_timestamp_after_max_ms,
+    )
+    if seen is not None:
+        fields, keyless = seen
+        if (INSPECTS_CRC or crc_matches(view, 0, len(view))) and not (keyless and rules.compacts):
+            return BatchHeader(*fields)
     return _check_closely(view, api_version, rules, now_ms)
 
 

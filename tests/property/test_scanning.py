@@ -5,11 +5,12 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given, settings
+from crc32c import crc32c
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kcompat.records import _python, scanning
-from kcompat.records.batch import build_batch, read_header
+from kcompat.records.batch import build_batch, crc_matches, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record, append_varint, encode_records
 from kcompat.testing.record_strategies import edited
@@ -19,12 +20,18 @@ _native = pytest.importorskip("kcompat.records._native", exc_type=ImportError)
 HEADER = struct.Struct(">qiibIhiqqqhii")
 
 LONG = st.sampled_from([0, 1, 5, -1, -5, 2**31, 2**63 - 1, -(2**63)]) | st.integers(-(2**63), 2**63 - 1)
-NULLABLE = st.none() | st.binary(max_size=20) | st.binary(min_size=60, max_size=200)
+FAR = 2**63 - 1
+NULLABLE = (
+    st.none()
+    | st.binary(max_size=20)
+    | st.binary(min_size=60, max_size=200)
+    | st.integers(8180, 8200).map(bytes)  # the length in two bytes and in three
+)
 RECORDS = st.lists(
     st.builds(
         Record,
         offset=st.just(0),
-        timestamp=st.integers(-(2**40), 2**40),
+        timestamp=st.integers(-(2**40), 2**40) | st.integers(-(2**21), 2**21) | st.integers(-70, 70),
         key=NULLABLE,
         value=NULLABLE,
         headers=st.lists(st.tuples(st.text(max_size=5), NULLABLE), max_size=3).map(tuple),
@@ -43,6 +50,9 @@ def framed(draw: st.DrawFn) -> bytes:
         inside = bytearray(1)
         for value in draw(st.lists(field, max_size=8)):
             append_varint(inside, value)
+            if draw(st.integers(0, 7)) == 0:  # longer than need be
+                inside[-1] |= 0x80
+                inside += bytes([0x80] * draw(st.integers(0, 3)) + [0])
         inside += draw(st.binary(max_size=12))
         append_varint(body, len(inside))
         body += inside
@@ -62,9 +72,8 @@ def test_both_scan_alike(body: bytes, first_index: int, base_timestamp: int) -> 
 def batches(draw: st.DrawFn) -> bytes:
     """Batches, nearly all with a header that says something unusual or untrue."""
     body = draw(BYTES)
-    sane = [0, 49 + len(body), -1, 2, 1, 0, 0, 5, 5, -1, -1, -1, 1]
-    count = _native.scan(body, 0, 5)[0]
-    sane[6], sane[12] = count - 1, count
+    count, _, _, newest, *_ = _native.scan(body, 0, 5)
+    sane = [0, 49 + len(body), -1, 2, 1, 0, count - 1, 5, newest, -1, -1, -1, count]
     fields = list(sane)
     for _ in range(draw(st.integers(0, 2))):
         fields[draw(st.integers(0, 12))] = draw(st.integers(-2, 2) | st.just(2**15))
@@ -72,21 +81,46 @@ def batches(draw: st.DrawFn) -> bytes:
         header = HEADER.pack(*fields)
     except struct.error:
         header = HEADER.pack(*sane)
-    return (header + body)[: draw(st.just(10**6) | st.integers(0, 70))]
+    batch = (header + body)[: draw(st.just(10**7) | st.integers(0, 70))]
+    return sealed(batch) if draw(st.integers(0, 9)) else batch
 
 
-@given(batches())
+def sealed(batch: bytes) -> bytes:
+    """With the right CRC, if it has room for one."""
+    if len(batch) < HEADER.size:
+        return batch
+    crc = crc32c(batch[21:])
+    return batch[:17] + crc.to_bytes(4, "big") + batch[21:]
+
+
+SPAN = st.sampled_from([0, 1, 70, 2**21, 2**40, FAR]) | st.integers(0, FAR)
+
+
+@given(batches(), st.integers(-1, 300) | st.just(FAR), LONG | st.integers(-70, 70), SPAN, SPAN)
 @settings(max_examples=1000)
-def test_both_inspect_alike(batch: bytes) -> None:
-    assert _native.inspect(batch) == _python.inspect(batch)
+def test_both_inspect_alike(
+    batch: bytes, most_bytes: int, now_ms: int, before_ms: int, after_ms: int
+) -> None:
+    seen = _python.inspect(batch, most_bytes, now_ms, before_ms, after_ms)
+    if seen is not None and _native.checks_crc() and not crc_matches(memoryview(batch), 0, len(batch)):
+        seen = None
+    assert _native.inspect(batch, most_bytes, now_ms, before_ms, after_ms) == seen
 
 
-@given(WHOLE.filter(bool))
-def test_a_good_batch_is_seen_at_one_look(body: bytes) -> None:
+@given(WHOLE.filter(bool), LONG)
+def test_a_good_batch_is_seen_at_one_look(body: bytes, now_ms: int) -> None:
     count, *_, newest, oldest, keyless = _native.scan(body, 0, 5)
-    fields = (0, 49 + len(body), 7, 2, 2**32 - 1, 8, count - 1, 5, -1, 2**40, 3, 9, count)
-    batch = HEADER.pack(*fields) + body
-    assert _native.inspect(batch) == _python.inspect(batch) == (fields, newest, oldest, keyless)
+    batch = sealed(
+        HEADER.pack(0, 49 + len(body), 7, 2, 0, 0x40, count - 1, 5, newest, 2**40, 3, 9, count) + body
+    )
+    fields = HEADER.unpack_from(batch)
+    late, early = max(newest - now_ms, 0), max(now_ms - oldest, 0)
+    assume(max(late, early) <= FAR)
+    for inspect in (_native.inspect, _python.inspect):
+        assert inspect(batch, len(batch), now_ms, early, late) == (fields, keyless)
+        assert inspect(batch, len(batch) - 1, now_ms, early, late) is None
+        assert not late or inspect(batch, len(batch), now_ms, early, late - 1) is None
+        assert not early or inspect(batch, len(batch), now_ms, early - 1, late) is None
 
 
 @given(BYTES, st.integers(0, 5), st.integers(-1, 5), LONG, LONG)

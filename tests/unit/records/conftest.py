@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.records import conversion, down_convert, scanning, up_convert
+from kcompat.records import conversion, down_convert, scanning, up_convert, validate, wrapper
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -19,6 +19,8 @@ def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     module = built(request.param)
     monkeypatch.setattr(scanning, "scan", module.scan)
     monkeypatch.setattr(scanning, "read", module.read)
+    monkeypatch.setattr(validate, "inspect", module.inspect)
+    monkeypatch.setattr(validate, "INSPECTS_CRC", module.checks_crc())
     return module
 
 
@@ -30,6 +32,8 @@ def converter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(user, "write_messages", module.write_messages)
     for user in (conversion, up_convert):
         monkeypatch.setattr(user, "write_records", module.write_records)
+    for user in (conversion, wrapper):
+        monkeypatch.setattr(user, "write_wrapper", module.write_wrapper)
     return module
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import pytest
 
 from kcompat.records import scanning
 from kcompat.records._python import NEVER, Fault
-from kcompat.records.batch import build_batch, read_header
+from kcompat.records.batch import build_batch, read_header, set_max_timestamp
 from kcompat.records.compression import Codec
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import Record, encode_records
@@ -53,7 +54,7 @@ def test_any_buffer(scanner: ModuleType, kind: type) -> None:
 
 @pytest.mark.parametrize("arguments", [(), (b"",), (b"", 0, 0, 0, 0, 0, 0), ("text", 0, 0)])
 def test_other_arguments_are_a_mistake(scanner: ModuleType, arguments: tuple[object, ...]) -> None:
-    for function in (scanner.scan, scanner.read):
+    for function in (scanner.inspect, scanner.scan, scanner.read):
         with pytest.raises(TypeError):
             function(*arguments)
 
@@ -91,6 +92,13 @@ def test_damage(scanner: ModuleType, damaged: str, fault: Fault) -> None:
     assert scanner.read(body, 0, 10, 0, 0) == ([(0, 0, None, None, ())], 7, fault)
 
 
+@pytest.mark.parametrize(("damaged", "fault"), [case for case in DAMAGED if case[1] != Fault.CUT])
+def test_damage_before_other_records(scanner: ModuleType, damaged: str, fault: Fault) -> None:
+    body = bytes.fromhex(damaged + 3 * SECOND)
+    assert scanner.scan(body, 0, 0)[:3] == (0, 0, fault)
+    assert scanner.read(body, 0, 10, 0, 0) == ([], 0, fault)
+
+
 def test_every_fault_has_a_case_and_a_sentence() -> None:
     assert {fault for _, fault in DAMAGED} == set(Fault) - {Fault.WHOLE, Fault.OFFSET_DELTA}
     assert set(scanning._COMPLAINTS) == set(Fault) - {Fault.WHOLE}
@@ -101,6 +109,10 @@ def test_offset_deltas_count_up_where_a_leader_looks(scanner: ModuleType) -> Non
     assert scanner.scan(body, 0, 0) == (1, 7, Fault.OFFSET_DELTA, 0, 0, 1)
     assert scanner.scan(body, 1, 0)[:3] == (0, 0, Fault.OFFSET_DELTA)
     assert scanner.scan(bytes.fromhex(SECOND), 1, 0)[:3] == (1, 9, Fault.WHOLE)
+    minus_one = bytes.fromhex("0c 00 00 01 01 01 00" + 2 * SECOND)
+    assert scanner.scan(minus_one, 0, 0)[:3] == (0, 0, Fault.OFFSET_DELTA)
+    assert scanner.scan(minus_one, -1, 0)[:3] == (1, 7, Fault.OFFSET_DELTA)
+    assert scanner.scan(2 * bytes.fromhex(SMALLEST) + b"\0" * 9, -(2**63), 0)[2] == Fault.OFFSET_DELTA
     assert scanner.read(body, 0, 10, 7, 0)[0] == [(7, 0, None, None, ())] * 2
 
 
@@ -110,6 +122,22 @@ def test_timestamps(scanner: ModuleType) -> None:
     assert scanner.scan(body, 0, 4)[3:] == (9, -7, 0)
     nowhere = encode_records([Record(0, -1, b"", None)], 0)
     assert scanner.scan(nowhere, 0, 0)[3:5] == (-1, NEVER)
+
+
+@pytest.mark.parametrize("bits", [6, 13, 20, 27])
+def test_varints_of_every_length(scanner: ModuleType, bits: int) -> None:
+    size, delta = min(1 << bits, 1 << 20), 1 << bits
+    for time in (delta - 1, delta, -delta, -delta - 1):
+        for key, value in ((b"k" * (size - 1), b""), (b"k" * size, b"v"), (None, b"v" * size)):
+            body = encode_records([Record(0, time, key, value)] * 2, 0)
+            newest, keyless = max(time, -1), 2 * (key is None)
+            assert scanner.scan(body, 0, 0) == (2, len(body), Fault.WHOLE, newest, time, keyless)
+            assert scanner.scan(body[:-1], 0, 0)[::2] == (1, Fault.CUT, time)
+
+
+def test_offset_deltas_of_three_bytes(scanner: ModuleType) -> None:
+    body = encode_records([Record(0, 5, None, b"")] * 9000, 5)
+    assert scanner.scan(body, 0, 5) == (9000, len(body), Fault.WHOLE, 5, 5, 9000)
 
 
 def test_sums_wrap_as_in_java(scanner: ModuleType) -> None:
@@ -125,6 +153,14 @@ def test_long_varints_lose_the_bits_that_do_not_fit(scanner: ModuleType) -> None
     assert scanner.read(body, 0, 1, 0, 0) == ([(0, 0, b"k", None, ())], 16, Fault.WHOLE)
     longest = bytes.fromhex("1e 00 ff ff ff ff ff ff ff ff ff 7f 00 01 01 00")
     assert scanner.read(longest, 0, 1, 0, 0)[0][0][1] == -(2**63)
+
+
+def test_many_headers_are_counted_in_two_bytes(scanner: ModuleType) -> None:
+    records = [Record(0, 0, None, None, (("", None),) * count) for count in (63, 64, 129, 9000)]
+    body = encode_records(records, 0)
+    assert scanner.scan(body, 0, 0) == (4, len(body), Fault.WHOLE, 0, 0, 4)
+    one_byte_of_two = bytes.fromhex("92 02 00 00 00 01 01 82 02 68 01") + b"\0\1" * 64
+    assert scanner.scan(one_byte_of_two, 0, 0)[::2] == (0, Fault.VARINT, NEVER)
 
 
 def test_negative_lengths_are_null_and_odd_names_are_replaced(scanner: ModuleType) -> None:
@@ -175,6 +211,75 @@ def test_the_first_bad_record_is_named(scanner: ModuleType) -> None:
     body = encode_records(RECORDS, 10)
     with pytest.raises(RecordsDamaged, match="at index 60 has a negative length"):
         list(scanning.read_records([body + b"\x01"], 0, 10))
+
+
+PLAIN = bytes(build_batch([Record(0, 1000, None, b"a"), Record(0, 990, b"k", None), Record(0, -1, b"", b"")]))
+LARGEST = 2**63 - 1
+
+
+def test_a_plain_batch_is_seen_at_one_look(scanner: ModuleType) -> None:
+    assert scanner.inspect(PLAIN, len(PLAIN), 995, 5, 5) == (struct.unpack_from(">qiibIhiqqqhii", PLAIN), 1)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (len(PLAIN), 0, LARGEST, LARGEST),
+        (LARGEST, LARGEST, LARGEST, 0),
+        (len(PLAIN), 1000, 10, 0),
+        (len(PLAIN), 990, 0, 10),
+    ],
+)
+def test_bounds_that_a_batch_keeps(scanner: ModuleType, bounds: tuple[int, ...]) -> None:
+    assert scanner.inspect(PLAIN, *bounds) is not None
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (len(PLAIN) - 1, 995, 5, 5),
+        (60, 995, 5, 5),
+        (LARGEST, 1000, 9, 0),
+        (LARGEST, 990, 0, 9),
+        (LARGEST, LARGEST, LARGEST - 991, 0),
+        (LARGEST, -(2**63), 0, LARGEST),
+    ],
+)
+def test_bounds_that_a_batch_does_not_keep(scanner: ModuleType, bounds: tuple[int, ...]) -> None:
+    assert scanner.inspect(PLAIN, *bounds) is None
+
+
+@pytest.mark.parametrize(
+    "unusual",
+    [
+        b"",
+        PLAIN[:61],
+        PLAIN[:-1],
+        PLAIN + b"\0",
+        bytes(build_batch(RECORDS, base_offset=1)),
+        bytes(build_batch(RECORDS, codec=Codec.GZIP)),
+        bytes(build_batch(RECORDS, log_append_time=69)),
+        bytes(build_batch(RECORDS, log_append_time=70)),
+        bytes(build_batch(RECORDS, control=True)),
+        bytes(build_batch(RECORDS, producer_id=7)),
+    ],
+)
+def test_whatever_needs_a_closer_look(scanner: ModuleType, unusual: bytes) -> None:
+    assert scanner.inspect(unusual, LARGEST, 50, LARGEST, LARGEST) is None
+
+
+def test_a_max_timestamp_that_lies_needs_a_closer_look(scanner: ModuleType) -> None:
+    batch = build_batch(RECORDS)
+    set_max_timestamp(memoryview(batch), 0, 70)
+    assert scanner.inspect(batch, LARGEST, 50, LARGEST, LARGEST) is None
+
+
+def test_a_crc_is_compared_by_whom_says_so(scanner: ModuleType) -> None:
+    for size in (0, 100, 300, 5000):
+        batch = build_batch([Record(0, 5, None, bytes(size))])
+        assert scanner.inspect(batch, LARGEST, 5, 0, 0) is not None
+        batch[20] ^= 1
+        assert (scanner.inspect(batch, LARGEST, 5, 0, 0) is None) == scanner.checks_crc()
 
 
 chosen = partial(
