@@ -75,12 +75,12 @@ static PyObject *read_request_header(PyObject *module, PyObject *const *args, Py
     return result;
 }
 
-static PyObject *encode(PyObject *self, PyObject *message)
+/* The items of a message, the first with `room` bytes ahead of it for the caller to fill in. */
+static PyObject *write_message(codec *by, PyObject *message, Py_ssize_t room)
 {
-    codec *by = (codec *)self;
     writer out;
     out.data = out.small;
-    out.size = 0;
+    out.size = room;
     out.room = sizeof out.small;
     out.items = NULL;
     int done = write_struct(&out, by->layout, message);
@@ -93,6 +93,44 @@ static PyObject *encode(PyObject *self, PyObject *message)
     Py_XDECREF(out.items);
     explain(by->title_text);
     return NULL;
+}
+
+static PyObject *encode(PyObject *self, PyObject *message)
+{
+    return write_message((codec *)self, message, 0);
+}
+
+static PyObject *frame(PyObject *self, PyObject *const *args, Py_ssize_t given)
+{
+    enum { SIZE = 4, CORRELATION_ID = 4 };
+    if (given != 3) {
+        PyErr_Format(PyExc_TypeError, "%zd arguments where 3 are expected", given);
+        return NULL;
+    }
+    long correlation_id = PyLong_AsLong(args[1]), header_version = PyLong_AsLong(args[2]);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_ssize_t size = -SIZE;
+    PyObject *items = write_message((codec *)self, args[0], SIZE + CORRELATION_ID + (header_version ? 1 : 0));
+    for (Py_ssize_t i = 0; items != NULL && i < PyList_Size(items); i++) {
+        Py_ssize_t more = PyObject_Size(PyList_GetItem(items, i));
+        if (more < 0)
+            Py_CLEAR(items);
+        size += more;
+    }
+    if (items == NULL)
+        return NULL;
+    if (size > INT32_MAX) {
+        PyErr_Format(PyExc_ValueError, "cannot write %s: a response of %zd bytes", ((codec *)self)->title_text, size);
+        Py_DECREF(items);
+        return NULL;
+    }
+    uint8_t *head = (uint8_t *)PyBytes_AsString(PyList_GetItem(items, 0)); /* new, and nobody else's yet */
+    store32(head, (uint64_t)size);
+    store32(head + SIZE, (uint64_t)correlation_id);
+    if (header_version)
+        head[SIZE + CORRELATION_ID] = 0; /* no tags */
+    return items;
 }
 
 static PyObject *new_codec(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -131,6 +169,7 @@ static void free_codec(PyObject *self)
 static PyMethodDef codec_methods[] = {
     {"decode", (PyCFunction)(void (*)(void))decode, METH_FASTCALL, PyDoc_STR("As what decoding.py compiles.")},
     {"encode", encode, METH_O, PyDoc_STR("As what encoding.py compiles.")},
+    {"frame", (PyCFunction)(void (*)(void))frame, METH_FASTCALL, PyDoc_STR("As what encoding.py compiles.")},
     {NULL, NULL, 0, NULL},
 };
 

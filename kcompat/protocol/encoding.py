@@ -15,19 +15,34 @@ from kcompat.protocol.source import Source, literal
 
 if TYPE_CHECKING:
     from kcompat.protocol.plan import FieldPlan, StructPlan
-    from kcompat.protocol.schema import Encoder, M
+    from kcompat.protocol.schema import Encoder, Framer, M
 
 SMALL_ARRAY: Final = 16
 """Arrays shorter than this are written with a `struct` call prepared for their length."""
 
 
 _TWO_BYTES: Final = struct.Struct("BB").pack
+_HEADS: Final = (struct.Struct(">ii"), struct.Struct(">iix"))
+"""Length and response header, by the header's version."""
 
 
 def compile_encoder(cls: type[M], version: int) -> Encoder[M]:
     """Make the writer of one version of a message; ValueError if there is no such version."""
     encode: Encoder[M] = _EncoderSource(plan_message(cls, version), f"{cls.__name__} v{version}").compile()
     return encode
+
+
+def compile_framer(cls: type[M], version: int) -> Framer[M]:
+    """Make the writer of whole response frames; ValueError if there is no such version."""
+    encode = compile_encoder(cls, version)
+
+    def frame(response: M, correlation_id: int, header_version: int) -> list[Any]:
+        items = encode(response)
+        head = _HEADS[header_version]
+        items[0] = head.pack(head.size - 4 + sum(map(len, items)), correlation_id) + items[0]
+        return items
+
+    return frame
 
 
 def uvarint(value: int) -> bytes:

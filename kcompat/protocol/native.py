@@ -10,9 +10,9 @@ from kcompat.protocol.plan import plan_message
 
 if TYPE_CHECKING:
     from kcompat.protocol.plan import FieldPlan, StructPlan
-    from kcompat.protocol.schema import Decoder, Encoder, M
+    from kcompat.protocol.schema import Decoder, Encoder, Framer, M
 
-__all__ = ["compile_decoder", "compile_encoder", "read_request_header"]
+__all__ = ["compile_decoder", "compile_encoder", "compile_framer", "read_request_header"]
 
 
 def compile_decoder(cls: type[M], version: int) -> Decoder[M]:
@@ -23,6 +23,11 @@ def compile_decoder(cls: type[M], version: int) -> Decoder[M]:
 def compile_encoder(cls: type[M], version: int) -> Encoder[M]:
     """The writer of one version of a message; ValueError if there is no such version."""
     return _codec(cls, version).encode
+
+
+def compile_framer(cls: type[M], version: int) -> Framer[M]:
+    """The writer of whole response frames; ValueError if there is no such version."""
+    return _codec(cls, version).frame
 
 
 @cache

@@ -100,6 +100,8 @@ class Message(msgspec.Struct):
 M = TypeVar("M", bound=Message)
 M_co = TypeVar("M_co", bound=Message, covariant=True)
 Encoder: TypeAlias = Callable[[M], list[Any]]
+Framer: TypeAlias = Callable[[M, int, int], list[Any]]
+"""Writes a response as it goes over the wire, given its correlation id and the version of its header."""
 
 
 class Decoder(Protocol[M_co]):

@@ -20,6 +20,7 @@ class MessageCodec(NamedTuple):
     name: str
     compile_decoder: Callable[..., Any]
     compile_encoder: Callable[..., Any]
+    compile_framer: Callable[..., Any]
     read_request_header: Callable[[memoryview, int], Any]
 
 
@@ -27,6 +28,7 @@ PYTHON: Final = MessageCodec(
     "python",
     cache(decoding.compile_decoder),
     cache(encoding.compile_encoder),
+    cache(encoding.compile_framer),
     reading.read_request_header,
 )
 
@@ -37,7 +39,13 @@ def _find_native() -> MessageCodec | None:
     except ImportError:
         extensions.excuse()
         return None
-    return MessageCodec("native", native.compile_decoder, native.compile_encoder, native.read_request_header)
+    return MessageCodec(
+        "native",
+        native.compile_decoder,
+        native.compile_encoder,
+        native.compile_framer,
+        native.read_request_header,
+    )
 
 
 NATIVE: Final = _find_native()
@@ -52,6 +60,7 @@ def using(codec: MessageCodec) -> Iterator[None]:
     with (
         mock.patch.object(compiling, "compile_decoder", codec.compile_decoder),
         mock.patch.object(compiling, "compile_encoder", codec.compile_encoder),
+        mock.patch.object(compiling, "compile_framer", codec.compile_framer),
         mock.patch.object(schema, "_DECODERS", {}),
         mock.patch.object(schema, "_ENCODERS", {}),
         mock.patch.object(compiling, "read_request_header", codec.read_request_header),

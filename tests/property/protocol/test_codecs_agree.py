@@ -146,6 +146,10 @@ def _compare(cls, version, maker):
     items = encode[0](message)
     assert spell(items) == spell(encode[1](message)), (SEED, version, message)
     wire = b"".join(items)
+    frame = [codec.compile_framer(cls, version) for codec in (PYTHON, NATIVE)]
+    head = dice.randint(-(2**31), 2**31 - 1), dice.randint(0, 1)
+    framed = [spell(function(message, *head)) for function in frame]
+    assert framed[0] == framed[1], (SEED, version, message)
     frames = [b"?" * 2 + wire + b"!"] + [b"??" + maker.damage(wire) for _ in range(6)]
     frames += [dice.randbytes(dice.randint(2, 40)), b"??" + bytes(dice.choices(b"\0\1\2\xff", k=20))]
     for frame in frames:

@@ -6,8 +6,9 @@ import pytest
 
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from kcompat.protocol.messages.fetch import FetchResponse
 from kcompat.protocol.messages.headers import RequestHeader
-from kcompat.protocol.messages.heartbeat import HeartbeatRequest
+from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcompat.protocol.schema import ProtocolViolation
 from kcompat.testing.raw_client import request_frame
 
@@ -78,3 +79,27 @@ def test_a_frame_has_the_header_that_its_version_demands(request_, version, head
     frame = request_frame(request_, version, 9, "b")
     body = b"".join(request_.encode(version))
     assert frame == len(frame[4:]).to_bytes(4, "big") + bytes.fromhex(header) + body
+
+
+@pytest.mark.parametrize(
+    ("version", "header_version", "expected"),
+    [
+        (0, 0, "00000006 00000102 001b"),
+        (1, 0, "0000000a 00000102 00000007 001b"),
+        (4, 1, "0000000c 00000102 00 00000007 001b 00"),
+    ],
+)
+def test_a_response_as_it_goes_over_the_wire(codec, version, header_version, expected):
+    frame = codec.compile_framer(HeartbeatResponse, version)
+    response = HeartbeatResponse(throttle_time_ms=7 if version else 0, error_code=27)
+    assert frame(response, 0x102, header_version) == [bytes.fromhex(expected)]
+
+
+def test_the_length_of_a_response_counts_the_records_in_it(codec):
+    records = memoryview(b"some records")
+    partition = FetchResponse.PartitionData(records=records)
+    response = FetchResponse(responses=[FetchResponse.FetchableTopicResponse("t", partitions=[partition])])
+    head, *rest = codec.compile_framer(FetchResponse, 4)(response, -1, 0)
+    assert int.from_bytes(head[:4], "big") == len(head) - 4 + len(records)
+    assert head[4:8] == b"\xff" * 4
+    assert rest == [records]
