@@ -17,10 +17,10 @@ from kcompat.api.context import Interruptible, RequestContext
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
-from kcompat.protocol.compiling import read_request_header
+from kcompat.protocol.compiling import compile_framer, read_request_header
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsResponse
-from kcompat.protocol.schema import ProtocolViolation, decoder, encoder
+from kcompat.protocol.schema import ProtocolViolation, decoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +37,6 @@ MAX_VALUES = 250_000
 everybody waits: more than this would be seconds."""
 
 _KEY_AND_VERSION = struct.Struct(">hh").unpack_from
-_PREFIX = struct.Struct(">ii").pack
-_FLEXIBLE_PREFIX = struct.Struct(">iix").pack
 
 
 class Route:
@@ -46,13 +44,12 @@ class Route:
 
     __slots__ = (
         "decode",
-        "encode",
+        "frame",
         "handle",
         "header_version",
         "key",
         "mode",
-        "prefix",
-        "prefix_size",
+        "response_header_version",
         "response_type",
         "version",
     )
@@ -64,26 +61,17 @@ class Route:
         self.handle = served.handle
         self.mode = served.mode
         self.decode: Callable[[memoryview, int, int], tuple[Any, int]] = decoder(request_class(key), version)
-        self.encode: Callable[[Any], list[Any]] = encoder(response_class(key), version)
+        self.frame = compile_framer(response_class(key), version)
         self.response_type = response_class(key)
         facts = API_FACTS[key]
         self.header_version = facts.request_header_version(version)
-        is_flexible = facts.response_header_version(version) >= 1
-        self.prefix = _FLEXIBLE_PREFIX if is_flexible else _PREFIX
-        self.prefix_size = 5 if is_flexible else 4
-
-    def frame(self, correlation_id: int, response: Any) -> list[Any]:
-        """The whole answer that carries `response`, length prefix included."""
-        parts = self.encode(response)
-        size = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
-        parts[0] = self.prefix(size + self.prefix_size, correlation_id) + parts[0]
-        return parts
+        self.response_header_version = facts.response_header_version(version)
 
     def settled(self, correlation_id: int, response: Any) -> Settled:
         """What to send for a final response; None stays None (acks=0)."""
         if response is None or response is CLOSE:
             return response
-        return self.frame(correlation_id, response)
+        return self.frame(response, correlation_id, self.response_header_version)
 
     def failure(self, correlation_id: int) -> Settled:
         """What to send when the handler broke."""
@@ -91,7 +79,7 @@ class Route:
         if not hasattr(response, "error_code"):
             return CLOSE
         response.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
-        return self.frame(correlation_id, response)
+        return self.frame(response, correlation_id, self.response_header_version)
 
 
 class Dispatcher:
@@ -119,7 +107,7 @@ class Dispatcher:
         try:
             response = route.handle(context, request)
             if type(response) is route.response_type:
-                return route.frame(correlation_id, response)
+                return route.frame(response, correlation_id, route.response_header_version)
             if isinstance(response, (Promise, Interruptible)):
                 return _wait(route, correlation_id, response)
             return route.settled(correlation_id, response)
@@ -166,5 +154,5 @@ def _refuse_version(frame: memoryview, services: Services) -> Settled:
     (KIP-511).
     """
     correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
-    body = encoder(ApiVersionsResponse, 0)(api_versions.unsupported(services.served))[0]
-    return [_PREFIX(len(body) + 4, correlation_id) + body]
+    response = api_versions.unsupported(services.served)
+    return compile_framer(ApiVersionsResponse, 0)(response, correlation_id, 0)
