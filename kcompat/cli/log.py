@@ -36,17 +36,22 @@ def run(options: argparse.Namespace) -> int:
 def _dump(files: Sequence[DumpFile], options: argparse.Namespace) -> int:
     dumper = Dumper(Depth(options.deep, options.verify), options.topic)
     progress = Progress(sum(file.size for file in files), shown=options.quiet or not sys.stdout.isatty())
-    faults = 0
+    faults = gone = 0
     with progress:
         for file in files:
             if not (options.quiet or options.json):
                 print(f"{file.path} ({file.size} bytes)")
-            for row in dumper.rows(file):
-                faults += row.kind == DAMAGE
-                if row.kind == DAMAGE or not options.quiet:
-                    print(as_json(file.path, row) if options.json else as_text(file.path, row))
-                progress.at(row.at)
+            try:
+                for row in dumper.rows(file):
+                    faults += row.kind == DAMAGE
+                    if row.kind == DAMAGE or not options.quiet:
+                        print(as_json(file.path, row) if options.json else as_text(file.path, row))
+                    progress.at(row.at)
+            except FileNotFoundError:
+                if file.path in options.paths:
+                    raise
+                gone += 1  # a broker is running, and has removed it
             progress.finished(file.size)
     if not options.json:
-        print(f"{len(files)} files, {faults} faults")
+        print(f"{len(files) - gone} files, {faults} faults")
     return FOUND_DAMAGE if faults else 0

@@ -71,7 +71,8 @@ def _files_below(directory: str) -> Iterator[DumpFile]:
         if FILES.is_directory(path):
             directories.append(name)
         elif name in SMALL_FILES or _suffix(name) is not None:
-            yield _dump_file(path)
+            with suppress(FileNotFoundError):  # a broker is running, and has removed it
+                yield _dump_file(path)
     for name in sorted(directories, key=_in_order):
         yield from _files_below(os.path.join(directory, name))
 

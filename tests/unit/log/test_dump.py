@@ -12,7 +12,7 @@ from kcompat.cli.main import main
 from kcompat.log.config import LogConfig
 from kcompat.log.dump.rows import DAMAGE, Row, as_json, as_text, damage
 from kcompat.log.dump.segment import Depth
-from kcompat.log.dump.tree import Dumper, files_in
+from kcompat.log.dump.tree import Dumper, DumpFile, files_in
 from kcompat.log.log import AppendOrigin, Log
 from kcompat.protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -449,3 +449,20 @@ def test_the_command(partition: Path, capsys: pytest.CaptureFixture[str]) -> Non
     unknown.touch()
     assert main(["log", "dump", str(unknown)]) == 2
     assert capsys.readouterr().err == f"kcompat: {unknown} has no name that a file of a log has\n"
+
+
+@pytest.mark.leaves_damage("an index is emptied")
+def test_a_file_that_a_broker_removes_meanwhile_is_passed_over(
+    partition: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed(paths: list[str]) -> list[DumpFile]:
+        found = files_in(paths)
+        gone.unlink(missing_ok=True)
+        return found
+
+    gone = next(partition.glob("*.index"))
+    monkeypatch.setattr("kcompat.cli.log.files_in", listed)
+    assert main(["log", "dump", "--quiet", str(partition)]) == 0
+    assert capsys.readouterr().out == "14 files, 0 faults\n"
+    gone.touch()
+    assert main(["log", "dump", str(gone)]) == 2, "it was asked for by its name"
