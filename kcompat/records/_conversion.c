@@ -1,7 +1,7 @@
 /* Records v2 as messages of magic 0 or 1, and back: what _conversion_python.py does, in C. See
  * docs/internals/records.md.
  *
- * Both functions take any buffer and keep the GIL: a call makes as much as it is given room for. There is no
+ * The functions take any buffer and keep the GIL: a call makes as much as it is given room for. There is no
  * state between calls.
  */
 #include "kcompat/_module.h"
@@ -180,6 +180,23 @@ static PyObject *write_messages(PyObject *module, PyObject *const *args, Py_ssiz
     return join_results(made, made ? tuple_of(results, 6) : NULL);
 }
 
+static PyObject *write_wrapper(PyObject *module, PyObject *const *args, Py_ssize_t given)
+{
+    int64_t numbers[4];
+    Py_buffer buffer;
+    (void)module;
+    if (!read_arguments(args, given, numbers, 4) || PyObject_GetBuffer(args[0], &buffer, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const int magic = numbers[1] != 0;
+    const record wrapper = {.value = {buffer.buf, buffer.len}};
+    PyObject *made = PyBytes_FromStringAndSize(NULL, message_size(&wrapper, magic));
+    if (made != NULL)
+        put_message(
+            (uint8_t *)PyBytes_AsString(made), numbers[0], magic, (int)numbers[2], numbers[3], &wrapper);
+    PyBuffer_Release(&buffer);
+    return made;
+}
+
 /* Bytes that grow. */
 typedef struct {
     uint8_t *start;
@@ -356,6 +373,8 @@ static PyMethodDef methods[] = {
      PyDoc_STR("As _conversion_python.write_messages.")},
     {"write_records", (PyCFunction)(void (*)(void))write_records, METH_FASTCALL,
      PyDoc_STR("As _conversion_python.write_records.")},
+    {"write_wrapper", (PyCFunction)(void (*)(void))write_wrapper, METH_FASTCALL,
+     PyDoc_STR("As _conversion_python.write_wrapper.")},
     {NULL, NULL, 0, NULL},
 };
 

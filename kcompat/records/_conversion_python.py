@@ -133,6 +133,11 @@ def write_records(
     return bytes(out), position, count, base_timestamp, newest, last
 
 
+def write_wrapper(packed: Buffer, offset: int, magic: int, attributes: int, timestamp: int, /) -> bytes:
+    """The message without a key whose value is `packed`; the timestamp is left out in magic 0."""
+    return encode_message(offset, magic, attributes, timestamp, None, bytes(packed))
+
+
 def _offends(message: Message, timestamp: int, flags: int, earliest: int, latest: int) -> bool:
     """Whether a topic does not take such a message."""
     if (message.key is None and flags & Flag.KEYS_WANTED) or timestamp < NO_TIMESTAMP:

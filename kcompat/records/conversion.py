@@ -9,14 +9,14 @@ from __future__ import annotations
 from kcompat import extensions
 from kcompat.records._conversion_python import Flag
 
-__all__ = ["FIRST", "Flag", "write_messages", "write_records"]
+__all__ = ["FIRST", "Flag", "write_messages", "write_records", "write_wrapper"]
 
 try:
     extensions.allow()
-    from kcompat.records._conversion import write_messages, write_records
+    from kcompat.records._conversion import write_messages, write_records, write_wrapper
 except ImportError:
     extensions.excuse()
-    from kcompat.records._conversion_python import write_messages, write_records
+    from kcompat.records._conversion_python import write_messages, write_records, write_wrapper
 
 FIRST = -1
 """The origin of `write_messages` that stands for the first record's offset."""

@@ -26,11 +26,11 @@ from kcompat.records.message_set import (
     MAGIC_V1,
     SMALLEST_MESSAGE,
     encode_message,
-    encode_wrapper,
     read_messages,
     shallow_messages,
 )
 from kcompat.records.scanning import damage
+from kcompat.records.wrapper import encode_wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from kcompat.records.batch import CODEC_MASK, LOG_APPEND_TIME_FLAG, LOG_OVERHEAD, MAGIC, NO_TIMESTAMP
-from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, compress, decompress
+from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, decompress
 from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
-from kcompat.records.legacy_lz4 import with_old_checksum, with_right_checksum
+from kcompat.records.legacy_lz4 import with_right_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -78,16 +78,6 @@ def encode_message(
     value = value or b""
     size = 4 + len(head) + len(value)
     return b"".join((_LOG_PREFIX.pack(offset, size, crc32(value, crc32(head))), head, value))
-
-
-def encode_wrapper(
-    inner: bytes | bytearray, codec: Codec, magic: int, *, last_offset: int, attributes: int, timestamp: int
-) -> bytes:
-    """The wrapper of the inner messages; `attributes` without the codec, `timestamp` the largest inside."""
-    packed = compress(codec, inner)
-    if codec == Codec.LZ4 and magic == MAGIC_V0:
-        packed = with_old_checksum(packed)
-    return encode_message(last_offset, magic, attributes | codec, timestamp, None, packed)
 
 
 def shallow_messages(data: Buffer, max_size: int = NO_LIMIT) -> Generator[Message, None, int]:

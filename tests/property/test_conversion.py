@@ -15,8 +15,9 @@ from kcompat.records import _conversion_python as python
 from kcompat.records import down_convert, up_convert
 from kcompat.records.batch import build_batch, frame_body
 from kcompat.records.errors import RecordsDamaged
-from kcompat.records.message_set import LEGACY_CODECS, encode_message, encode_wrapper
+from kcompat.records.message_set import LEGACY_CODECS, encode_message
 from kcompat.records.record import Record, append_varint, encode_records
+from kcompat.records.wrapper import encode_wrapper
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -142,6 +143,15 @@ def test_both_write_the_same_messages(data: bytes, position: int, numbers: tuple
 def test_both_write_the_same_records(data: bytes, position: int, numbers: tuple[int, ...]) -> None:
     arguments = data, min(position, len(data)), *numbers
     assert native.write_records(*arguments) == python.write_records(*arguments)
+
+
+@given(st.binary(max_size=300), LONG, MAGICS, st.integers(0, 15), LONG)
+@settings(deadline=None)
+def test_both_write_the_same_wrappers(
+    packed: bytes, offset: int, magic: int, attributes: int, timestamp: int
+) -> None:
+    arguments = packed, offset, magic, attributes, timestamp
+    assert native.write_wrapper(*arguments) == python.write_wrapper(*arguments)
 
 
 def converted(chosen: ModuleType, data: bytes, magic: int, first_offset: int) -> list[bytes] | str:

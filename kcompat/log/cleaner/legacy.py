@@ -15,10 +15,10 @@ from kcompat.records.errors import MessageCorrupt, RecordsDamaged
 from kcompat.records.message_set import (
     MAGIC_V1,
     encode_message,
-    encode_wrapper,
     read_messages,
     shallow_messages,
 )
+from kcompat.records.wrapper import encode_wrapper
 
 if TYPE_CHECKING:
     from kcompat.log.cleaner.job import CleanJob, Part

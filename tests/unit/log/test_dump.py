@@ -28,8 +28,9 @@ from kcompat.protocol.messages.transaction_log import TransactionLogKey, Transac
 from kcompat.records.batch import build_batch, read_header, seal
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
-from kcompat.records.message_set import encode_message, encode_wrapper
+from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
+from kcompat.records.wrapper import encode_wrapper
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zlib
 from collections import deque
+from importlib.util import find_spec
 
 import pytest
 import snappy
@@ -93,11 +94,31 @@ def test_snappy_without_a_container() -> None:
     assert b"".join(decompress(Codec.SNAPPY, raw)) == b"abc" * 500
 
 
-def test_snappy_is_written_as_java_clients_write_it() -> None:
-    packed = compress(Codec.SNAPPY, bytes(40_000))
+def test_snappy_is_written_as_java_clients_read_it() -> None:
+    packed = compress(Codec.SNAPPY, bytes(100_000))
     assert packed[:16] == bytes.fromhex("82534e4150505900 00000001 00000001")
     first = int.from_bytes(packed[16:20], "big")
-    assert snappy.uncompress(packed[20 : 20 + first]) == bytes(32 * 1024)
+    assert snappy.uncompress(packed[20 : 20 + first]) == bytes(64 * 1024)
+    second = packed[20 + first :]
+    assert int.from_bytes(second[:4], "big") == len(second) - 4
+    assert snappy.uncompress(second[4:]) == bytes(100_000 - 64 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "pieces"),
+    [
+        ([32 * 1024] * 3, [96 * 1024]),
+        ([32 * 1024] * 9, [128 * 1024, 128 * 1024, 32 * 1024]),
+        ([1] * 20, [8, 8, 4]),
+        ([400_000, 5], [400_000, 5]),
+    ],
+)
+def test_blocks_of_snappy_come_some_at_a_time(sizes: list[int], pieces: list[int]) -> None:
+    packed = bytearray.fromhex("82534e4150505900 00000001 00000001")
+    for size in sizes:
+        block = snappy.compress(b"k" * size)
+        packed += len(block).to_bytes(4, "big") + block
+    assert [len(piece) for piece in decompress(Codec.SNAPPY, packed)] == pieces
 
 
 @pytest.mark.parametrize("block", ["00000000", "ffffffff", "7fffffff00", "0000000500"])
@@ -130,8 +151,17 @@ def test_two_batches_unpacked_by_turns_do_not_meet(codec: Codec) -> None:
     assert b"".join(decompress(codec, compress(codec, second))) == second
 
 
-def test_gzip_is_one_member() -> None:
-    assert zlib.decompress(compress(Codec.GZIP, b"abc"), wbits=31) == b"abc"
+@pytest.mark.parametrize("swiftly", [False, True])
+def test_gzip_is_one_member(swiftly: bool) -> None:
+    assert zlib.decompress(compress(Codec.GZIP, b"abc", swiftly=swiftly), wbits=31) == b"abc"
+
+
+@pytest.mark.skipif(find_spec("isal") is not None, reason="isal has levels of its own")
+def test_gzip_is_quicker_for_what_is_sent_once() -> None:
+    data = b" ".join(b"%d %x" % (number, number * number) for number in range(5000))
+    for swiftly, level in ((False, 6), (True, 4)):
+        packer = zlib.compressobj(level, wbits=31)
+        assert compress(Codec.GZIP, data, swiftly=swiftly) == packer.compress(data) + packer.flush()
 
 
 def test_no_codec_is_loaded_before_it_is_needed() -> None:

@@ -13,6 +13,7 @@ from kcompat.records.message_set import encode_message
 from kcompat.testing import chosen_extension
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
 RECORDS = bytes.fromhex("0c 00 00 00 01 01 00" + "16 00 0a 02 02 6b 02 76 02 02 68 01")
@@ -153,6 +154,21 @@ def test_whose_mark_counts(converter: ModuleType) -> None:
     assert as_records(converter, SET_1, 1, flags=inside, base_timestamp=-1)[2] == 0
 
 
+WRAPPERS = (
+    bytes.fromhex("0000000000000029 00000010 cb5d6c24 00 02 ffffffff 00000002 0102"),
+    bytes.fromhex("0000000000000029 00000018 033880d0 01 0b 0000000000000069 ffffffff 00000002 0102"),
+)
+"""A value of two bytes at offset 41: snappy in magic 0, lz4 and the broker's time, 105, in magic 1."""
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_wrappers(converter: ModuleType, kind: Callable[[bytes], Any]) -> None:
+    packed = kind(b"\1\2")
+    assert converter.write_wrapper(packed, 41, 0, 2, 105) == WRAPPERS[0]
+    assert converter.write_wrapper(packed, 41, 1, 8 | 3, 105) == WRAPPERS[1]
+    assert converter.write_wrapper(kind(b""), 41, 0, 2, 105) == encode_message(41, 0, 2, 105, None, b"")
+
+
 @pytest.mark.parametrize("position", [-1, 1, 2**40])
 def test_no_position_outside(converter: ModuleType, position: int) -> None:
     with pytest.raises(ValueError, match="outside"):
@@ -165,7 +181,7 @@ def test_any_buffer_and_nothing_else(converter: ModuleType) -> None:
     for kind in (bytearray, memoryview, lambda data: memoryview(bytearray(data))[:]):
         assert as_messages(converter, kind(RECORDS), 0)[0] == SET_0
         assert as_records(converter, kind(SET_1), 1)[0] == WITHOUT_HEADERS
-    for function in (converter.write_messages, converter.write_records):
+    for function in (converter.write_messages, converter.write_records, converter.write_wrapper):
         for arguments in ((), (b"",), (b"",) + (0,) * 12):
             with pytest.raises(TypeError):
                 function(*arguments)

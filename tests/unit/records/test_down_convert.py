@@ -12,12 +12,12 @@ from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import (
     Message,
     encode_message,
-    encode_wrapper,
     inner_messages,
     read_messages,
     shallow_messages,
 )
 from kcompat.records.record import Record, append_record
+from kcompat.records.wrapper import encode_wrapper
 
 pytestmark = pytest.mark.usefixtures("converter")
 

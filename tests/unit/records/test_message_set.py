@@ -12,11 +12,11 @@ from kcompat.records.message_set import (
     MAGIC_V1,
     Message,
     encode_message,
-    encode_wrapper,
     inner_messages,
     read_messages,
     shallow_messages,
 )
+from kcompat.records.wrapper import encode_wrapper
 
 V0 = bytes.fromhex("0000000000000007 00000010 1fecd70a 00 00 00000001 6b 00000001 76".replace(" ", ""))
 V1 = bytes.fromhex(

@@ -11,7 +11,8 @@ from kcompat.log.config import LogConfig
 from kcompat.records.batch import DELETE_HORIZON_FLAG, NO_TIMESTAMP
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, read_marker
-from kcompat.records.message_set import encode_message, encode_wrapper, read_messages
+from kcompat.records.message_set import encode_message, read_messages
+from kcompat.records.wrapper import encode_wrapper
 from kcompat.testing.compaction import CompactionHarness
 
 if TYPE_CHECKING:
