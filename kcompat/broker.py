@@ -30,6 +30,7 @@ from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
 from kcompat.log.manager import LogManager
 from kcompat.net.admin_socket import AdminSocket
+from kcompat.net.helpers import Helpers
 from kcompat.net.limits import Limits
 from kcompat.net.listener import Listener
 from kcompat.net.loop_clock import LoopClock
@@ -126,6 +127,7 @@ class BrokerNode:
         self._local = LocalBroker(config, self.cluster, self.logs, self.replicas)
         self.controller = Controller(broker_id, session, self._local, lambda: self.config, self._clock)
         self.groups = self._make_groups()
+        helpers = Helpers(self._clock)
         self.services = Services(
             broker_id=broker_id,
             served=SERVED,
@@ -136,6 +138,8 @@ class BrokerNode:
             logs=self.logs,
             groups=self.groups,
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
+            clock=self._clock,
+            helpers=helpers,
         )
         listeners = self._open_listeners(Dispatcher(self.services))
         self.server = Server(listeners, limits_of(config))
@@ -150,6 +154,7 @@ class BrokerNode:
         self._stops.append(self.cleaner.stop)
         self.cleaner.start()
         self._schedule_housekeeping()
+        self._stops.append(helpers.close)
         self.server.start()
         self._stops.append(self.server.stop)
         admin = AdminSocket(self.config.log_dirs[0], {"compact": self.compacting})

@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.api.served import Served
+    from kcompat.clock import Clock
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.log.manager import LogManager
+    from kcompat.net.answers import Close
     from kcompat.net.connection import Connection
+    from kcompat.net.helpers import Helpers
     from kcompat.promise import Promise
     from kcompat.replication.controller.controller import Controller
     from kcompat.replication.fetch_session import FetchSessions
@@ -43,6 +46,8 @@ class Services(Struct):
     logs: LogManager
     groups: GroupCoordinator
     fetch_sessions: FetchSessions
+    clock: Clock
+    helpers: Helpers
 
 
 class RequestContext(Struct, gc=False):
@@ -83,3 +88,19 @@ class Interruptible(Generic[Response]):
     def __init__(self, promise: Promise[Response], interrupt: Callable[[], object]) -> None:
         self.promise = promise
         self.interrupt = interrupt
+
+
+class Busy(Generic[Response]):
+    """A request that is being worked on elsewhere than on the loop; the frames behind it wait unread.
+
+    `outcome` becomes what a handler may return at once, or the exception with which the work ended. `holds`
+    counts the bytes of the request that are kept for it.
+    """
+
+    __slots__ = ("holds", "outcome")
+
+    def __init__(
+        self, outcome: Promise[Response | Promise[Response] | Close | Exception | None], holds: int
+    ) -> None:
+        self.outcome = outcome
+        self.holds = holds

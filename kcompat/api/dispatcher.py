@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from kcompat.api import api_versions
-from kcompat.api.context import Interruptible, RequestContext
+from kcompat.api.context import Busy, Interruptible, RequestContext
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
@@ -108,9 +108,7 @@ class Dispatcher:
             response = route.handle(context, request)
             if type(response) is route.response_type:
                 return route.frame(response, correlation_id, route.response_header_version)
-            if isinstance(response, (Promise, Interruptible)):
-                return _wait(route, correlation_id, response)
-            return route.settled(correlation_id, response)
+            return _answer(route, correlation_id, response)
         except Exception:
             logger.exception("%s v%d of client %s failed", route.key.name, route.version, client_id)
             return route.failure(correlation_id)
@@ -129,24 +127,36 @@ class Dispatcher:
         return route
 
 
-def _wait(route: Route, correlation_id: int, later: Promise[Any] | Interruptible[Any]) -> Waiting:
+def _answer(route: Route, correlation_id: int, response: Any) -> Answer:
+    """What goes back to the connection for anything a handler returns, or the work of a `Busy` ends with."""
+    if isinstance(response, Exception):
+        raise response
+    if isinstance(response, (Promise, Interruptible, Busy)):
+        return _wait(route, correlation_id, response)
+    return route.settled(correlation_id, response)
+
+
+def _wait(route: Route, correlation_id: int, later: Promise[Any] | Interruptible[Any] | Busy[Any]) -> Waiting:
     """Turn a later response into a later frame."""
-    settled: Promise[Settled] = Promise()
+    answered: Promise[Answer] = Promise()
 
     def finish(response: Any) -> None:
         try:
-            answer = route.settled(correlation_id, response)
+            answer = _answer(route, correlation_id, response)
         except Exception:
-            logger.exception("Encoding an answer to %s v%d failed", route.key.name, route.version)
+            logger.exception("Answering %s v%d later failed", route.key.name, route.version)
             answer = route.failure(correlation_id)
-        settled.complete(answer)
+        answered.complete(answer)
 
+    if isinstance(later, Busy):
+        later.outcome.then(finish)
+        return Waiting(answered, Mode.BUSY, holds=later.holds)
     if isinstance(later, Interruptible):
         later.promise.then(finish)
-        return Waiting(settled, route.mode, later.interrupt)
+        return Waiting(answered, route.mode, later.interrupt)
     later.then(finish)
     mode = Mode.BLOCKING if route.mode is Mode.INTERRUPTIBLE else route.mode
-    return Waiting(settled, mode)
+    return Waiting(answered, mode)
 
 
 def _refuse_version(frame: memoryview, services: Services) -> Settled:

@@ -21,31 +21,41 @@ transactional id.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
+from kcompat.api.acceptance import (
+    INLINE,
+    INLINE_PACKED,
+    Acceptance,
+    accept,
+    accept_within,
+    is_codec_work,
+    leave_frame,
+)
+from kcompat.api.context import Busy
 from kcompat.log.log import AppendResult
 from kcompat.net.answers import CLOSE, Close
+from kcompat.promise import Promise
 from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kcompat.records.allowance import Allowance, AllowanceSpent
 from kcompat.records.batch import TRANSACTIONAL_FLAG
-from kcompat.records.recompress import conform
-from kcompat.records.up_convert import accept_old
-from kcompat.records.validate import Refusal, check_produced
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.partition import Partition
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
+    from kcompat.api.acceptance import Accepted, Stored
     from kcompat.api.context import RequestContext
     from kcompat.log.config import LogConfig
-    from kcompat.promise import Promise
-    from kcompat.records.batch import BatchHeader
+    from kcompat.records.validate import Refusal
     from kcompat.replication.partition import Role
 
 ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
-FIRST_WITH_BATCHES = 3
 FIRST_WITH_RECORD_ERRORS = 8
 FIRST_WITH_LEADER = 10
 FIRST_WITH_IDS = 13
@@ -53,94 +63,138 @@ TRUSTED_CLIENT_ID = "__admin_client"
 
 TopicAnswer = ProduceResponse.TopicProduceResponse
 PartitionAnswer = ProduceResponse.PartitionProduceResponse
+TopicData = ProduceRequest.TopicProduceData
 PartitionData = ProduceRequest.PartitionProduceData
+
+AtOnce: TypeAlias = "ProduceResponse | Promise[ProduceResponse] | Close | None"
 
 
 def handle(
     context: RequestContext, request: ProduceRequest
-) -> ProduceResponse | Promise[ProduceResponse] | Close | None:
+) -> ProduceResponse | Promise[ProduceResponse] | Busy[ProduceResponse] | Close | None:
     """Append every batch, then answer as `acks` asks."""
-    acks = request.acks
+    appends = _Appends(context, request)
+    answer = appends.go_on()
+    return appends.go_on_later(answer) if isinstance(answer, Acceptance) else answer
+
+
+class _Appends(Struct, gc=False):
+    """The batches of one request on their way into the logs."""
+
+    context: RequestContext
+    request: ProduceRequest
     answers: list[TopicAnswer] = []
+    partitions: list[PartitionAnswer] = []
+    """Those of the topic whose turn it is."""
     waiting: dict[Partition, tuple[int, PartitionAnswer]] = {}
-    failed = False
-    for topic in request.topic_data:
-        name: str | None = topic.name
-        if context.api_version >= FIRST_WITH_IDS:
-            name = context.services.cluster.image.topic_names.get(topic.topic_id)
-        refused = _refuse_topic(context, name, acks)
-        partitions: list[PartitionAnswer] = []
-        for data in _once(topic.partition_data):
-            if refused:
-                answer = PartitionAnswer(data.index, refused, -1)
+    allowance: Allowance | None = None
+
+    def go_on(self, accepted: Accepted | None = None) -> AtOnce | Acceptance:
+        """Append the batches that are left, up to one that takes longer; the answer when none is.
+
+        `accepted` is what became of that one.
+        """
+        context, request, answers = self.context, self.request, self.answers
+        topics = request.topic_data
+        while len(answers) < len(topics):
+            topic = topics[len(answers)]
+            if len(topic.partition_data) > 1:
+                topic.partition_data = _once(topic.partition_data)
+            name, refused = _find_topic(context, topic, request.acks)
+            partitions = self.partitions
+            while len(partitions) < len(topic.partition_data):
+                data = topic.partition_data[len(partitions)]
+                answer = self._append(name, refused, data, accepted)
+                if isinstance(answer, Acceptance):
+                    return answer
+                accepted = None
+                partitions.append(answer)
+            answers.append(TopicAnswer(topic.name, topic.topic_id, partitions))
+            self.partitions = []
+        response = ProduceResponse(answers)
+        if request.acks == ACKS_NONE:
+            failed = any(answer.error_code for topic in answers for answer in topic.partition_responses)
+            return CLOSE if failed else None
+        return _answer_later(context, request, response, self.waiting) if self.waiting else response
+
+    def go_on_later(self, task: Acceptance) -> Busy[ProduceResponse]:
+        """Have helpers do what takes longer. All else is looked at afresh when that is done."""
+        helpers, clock = self.context.services.helpers, self.context.services.clock
+        outcome: Promise[AtOnce | Exception] = Promise()
+
+        def go_on(accepted: Accepted | Exception) -> None:
+            if isinstance(accepted, Exception):
+                outcome.complete(accepted)
+                return
+            self.context.now_ms = clock.now_ms()
+            try:
+                answer = self.go_on(accepted)
+            except Exception as bug:
+                outcome.complete(bug)
+                return
+            if isinstance(answer, Acceptance):
+                answer.begin(helpers).then(go_on)
             else:
-                assert name is not None
-                answer = _append(context, request, name, data, waiting)
-            partitions.append(answer)
-            if answer.error_code:
-                failed = True
-        answers.append(TopicAnswer(topic.name, topic.topic_id, partitions))
-    response = ProduceResponse(answers)
-    if acks == ACKS_NONE:
-        return CLOSE if failed else None
-    if waiting:
-        return _answer_later(context, request, response, waiting)
-    return response
+                outcome.complete(answer)
 
+        holds = leave_frame(self.request, task.data)
+        task.begin(helpers).then(go_on)
+        return Busy(outcome, holds)
 
-def _once(rows: list[PartitionData]) -> Iterable[PartitionData]:
-    """Each partition once, with the batch that came last."""
-    return rows if len(rows) == 1 else {row.index: row for row in rows}.values()
+    def _append(
+        self, name: str, refused: ErrorCode, data: PartitionData, accepted: Accepted | None
+    ) -> PartitionAnswer | Acceptance:
+        """Check and append one partition's batch, unless checking it takes longer; notes it in `waiting` if
+        `acks` is not satisfied yet.
+        """
+        index = data.index
+        if refused:
+            return PartitionAnswer(index, refused, -1)
+        context, request = self.context, self.request
+        partition = context.services.replicas.get(name, index)
+        if partition is None:
+            return PartitionAnswer(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+        if data.records is None:
+            return PartitionAnswer(index, ErrorCode.INVALID_RECORD, -1)
+        log = partition.log
+        if accepted is not None and accepted.config == log.config:
+            stored: Stored | Acceptance = accepted.stored
+        else:
+            stored = self._accept(data, log.config)
+        if not isinstance(stored, tuple):
+            if isinstance(stored, Acceptance):
+                return stored
+            return _refuse_batch(index, stored, log.log_start_offset, context.api_version)
+        if stored[1].attributes & TRANSACTIONAL_FLAG:
+            return PartitionAnswer(index, _refuse_transaction(request), -1)
+        result = partition.append(*stored, request.acks, context.now_ms)
+        if not isinstance(result, AppendResult):  # the likely one is asked for: an enumeration takes longer
+            return _refuse_append(index, result, partition.role, context.api_version)
+        if result.error:
+            return PartitionAnswer(index, result.error, -1, log_start_offset=result.log_start_offset)
+        answer = PartitionAnswer(
+            index, NO_ERROR, result.base_offset, result.append_time_ms, result.log_start_offset
+        )
+        end = result.last_offset + 1
+        if partition.high_watermark < end and _done_for(request.acks)(partition, end) is None:
+            self.waiting[partition] = (end, answer)
+        return answer
 
-
-def _refuse_topic(context: RequestContext, name: str | None, acks: int) -> ErrorCode:
-    """What is wrong with a whole topic, before any of its partitions is looked at."""
-    if acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
-        return ErrorCode.INVALID_REQUIRED_ACKS
-    if name is None:
-        return ErrorCode.UNKNOWN_TOPIC_ID
-    if is_internal(name) and context.client_id != TRUSTED_CLIENT_ID:
-        exists = name in context.services.cluster.image.topics
-        return ErrorCode.INVALID_TOPIC_EXCEPTION if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return NO_ERROR
-
-
-def _append(
-    context: RequestContext,
-    request: ProduceRequest,
-    name: str,
-    data: PartitionData,
-    waiting: dict[Partition, tuple[int, PartitionAnswer]],
-) -> PartitionAnswer:
-    """Check and append one partition's batch; notes it in `waiting` if `acks` is not satisfied yet."""
-    index = data.index
-    partition = context.services.replicas.get(name, index)
-    if partition is None:
-        return PartitionAnswer(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
-    batch = data.records
-    if batch is None:
-        return PartitionAnswer(index, ErrorCode.INVALID_RECORD, -1)
-    assert isinstance(batch, memoryview)  # what the decoder gives
-    log = partition.log
-    stored = _accept(batch, context, log.config)
-    if not isinstance(stored, tuple):
-        return _refuse_batch(index, stored, log.log_start_offset, context.api_version)
-    if stored[1].attributes & TRANSACTIONAL_FLAG:
-        nobody = request.transactional_id is None
-        error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if nobody else ErrorCode.INVALID_TXN_STATE
-        return PartitionAnswer(index, error, -1)
-    result = partition.append(*stored, request.acks, context.now_ms)
-    if not isinstance(result, AppendResult):  # the likely one is asked for: an enumeration takes longer
-        return _refuse_append(index, result, partition.role, context.api_version)
-    if result.error:
-        return PartitionAnswer(index, result.error, -1, log_start_offset=result.log_start_offset)
-    answer = PartitionAnswer(
-        index, NO_ERROR, result.base_offset, result.append_time_ms, result.log_start_offset
-    )
-    end = result.last_offset + 1
-    if partition.high_watermark < end and _done_for(request.acks)(partition, end) is None:
-        waiting[partition] = (end, answer)
-    return answer
+    def _accept(self, data: PartitionData, config: LogConfig) -> Stored | Acceptance:
+        """What to store of a batch, or the work of finding out."""
+        batch, context = data.records, self.context
+        assert isinstance(batch, memoryview)  # what the decoder gives
+        version, now_ms = context.api_version, context.now_ms
+        if not is_codec_work(batch, version, config):
+            return accept(batch, version, config, now_ms)
+        if len(batch) <= INLINE_PACKED:
+            if self.allowance is None:
+                self.allowance = Allowance(INLINE)
+            try:
+                return accept_within(self.allowance, batch, version, config, now_ms)
+            except AllowanceSpent:
+                pass
+        return Acceptance(data, version, config, now_ms)
 
 
 def _done_for(acks: int) -> Callable[[Partition, int], ErrorCode | None]:
@@ -148,16 +202,31 @@ def _done_for(acks: int) -> Callable[[Partition, int], ErrorCode | None]:
     return Partition.committed if acks == ACKS_ALL else Partition.stored
 
 
-def _accept(
-    batch: memoryview, context: RequestContext, config: LogConfig
-) -> tuple[memoryview, BatchHeader] | Refusal | None:
-    """What to store, why nothing, or None where an old client sent nothing whole."""
-    if context.api_version < FIRST_WITH_BATCHES:
-        return accept_old(batch, config, config.compression_type, context.now_ms)
-    header = check_produced(batch, context.api_version, config, context.now_ms)
-    if isinstance(header, Refusal):
-        return header
-    return conform(batch, header, config.compression_type, config.max_message_bytes)
+def _once(rows: list[PartitionData]) -> list[PartitionData]:
+    """Each partition once, with the batch that came last."""
+    return list({row.index: row for row in rows}.values())
+
+
+def _find_topic(context: RequestContext, topic: TopicData, acks: int) -> tuple[str, ErrorCode]:
+    """A topic's name, and what is wrong with all of it, before any of its partitions is looked at."""
+    name: str | None = topic.name
+    image = context.services.cluster.image
+    if context.api_version >= FIRST_WITH_IDS:
+        name = image.topic_names.get(topic.topic_id)
+    if acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
+        return "", ErrorCode.INVALID_REQUIRED_ACKS
+    if name is None:
+        return "", ErrorCode.UNKNOWN_TOPIC_ID
+    if is_internal(name) and context.client_id != TRUSTED_CLIENT_ID:
+        exists = name in image.topics
+        return "", ErrorCode.INVALID_TOPIC_EXCEPTION if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return name, NO_ERROR
+
+
+def _refuse_transaction(request: ProduceRequest) -> ErrorCode:
+    if request.transactional_id is None:
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return ErrorCode.INVALID_TXN_STATE
 
 
 def _refuse_batch(

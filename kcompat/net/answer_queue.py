@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from kcompat.net.answers import CLOSE, Mode
+from kcompat.net.answers import CLOSE, Mode, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.net.answers import Piece, Settled, Waiting
+    from kcompat.net.answers import Answer, Piece, Settled
 
 
 class _Slot:
@@ -27,12 +27,13 @@ class _Slot:
 class AnswerQueue:
     """Exists only while something waits. `on_settled` is called whenever an answer arrives."""
 
-    __slots__ = ("_blocker", "_interrupt", "_is_dropped", "_on_settled", "_slots", "memory")
+    __slots__ = ("_blocker", "_interrupt", "_is_dropped", "_mode", "_on_settled", "_slots", "memory")
 
     def __init__(self, on_settled: Callable[[], object]) -> None:
         self._slots: deque[_Slot] = deque()
         self._on_settled = on_settled
         self._blocker: _Slot | None = None
+        self._mode = Mode.PIPELINED  # of the blocker
         self._interrupt: Callable[[], object] | None = None
         self.memory = 0
         """Bytes held by answers that wait for earlier ones; file ranges cost none."""
@@ -46,13 +47,22 @@ class AnswerQueue:
         """Whether the last frame must be answered before the next is handed on."""
         return self._blocker is not None
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether it is blocked by a frame that is being worked on."""
+        return self._blocker is not None and self._mode is Mode.BUSY
+
     def wait_for(self, waiting: Waiting) -> None:
         """Queue an answer that comes later."""
         assert self._blocker is None, "no frame is handed on behind a blocking one"
         slot = _Slot()
         self._slots.append(slot)
+        self._follow(slot, waiting)
+
+    def _follow(self, slot: _Slot, waiting: Waiting) -> None:
         if waiting.mode is not Mode.PIPELINED:
             self._blocker = slot
+            self._mode = waiting.mode
             self._interrupt = waiting.interrupt
         waiting.promise.then(lambda answer: self._settle(slot, answer))
 
@@ -62,12 +72,15 @@ class AnswerQueue:
         self._slots.append(slot)
         self._fill(slot, answer)
 
-    def _settle(self, slot: _Slot, answer: Settled) -> None:
+    def _settle(self, slot: _Slot, answer: Answer) -> None:
         if self._is_dropped:
             return
-        self._fill(slot, answer)
         if slot is self._blocker:
             self._blocker = self._interrupt = None
+        if isinstance(answer, Waiting):
+            self._follow(slot, answer)
+        else:
+            self._fill(slot, answer)
         self._on_settled()
 
     def _fill(self, slot: _Slot, answer: Settled) -> None:

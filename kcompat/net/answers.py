@@ -7,7 +7,7 @@ An answer is one of
   they are sent.
 - `None`: nothing is sent (a produce with acks=0).
 - `CLOSE`: the connection is closed once the answers of earlier frames are out.
-- `Waiting`: one of the above comes later.
+- `Waiting`: any of the above comes later.
 """
 
 from __future__ import annotations
@@ -69,21 +69,32 @@ class Mode(Enum):
     """They are handed on at once; their answers wait their turn."""
     BLOCKING = "blocking"
     """They stay where they are until this one is answered, as on a Kafka broker."""
+    BUSY = "busy"
+    """As BLOCKING, but they are not even looked for: what is awaited is work on this one, which no peer can
+    delay or end, and one that has left meanwhile still gets served what it sent."""
     INTERRUPTIBLE = "interruptible"
     """As BLOCKING, but a frame that is not itself a Fetch ends the wait: `interrupt` is called."""
 
 
 class Waiting:
-    """An answer that comes later."""
+    """An answer that comes later. It may be another `Waiting`, whose mode counts from then on."""
 
-    __slots__ = ("interrupt", "mode", "promise")
+    __slots__ = ("holds", "interrupt", "mode", "promise")
 
     def __init__(
-        self, promise: Promise[Settled], mode: Mode, interrupt: Callable[[], object] | None = None
+        self,
+        promise: Promise[Answer],
+        mode: Mode,
+        interrupt: Callable[[], object] | None = None,
+        *,
+        holds: int = 0,
     ) -> None:
         assert (interrupt is not None) == (mode is Mode.INTERRUPTIBLE)
         self.promise = promise
         self.mode = mode
+        self.holds = holds
+        """Bytes of the frame that were copied and are kept until the promise has its value; they count as
+        receive memory."""
         self.interrupt = interrupt
         """Makes the promise complete with what there is, at once or soon. Called at most once."""
 

@@ -52,6 +52,7 @@ STARVED: Final = 16  # no receive memory left
 CLOSING: Final = 32  # closes when the answers so far are out
 CLOSED: Final = 64
 YIELDING: Final = 128  # its turn is over, the next begins with `_pump`
+BUSY: Final = 256  # the last frame is being worked on
 
 
 class Connection:
@@ -343,10 +344,12 @@ class Connection:
     def _queue(self, answer: Answer, pieces: list[Piece]) -> None:
         """Put an answer where it belongs that is not just one list with nothing before it."""
         answers = self._answers
-        if isinstance(answer, Waiting):
+        while isinstance(answer, Waiting):
             if not answer.promise.done:
                 if answers is None:
                     answers = self._answers = AnswerQueue(self._schedule)
+                if answer.holds:
+                    self._hub.keep(self, answer)
                 answers.wait_for(answer)
                 self._regate(answers)
                 return
@@ -362,9 +365,9 @@ class Connection:
     def _regate(self, answers: AnswerQueue) -> None:
         """Bring the bits that depend on waiting answers up to date."""
         limits = self._hub.limits
-        gate = self._gate & ~(WAITING | CROWDED)
+        gate = self._gate & ~(WAITING | BUSY | CROWDED)
         if answers.is_blocked:
-            gate |= WAITING
+            gate |= BUSY if answers.is_busy else WAITING
         if len(answers) >= limits.max_pipelined or answers.memory >= limits.max_unsent:
             gate |= CROWDED
         self._gate = gate

@@ -14,6 +14,7 @@ from kcompat.net.poller import Poller
 if TYPE_CHECKING:
     import asyncio
 
+    from kcompat.net.answers import Waiting
     from kcompat.net.connection import Connection
 
 logger = logging.getLogger(__name__)
@@ -130,8 +131,16 @@ class Hub:
 
     def release(self, connection: Connection, data: bytearray) -> None:
         """Take back the buffer of a connection and let those who wait for memory try again."""
-        self.memory.release(connection, connection.peer_host, len(data))
         self.buffers.give(data)
+        self._freed(connection, len(data))
+
+    def keep(self, connection: Connection, waiting: Waiting) -> None:
+        """Count what a later answer holds of its frame until that answer is there, connection or not."""
+        self.memory.count(connection.peer_host, waiting.holds)
+        waiting.promise.then(lambda _: self._freed(connection, waiting.holds))
+
+    def _freed(self, connection: Connection, size: int) -> None:
+        self.memory.release(connection, connection.peer_host, size)
         if self._starved and not self._feeding:
             self._feeding = True
             self.loop.call_soon(self._feed, WOKEN_PER_RELEASE)

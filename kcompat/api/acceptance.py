@@ -1,0 +1,120 @@
+"""What is stored of a produced batch: found out at once, or by a helper thread where that takes long.
+
+What was compressed has to be unpacked to be checked, and maybe compressed again. Nobody knows before how
+long that takes, and whoever wants to keep the loop busy makes 100 MB fit into 100 KB. So a request is
+unpacked on the loop as far as `INLINE` goes. What is left then goes to a helper thread: first to the one that
+unpacks at most `SHORT` bytes of a batch, then to the one where batches take as long as they take.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from kcompat.net.helpers import Lane
+from kcompat.promise import Promise
+from kcompat.protocol.messages.produce import ProduceRequest
+from kcompat.records.allowance import Allowance, AllowanceSpent
+from kcompat.records.batch import CODEC_MASK, MAGIC
+from kcompat.records.recompress import CODECS, PRODUCER, conform
+from kcompat.records.up_convert import accept_old
+from kcompat.records.validate import Refusal, check_produced
+
+if TYPE_CHECKING:
+    from kcompat.log.config import LogConfig
+    from kcompat.net.helpers import Helpers
+    from kcompat.records.batch import BatchHeader
+
+INLINE = 1536 * 1024
+"""What one request may have unpacked and packed on the loop, as `Allowance` counts: some milliseconds. An
+ordinary batch of 1 MB is quicker done than handed over, unless it is gzip."""
+INLINE_PACKED = INLINE // 2
+"""A compressed batch beyond this is not tried on the loop: hardly any has less than `INLINE` inside."""
+SHORT = 16 * 1024 * 1024
+"""The same for one batch in the short lane: some ten milliseconds."""
+
+FIRST_WITH_BATCHES = 3
+PartitionData = ProduceRequest.PartitionProduceData
+_MAGIC_AT, _MESSAGE_ATTRIBUTES_AT, _BATCH_ATTRIBUTES_AT = 16, 17, 22
+
+Stored: TypeAlias = "tuple[memoryview, BatchHeader] | Refusal | None"
+"""What to store, why nothing, or None where an old client sent nothing whole."""
+
+
+def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) -> Stored:
+    """Check a batch as what the topic takes. The bytes to store may be those given or a copy."""
+    if api_version < FIRST_WITH_BATCHES:
+        return accept_old(batch, config, config.compression_type, now_ms)
+    header = check_produced(batch, api_version, config, now_ms)
+    if isinstance(header, Refusal):
+        return header
+    return conform(batch, header, config.compression_type, config.max_message_bytes)
+
+
+def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> bool:
+    """Whether accepting the batch may unpack something, or compress it."""
+    if config.compression_type != PRODUCER and CODECS[config.compression_type]:
+        return True
+    if len(batch) <= _BATCH_ATTRIBUTES_AT:
+        return False
+    has_batches = api_version >= FIRST_WITH_BATCHES or batch[_MAGIC_AT] == MAGIC
+    return batch[_BATCH_ATTRIBUTES_AT if has_batches else _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK != 0
+
+
+def accept_within(
+    allowance: Allowance, batch: memoryview, api_version: int, config: LogConfig, now_ms: int
+) -> Stored:
+    """As `accept`; raises `AllowanceSpent` where that would take longer than the allowance says."""
+    with allowance:
+        return accept(batch, api_version, config, now_ms)
+
+
+class Accepted(NamedTuple):
+    """What to store of a batch, as its topic's settings were."""
+
+    stored: Stored
+    config: LogConfig
+
+
+class Acceptance:
+    """A batch to accept in a helper thread, under the settings that its topic had when it was looked at."""
+
+    __slots__ = ("_api_version", "_config", "_now_ms", "data")
+
+    def __init__(self, data: PartitionData, api_version: int, config: LogConfig, now_ms: int) -> None:
+        self.data = data
+        self._api_version = api_version
+        self._config = config
+        self._now_ms = now_ms
+
+    def begin(self, helpers: Helpers) -> Promise[Accepted | Exception]:
+        """What to store, later, or an exception that is a bug. `data` has left its frame by now."""
+        batch = self.data.records
+        assert isinstance(batch, memoryview)
+        question = batch, self._api_version, self._config, self._now_ms
+        found: Promise[Accepted | Exception] = Promise()
+
+        def go_on(outcome: Stored | Exception) -> None:
+            if isinstance(outcome, AllowanceSpent):
+                helpers.run(Lane.LONG, lambda: accept(*question)).then(go_on)
+            elif isinstance(outcome, Exception):
+                found.complete(outcome)
+            else:
+                found.complete(Accepted(outcome, self._config))
+
+        helpers.run(Lane.SHORT, lambda: accept_within(Allowance(SHORT), *question)).then(go_on)
+        return found
+
+
+def leave_frame(request: ProduceRequest, first: PartitionData) -> int:
+    """Copy the batches from `first` on and forget those before; returns how many bytes were copied."""
+    copied = 0
+    is_left = False
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            is_left = is_left or data is first
+            if not is_left or data.records is None:
+                data.records = None
+                continue
+            data.records = memoryview(bytearray(data.records))
+            copied += len(data.records)
+    return copied
