@@ -22,6 +22,7 @@ from kcompat.log.producers import ProducerState
 from kcompat.log.recovery import SegmentRecovery
 from kcompat.log.segment import Segment
 from kcompat.log.segments import Segments
+from kcompat.log.split import SegmentOverflowError, split_segment
 from kcompat.log.startup import finish_interrupted_work, remove_orphans
 from kcompat.protocol.uuids import ZERO_UUID
 
@@ -80,6 +81,15 @@ class LogLoader:
 
     def load(self, topic: str, partition: int, recovery_point: int | None, log_start_offset: int) -> Log:
         """Load the log; None for `recovery_point` after a clean stop."""
+        try:
+            return self._load(topic, partition, recovery_point, log_start_offset)
+        except SegmentOverflowError as overflow:
+            logger.warning("%s: %s, and is split there", self._directory, overflow)
+            split_segment(self._files, self._directory, overflow.base_offset, overflow.position)
+            again = LogLoader(self._directory, self._config, self._context, self._now_ms)
+            return again.load(topic, partition, recovery_point, log_start_offset)
+
+    def _load(self, topic: str, partition: int, recovery_point: int | None, log_start_offset: int) -> Log:
         self._names = finish_interrupted_work(self._files, self._directory)
         remove_orphans(self._files, self._directory, self._names)
         self._load_segments(recovery_point)

@@ -17,6 +17,7 @@ import msgspec
 from kcompat.log.epochs import UNDEFINED
 from kcompat.log.scan import walk_valid
 from kcompat.log.segment import MAX_RELATIVE_OFFSET, NO_TIMESTAMP, newest_timestamp
+from kcompat.log.split import SegmentOverflowError
 from kcompat.records.batch import MAGIC, BatchHeader, read_header
 from kcompat.records.control import read_marker
 from kcompat.records.errors import RecordsDamaged
@@ -62,10 +63,11 @@ class SegmentRecovery:
         self._known_epochs = known_epochs
         highest = segment.base_offset + MAX_RELATIVE_OFFSET
         self._highest = highest if limit is None else min(highest, limit - 1)
+        self._limit = limit or 0
         self._end = 0
 
     def run(self) -> bool:
-        """Recover the segment; False if anything was cut off it. Raises OSError."""
+        """Recover the segment; False if anything was cut off it. Raises SegmentOverflowError, OSError."""
         segment = self._segment
         segment.begin_recovery()
         whole = segment.size
@@ -74,6 +76,8 @@ class SegmentRecovery:
         for position, batch in walk_valid(segment.file, whole):
             found = _describe(position, batch)
             if found is None or not self._fits(found, *after):
+                if found is not None and self._goes_too_far(found, *after):
+                    raise SegmentOverflowError(segment.base_offset, position)
                 if found is not None and pending is not None and self._belies(found, pending, *before):
                     pending = None
                 break
@@ -88,7 +92,16 @@ class SegmentRecovery:
 
     def _fits(self, found: _Found, next_offset: int, epoch: int) -> bool:
         """Whether a batch may follow: `next_offset` is the first free offset, `epoch` the newest so far."""
-        if not next_offset <= found.base_offset <= found.last_offset <= self._highest:
+        return found.last_offset <= self._highest and self._follows(found, next_offset, epoch)
+
+    def _goes_too_far(self, found: _Found, next_offset: int, epoch: int) -> bool:
+        """Whether nothing is wrong but the distance to the base offset, as in segments that were compacted.
+        Those are never the last.
+        """
+        return self._highest < found.last_offset < self._limit and self._follows(found, next_offset, epoch)
+
+    def _follows(self, found: _Found, next_offset: int, epoch: int) -> bool:
+        if not next_offset <= found.base_offset <= found.last_offset:
             return False
         return found.epoch >= epoch and self._has_its_epoch(found)
 
