@@ -129,7 +129,8 @@ def _gzip_compress(data: Buffer, *, swiftly: bool = False) -> bytes:
 
 
 def _gzip_chunks(data: memoryview, _bound: int) -> Iterator[bytes]:
-    expect(_UNPACKING_WEIGHT[Codec.GZIP] * int.from_bytes(data[-4:], "little"))  # the size that a trailer names
+    named_in_trailer = int.from_bytes(data[-4:], "little")
+    expect(_UNPACKING_WEIGHT[Codec.GZIP] * named_in_trailer)
     zlib = _zlib()
     yield from _stream(data, lambda: zlib.decompressobj(wbits=_GZIP), _gzip_step, zlib.error)
 
