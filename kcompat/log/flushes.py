@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from kcompat.log.context import LogContext
     from kcompat.log.segment import Segment
     from kcompat.log.segments import Segments
-
-logger = logging.getLogger(__name__)
 
 
 class Flush:
@@ -65,7 +62,7 @@ class Flushes:
             if not flush.done or (flush.begin > self._point and flush.error is None):
                 unknown.append(flush)
             elif flush.error is not None:
-                logger.error("%s", self._context.failed_sync(flush.error))
+                self._context.failed_sync(flush.error)
             else:
                 self._point = max(self._point, flush.offset)
         self._pending = unknown

@@ -7,13 +7,10 @@ the log keeps answers and the high watermark back. All that is appended during a
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from kcompat.log.local_log import LocalLog
-
-logger = logging.getLogger(__name__)
 
 NONE_WAITS: Final = 2**63 - 1
 """An offset that no log comes to."""
@@ -57,8 +54,7 @@ class GroupCommit:
         try:
             flush = log.begin_flush()
         except OSError as error:
-            fault = log.context.failed_sync(error)
-            logger.error("%s", fault)  # noqa: TRY400 - the trace tells nothing
+            log.context.failed_sync(error)
             self._ended()
         else:
             log.context.sync(flush.run, self._ended)

@@ -242,6 +242,9 @@ def test_an_offset_index(tmp_path: Path) -> None:
     path.write_bytes(struct.pack(">iiii", 3, at_third, 2, at_second))
     assert damage_in(path) == [(8, "the entry does not lie above the one before it")]
     assert damage_in(path, Depth()) == [(8, "the entry does not lie above the one before it")]
+    (tmp_path / "00000000000000000100.log").write_bytes(first + second + batch_at(105))
+    path.write_bytes(struct.pack(">ii", 4, at_second))
+    assert damage_in(path) == [(0, "no batch of the log ends at offset 104")]
 
 
 def test_a_time_index(tmp_path: Path) -> None:

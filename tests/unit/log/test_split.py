@@ -11,12 +11,15 @@ from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.files import FILES, Files
 from kcompat.log.log import Log
+from kcompat.log.split import split_segment
 from kcompat.records.batch import read_header
 from kcompat.testing.faulty_files import Crash, CrashingFiles
 from kcompat.testing.log_harness import make_batch
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from kcompat.log.files import OpenFile
 
 FAR = 2**31
 OFFSETS = [0, 5, FAR - 1, FAR, FAR + 7, 2 * FAR + 5, 2 * FAR + 6]
@@ -104,6 +107,22 @@ def restore(directory: Path) -> None:
     batches = [bytes(make_batch(1, base_offset=offset, leader_epoch=0)) for offset in OFFSETS]
     segment(directory, 0).write_bytes(b"".join(batches))
     segment(directory, END).write_bytes(make_batch(1, base_offset=END, leader_epoch=0))
+
+
+def test_no_file_takes_another_name_before_it_is_on_the_device(directory: Path) -> None:
+    done = []
+
+    class Watched(Files):
+        def sync(self, file: OpenFile) -> None:
+            done.append("sync")
+            super().sync(file)
+
+        def rename(self, source: str, target: str) -> None:
+            done.append(target.rpartition(".")[2])
+            super().rename(source, target)
+
+    split_segment(Watched(), str(directory), 0, 89 * 3)
+    assert done == ["sync", "sync", "swap", "swap"]
 
 
 def test_a_last_segment_that_jumps_is_cut(directory: Path) -> None:
