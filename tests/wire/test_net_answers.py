@@ -10,7 +10,7 @@ import pytest
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.net.limits import Limits
 from kcompat.promise import Promise
-from kcompat.testing.raw_peer import ScriptedHandler, framed, peer_of, serving, until
+from kcompat.testing.raw_peer import ScriptedHandler, echo, framed, peer_of, serving, until
 
 pytestmark = pytest.mark.usefixtures("either_poll")
 
@@ -45,6 +45,15 @@ class Later:
             promise.complete([framed(b"interrupted " + body)])
 
         return Waiting(promise, mode, interrupt if mode is Mode.INTERRUPTIBLE else None)
+
+
+def busy_with(work, holds=0):
+    """Answers a frame `busy` with what becomes of work on it, and others with themselves."""
+
+    def script(connection, frame):
+        return Waiting(work, Mode.BUSY, holds=holds) if frame == b"busy" else echo(connection, frame)
+
+    return script
 
 
 async def turns(count=5):
@@ -178,6 +187,95 @@ async def test_reading_stops_behind_a_blocking_frame_and_goes_on_after_it():
         assert server.hub.memory.used < 600_000
         later.promises[0].complete(None)
         assert await peer.frames(len(many)) == many
+        assert server.hub.memory.used == 0
+
+
+async def test_frames_behind_one_that_is_worked_on_stay_unread():
+    work = Promise()
+    handler = ScriptedHandler(busy_with(work))
+    many = [b"%06d" % n * 100 for n in range(1000)]
+    async with serving(handler) as server, peer_of(server) as peer:
+        peer.ask(b"busy")
+        await handler.until_frames(1)
+        peer.ask(*many)
+        (connection,) = handler.connections
+        await until(lambda: connection._paused)
+        assert server.hub.memory.used == 0
+        work.complete([framed(b"done")])
+        assert await peer.frames(1001) == [b"done", *many]
+
+
+@pytest.mark.parametrize("answer", [None, [framed(b"done")]])
+async def test_what_a_peer_sent_before_it_left_is_served_behind_the_work(answer):
+    work = Promise()
+    handler = ScriptedHandler(lambda _, frame: Waiting(work, Mode.BUSY) if frame == b"busy" else None)
+    async with serving(handler) as server:
+        async with peer_of(server) as peer:
+            peer.ask(b"busy", b"1")
+            await handler.until_frames(1)
+            peer.ask(b"2", b"3")
+        (connection,) = handler.connections
+        await until(lambda: connection._paused)
+        work.complete(answer)
+        await until(lambda: not server.hub.connections)
+    assert handler.frames == [b"busy", b"1", b"2", b"3"]
+
+
+async def test_after_the_work_an_answer_may_wait_without_holding_others_back():
+    work, commit = Promise(), Promise()
+    handler = ScriptedHandler(busy_with(work))
+    async with serving(handler) as server, peer_of(server) as peer:
+        peer.ask(b"busy", b"next")
+        await handler.until_frames(1)
+        await turns()
+        assert handler.frames == [b"busy"]
+        work.complete(Waiting(commit, Mode.PIPELINED))
+        await handler.until_frames(2)
+        commit.complete([framed(b"committed")])
+        assert await peer.frames(2) == [b"committed", b"next"]
+
+
+async def test_work_that_ends_badly_closes_the_connection():
+    work = Promise()
+    handler = ScriptedHandler(lambda *_: Waiting(work, Mode.BUSY))
+    async with serving(handler) as server, peer_of(server) as peer:
+        peer.ask(b"busy", b"never")
+        await handler.until_frames(1)
+        work.complete(CLOSE)
+        assert await peer.rest() == b""
+    assert handler.frames == [b"busy"]
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_what_the_work_holds_counts_as_received_until_its_end(leaves):
+    work = Promise()
+    handler = ScriptedHandler(lambda *_: Waiting(work, Mode.BUSY, holds=1000))
+    async with serving(handler) as server, peer_of(server) as peer:
+        peer.ask(b"busy")
+        await handler.until_frames(1)
+        if leaves:
+            handler.connections[0].close()
+        assert server.hub.memory.used == 1000
+        work.complete([framed(b"done")])
+        assert server.hub.memory.used == 0
+        server.hub.memory.check_invariants()
+
+
+async def test_a_starved_peer_goes_on_when_the_work_of_another_ends():
+    work = Promise()
+    handler = ScriptedHandler(busy_with(work, holds=1_000_000))
+    async with serving(handler, Limits(receive_memory=1_000_000)) as server:
+        async with peer_of(server) as first, peer_of(server) as second, peer_of(server) as third:
+            first.ask(b"busy")
+            await handler.until_frames(1)
+            second.send(framed(bytes(500_000))[:-1])  # one may go over the limit
+            await until(lambda: server.hub.memory.used > 1_400_000)
+            third.ask(bytes(500_000))
+            await until(lambda: server.hub._starved)
+            second.send(b"\0")
+            assert len(await second.frame()) == 500_000
+            work.complete([framed(b"done")])
+            assert len(await third.frame()) == 500_000
         assert server.hub.memory.used == 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.api import api_versions
-from kcompat.api.context import Interruptible
+from kcompat.api.context import Busy, Interruptible
 from kcompat.api.dispatcher import MAX_VALUES, Dispatcher
 from kcompat.api.served import Served
 from kcompat.net.answers import CLOSE, Mode, Waiting
@@ -157,3 +157,49 @@ def test_an_interruptible_answer_brings_its_interrupt() -> None:
     assert waiting.interrupt is not None
     waiting.interrupt()
     assert response(waiting.promise.value, HeartbeatResponse, 0).error_code == 1
+
+
+def busy(outcome: Promise[Any]) -> Waiting:
+    apis = dispatcher(
+        served(ApiKey.HEARTBEAT, lambda *_: Busy(outcome, holds=5), mode=Mode.PIPELINED),
+    )
+    waiting = apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0))
+    assert isinstance(waiting, Waiting)
+    assert (waiting.mode, waiting.holds, waiting.interrupt) == (Mode.BUSY, 5, None)
+    assert not waiting.promise.done
+    return waiting
+
+
+def test_a_request_that_is_worked_on_is_answered_with_its_outcome() -> None:
+    outcome: Promise[Any] = Promise()
+    waiting = busy(outcome)
+    outcome.complete(HeartbeatResponse(error_code=27))
+    assert response(waiting.promise.value, HeartbeatResponse, 0).error_code == 27
+
+
+@pytest.mark.parametrize("nothing", [None, CLOSE])
+def test_the_outcome_may_be_no_answer_or_a_close(nothing: object) -> None:
+    outcome: Promise[Any] = Promise()
+    waiting = busy(outcome)
+    outcome.complete(nothing)
+    assert waiting.promise.value is nothing
+
+
+def test_the_outcome_may_wait_as_its_api_waits() -> None:
+    outcome: Promise[Any] = Promise()
+    later: Promise[HeartbeatResponse] = Promise()
+    waiting = busy(outcome)
+    outcome.complete(later)
+    then = waiting.promise.value
+    assert isinstance(then, Waiting)
+    assert (then.mode, then.holds) == (Mode.PIPELINED, 0)
+    later.complete(HeartbeatResponse(error_code=25))
+    assert response(then.promise.value, HeartbeatResponse, 0).error_code == 25
+
+
+def test_work_that_breaks_is_answered_as_a_handler_that_does(caplog: pytest.LogCaptureFixture) -> None:
+    outcome: Promise[Any] = Promise()
+    waiting = busy(outcome)
+    outcome.complete(ZeroDivisionError("a bug"))
+    assert response(waiting.promise.value, HeartbeatResponse, 0).error_code == -1
+    assert "a bug" in caplog.text

@@ -92,3 +92,34 @@ def test_a_closed_connection_ends_the_wait_of_its_fetch():
     answers.drop()
     assert promise.done
     assert (calls, answers.memory) == ([], 0)
+
+
+def test_an_answer_may_be_another_wait():
+    answers, calls = queue()
+    work, commit = Promise(), Promise()
+    answers.wait_for(Waiting(work, Mode.BUSY, holds=100))
+    assert (answers.is_blocked, answers.is_busy) == (True, True)
+    work.complete(Waiting(commit, Mode.PIPELINED))
+    assert (answers.is_blocked, answers.is_busy, len(calls)) == (False, False, 1)
+    answers.push([b"behind"])
+    assert popped(answers) == ([], False)
+    commit.complete([b"committed"])
+    assert popped(answers) == ([b"committed", b"behind"], False)
+
+
+def test_a_wait_whose_end_is_known_already():
+    answers, _ = queue()
+    work = Promise()
+    answers.wait_for(Waiting(work, Mode.BUSY))
+    work.complete(Waiting(Promise.resolved([b"done"]), Mode.PIPELINED))
+    assert not answers.is_blocked
+    assert popped(answers) == ([b"done"], False)
+
+
+def test_blocked_is_not_busy():
+    answers, _ = queue()
+    first, second = Promise(), Promise()
+    answers.wait_for(Waiting(first, Mode.BUSY))
+    first.complete(None)
+    answers.wait_for(Waiting(second, Mode.BLOCKING))
+    assert (answers.is_blocked, answers.is_busy) == (True, False)
