@@ -12,22 +12,27 @@ typedef struct {
     int64_t count, end, fault, newest, oldest, keyless;
 } summary;
 
-/* A varint of at most three bytes, before its zigzag; 0 where it is longer. The caller knows of three bytes. */
+/* A varint of at most three bytes, before its zigzag; 0 where it is longer. The caller knows of three bytes.
+ *
+ * The compiler is told that each byte is the last one so that it puts the rest elsewhere.
+ */
 static inline int read_short(const uint8_t **at, uint32_t *raw)
 {
     const uint8_t *from = *at;
-    *raw = from[0];
-    if (from[0] < 0x80) {
-        *at += 1;
+    uint32_t number = from[0];
+    if (__builtin_expect(number < 0x80, 1)) {
+        *raw = number;
+        *at = from + 1;
         return 1;
     }
-    *raw += (from[1] - 1u) << 7; /* without the mark of the byte before */
-    if (from[1] < 0x80) {
-        *at += 2;
+    number += (from[1] - 1u) << 7; /* without the mark of the byte before */
+    if (__builtin_expect(from[1] < 0x80, 1)) {
+        *raw = number;
+        *at = from + 2;
         return 1;
     }
-    *raw += (from[2] - 1u) << 14;
-    *at += 3;
+    *raw = number + ((from[2] - 1u) << 14);
+    *at = from + 3;
     return from[2] < 0x80;
 }
 
@@ -38,17 +43,18 @@ typedef struct {
     int keyless;
 } sight;
 
-/* Where a good record of short varints ends, as nearly all are; NULL for any other. The numbers inside are before
- * their zigzag: odd ones are negative.
+/* Where a good record of short varints ends, as nearly all are; NULL for any other. The numbers are before their
+ * zigzag, so odd ones are negative; `offset_delta` is the one right one.
  */
-static inline const uint8_t *check_usual(const uint8_t *at, const uint8_t *end, int64_t offset_delta, sight *out)
+static inline const uint8_t *check_usual(const uint8_t *at, const uint8_t *end, uint64_t offset_delta, sight *out)
 {
     uint32_t length, time, offset, key, value;
-    if (end - at < UP_TO_VALUE || !read_short(&at, &length) || length & 1 || (Py_ssize_t)(length >> 1) > end - at)
+    if (end - at < UP_TO_VALUE || !read_short(&at, &length)
+        || (length >> 1 | length << 31) > (size_t)(end - at)) /* a negative one becomes huge */
         return NULL;
     cursor in = {at + 1, at + (length >> 1)}; /* behind the attributes */
-    if (!read_short(&in.at, &time) || !read_short(&in.at, &offset) || offset & 1
-        || offset >> 1 != offset_delta || !read_short(&in.at, &key))
+    if (!read_short(&in.at, &time) || !read_short(&in.at, &offset) || offset != offset_delta
+        || !read_short(&in.at, &key))
         return NULL;
     if (!(key & 1)) {
         if ((Py_ssize_t)(key >> 1) + SHORT > in.end - in.at)
@@ -57,15 +63,17 @@ static inline const uint8_t *check_usual(const uint8_t *at, const uint8_t *end, 
     }
     if (!read_short(&in.at, &value))
         return NULL;
-    const Py_ssize_t size = value & 1 ? 0 : value >> 1;
-    if (size >= in.end - in.at)
+    const Py_ssize_t size = value & 1 ? 0 : value >> 1, left = in.end - in.at;
+    out->timestamp_delta = (int32_t)(time >> 1 ^ (0u - (time & 1)));
+    out->keyless = key & 1;
+    if (size + 1 == left && in.end[-1] == 0)
+        return in.end;
+    if (size >= left)
         return NULL;
     in.at += size;
     const int headers = *in.at++;
     if (headers & 0x81 || skip_headers(&in, headers / 2)) /* 0x81: more bytes, or negative */
         return NULL;
-    out->timestamp_delta = (int32_t)(time >> 1 ^ (0u - (time & 1)));
-    out->keyless = key & 1;
     return in.end;
 }
 
@@ -93,7 +101,7 @@ static summary scan_records(const uint8_t *body, Py_ssize_t size, int64_t index,
     enum fault fault = WHOLE;
     while (at < end) {
         sight seen;
-        const uint8_t *behind = check_usual(at, end, next, &seen);
+        const uint8_t *behind = check_usual(at, end, (uint64_t)next << 1 ^ (uint64_t)(next >> 63), &seen);
         if (behind == NULL) {
             cursor in = {at, end};
             if ((fault = check_record(&in, next, &seen)))

@@ -65,6 +65,7 @@ DAMAGED = [
     ("80 80 80 80 80", Fault.VARINT),
     ("80 80 80 80 80 01", Fault.VARINT),
     ("01", Fault.LENGTH),
+    ("0d 00 00 00 01 01 00", Fault.LENGTH),
     ("0c 00 00 00 01 01", Fault.CUT),
     ("fe ff ff ff 0f 00", Fault.CUT),
     ("00", Fault.FIELD),
