@@ -7,7 +7,6 @@ from statistics import quantiles
 from typing import TYPE_CHECKING
 
 import frames
-import group_requests
 import peers
 from confluent_kafka import Consumer, Producer, TopicPartition
 from trial import Measure
@@ -63,47 +62,6 @@ def _percentile(values: list[float], percent: int) -> float:
     return values[0] if len(values) == 1 else quantiles(values, n=100)[percent - 1]
 
 
-def fresh_group(trial: Trial) -> Numbers:
-    """From making a consumer of a new group to its first record."""
-    with trial.topic() as topic:
-        producer = Producer({"bootstrap.servers": trial.broker.bootstrap})
-        producer.produce(topic, bytes(RECORD_SIZE))
-        producer.flush(PATIENCE_S)
-        begin = time.perf_counter()
-        consumer = Consumer(
-            {
-                "bootstrap.servers": trial.broker.bootstrap,
-                "group.id": f"{trial.label}-group",
-                "auto.offset.reset": "earliest",
-            }
-        )
-        consumer.subscribe([topic])
-        if consumer.poll(PATIENCE_S) is None:
-            raise RuntimeError(f"{trial.broker.name} gave a fresh group no record")
-        elapsed = time.perf_counter() - begin
-        consumer.close()
-    return {"fresh-group": elapsed * 1e3}
-
-
-def fresh_group_raw(trial: Trial) -> Numbers:
-    """What the broker adds to that: the same requests one after the other, without a client's pauses."""
-    with trial.topic() as topic, peers.client(trial.broker) as connection:
-        group_requests.await_coordinator(connection, f"{trial.label}-group")
-        trial.generator.run(
-            trial.broker.port,
-            [frames.produce(topic, 0, records=1, size=RECORD_SIZE)],
-            connections=1,
-            depth=1,
-            count=1,
-        )
-        begin = time.perf_counter()
-        found = group_requests.first_record(connection, f"{trial.label}-group", topic)
-        elapsed = time.perf_counter() - begin
-    if not found:
-        raise RuntimeError(f"{trial.broker.name} gave a fresh group no record")
-    return {"fresh-group-raw": elapsed * 1e3}
-
-
 def create_partitions(trial: Trial) -> Numbers:
     """500 partitions with one request."""
     names = [f"{trial.label}-{number}" for number in range(TOPICS)]
@@ -118,7 +76,5 @@ MEASURES = (
     Measure("acks-1", acks_1, on_mock=True),
     Measure("acks-all", acks_all, on_mock=True),
     Measure("end-to-end", produce_to_consume),
-    Measure("fresh-group", fresh_group),
-    Measure("fresh-group-raw", fresh_group_raw),
     Measure("create", create_partitions),
 )

@@ -20,6 +20,7 @@ import compaction
 import down_conversion
 import flush
 import footprint
+import fresh_group
 import latency
 import peers
 import report
@@ -38,6 +39,7 @@ MEASURES: tuple[Measure, ...] = (
     *footprint.FIRST,
     *throughput.MEASURES,
     *latency.MEASURES,
+    *fresh_group.MEASURES,
     *flush.MEASURES,
     *compaction.MEASURES,
     *down_conversion.MEASURES,
