@@ -100,6 +100,7 @@ def decompress(
     if unpack is None:
         raise RecordsDamaged(f"unknown compression codec {codec}")
     left = output_bound(len(data), max_message_bytes)
+    expect(1)
     for chunk in unpack(memoryview(data), left):
         left -= len(chunk)
         if left < 0:

@@ -54,6 +54,12 @@ def test_calls_share_one_allowance() -> None:
             unpack(Codec.LZ4, packed)
 
 
+def test_nothing_is_unpacked_without_an_allowance_that_is_left() -> None:
+    chunks = decompress(Codec.LZ4, compress(Codec.LZ4, bytes(1000)))
+    with Allowance(0), pytest.raises(AllowanceSpent):
+        next(chunks)
+
+
 def test_an_allowance_can_be_entered_again() -> None:
     allowance = Allowance(10_000)
     packed = compress(Codec.LZ4, bytes(1000))
