@@ -67,7 +67,7 @@ static uint32_t crc_by_tables(const crc_kind *kind, const uint8_t *at, const uin
 
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 8))
 #include "_crc_x86.h"
-#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
+#elif defined(__aarch64__) && defined(__GNUC__) && (defined(__linux__) || defined(__APPLE__))
 #include "_crc_arm.h"
 #else
 static enum crc_way best_crc_way(void)
