@@ -103,10 +103,13 @@ def test_the_largest_timestamp_is_that_of_what_stays(log: CompactionHarness) -> 
 def test_append_time_stays(tmp_path: Path) -> None:
     log = harness_with(tmp_path, timestamp_type="LogAppendTime")
     log.put((b"a", b"1"), (b"b", None), timestamp=7000)
+    log.put((b"a", b"1"), timestamp=7500, producer=(7, 0, 0))
     log.put((b"a", b"1"), timestamp=8000)
     log.roll()
     log.clean(now_ms=9000)
-    assert [_times(record) for record in log.records()] == [(1, 7000), (2, 8000)]
+    assert [_times(record) for record in log.records()] == [(1, 7000), (3, 8000)]
+    counts = [(header.record_count, header.uses_log_append_time) for header, _ in log.batches()]
+    assert counts == [(1, True), (0, True), (1, True)], "that of a batch without records, too"
 
 
 # -- tombstones ------------------------------------------------------------------------------------
