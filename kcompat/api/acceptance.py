@@ -8,7 +8,9 @@ unpacks at most `SHORT` bytes of a batch, then to the one where batches take as 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from kcompat.net.helpers import Lane
 from kcompat.promise import Promise
@@ -40,6 +42,15 @@ Stored: TypeAlias = "tuple[memoryview, BatchHeader] | Refusal | None"
 """What to store, why nothing, or None where an old client sent nothing whole."""
 
 
+class Spent(Enum):
+    """The type of `SPENT`."""
+
+    SPENT = "spent"
+
+
+SPENT: Final = Spent.SPENT
+
+
 def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) -> Stored:
     """Check a batch as what the topic takes. The bytes to store may be those given or a copy."""
     if api_version < FIRST_WITH_BATCHES:
@@ -62,10 +73,13 @@ def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> boo
 
 def accept_within(
     allowance: Allowance, batch: memoryview, api_version: int, config: LogConfig, now_ms: int
-) -> Stored:
-    """As `accept`; raises `AllowanceSpent` where that would take longer than the allowance says."""
-    with allowance:
-        return accept(batch, api_version, config, now_ms)
+) -> Stored | Spent:
+    """As `accept`, or `SPENT` where that would take longer than the allowance says."""
+    try:
+        with allowance:
+            return accept(batch, api_version, config, now_ms)
+    except AllowanceSpent:
+        return SPENT
 
 
 class Accepted(NamedTuple):
@@ -88,21 +102,26 @@ class Acceptance:
 
     def begin(self, helpers: Helpers) -> Promise[Accepted | Exception]:
         """What to store, later, or an exception that is a bug. `data` has left its frame by now."""
-        batch = self.data.records
-        assert isinstance(batch, memoryview)
-        question = batch, self._api_version, self._config, self._now_ms
         found: Promise[Accepted | Exception] = Promise()
-
-        def go_on(outcome: Stored | Exception) -> None:
-            if isinstance(outcome, AllowanceSpent):
-                helpers.run(Lane.LONG, lambda: accept(*question)).then(go_on)
-            elif isinstance(outcome, Exception):
-                found.complete(outcome)
-            else:
-                found.complete(Accepted(outcome, self._config))
-
-        helpers.run(Lane.SHORT, lambda: accept_within(Allowance(SHORT), *question)).then(go_on)
+        work = partial(accept_within, Allowance(SHORT), *self._question())
+        helpers.run(Lane.SHORT, work).then(partial(self._tried, helpers, found))
         return found
+
+    def _question(self) -> tuple[memoryview, int, LogConfig, int]:
+        assert isinstance(self.data.records, memoryview)
+        return self.data.records, self._api_version, self._config, self._now_ms
+
+    def _tried(
+        self, helpers: Helpers, found: Promise[Accepted | Exception], outcome: Stored | Spent | Exception
+    ) -> None:
+        if outcome is SPENT:
+            work = partial(accept, *self._question())
+            helpers.run(Lane.LONG, work).then(partial(self._done, found))
+        else:
+            self._done(found, outcome)
+
+    def _done(self, found: Promise[Accepted | Exception], outcome: Stored | Exception) -> None:
+        found.complete(outcome if isinstance(outcome, Exception) else Accepted(outcome, self._config))
 
 
 def leave_frame(request: ProduceRequest, first: PartitionData) -> int:

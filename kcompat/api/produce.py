@@ -21,6 +21,7 @@ transactional id.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
@@ -28,6 +29,7 @@ from msgspec import Struct
 from kcompat.api.acceptance import (
     INLINE,
     INLINE_PACKED,
+    SPENT,
     Acceptance,
     accept,
     accept_within,
@@ -40,7 +42,7 @@ from kcompat.net.answers import CLOSE, Close
 from kcompat.promise import Promise
 from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
-from kcompat.records.allowance import Allowance, AllowanceSpent
+from kcompat.records.allowance import Allowance
 from kcompat.records.batch import TRANSACTIONAL_FLAG
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.partition import Partition
@@ -119,27 +121,27 @@ class _Appends(Struct, gc=False):
 
     def go_on_later(self, task: Acceptance) -> Busy[ProduceResponse]:
         """Have helpers do what takes longer. All else is looked at afresh when that is done."""
-        helpers, clock = self.context.services.helpers, self.context.services.clock
         outcome: Promise[AtOnce | Exception] = Promise()
-
-        def go_on(accepted: Accepted | Exception) -> None:
-            if isinstance(accepted, Exception):
-                outcome.complete(accepted)
-                return
-            self.context.now_ms = clock.now_ms()
-            try:
-                answer = self.go_on(accepted)
-            except Exception as bug:
-                outcome.complete(bug)
-                return
-            if isinstance(answer, Acceptance):
-                answer.begin(helpers).then(go_on)
-            else:
-                outcome.complete(answer)
-
         holds = leave_frame(self.request, task.data)
-        task.begin(helpers).then(go_on)
+        task.begin(self.context.services.helpers).then(partial(self._accepted, outcome))
         return Busy(outcome, holds)
+
+    def _accepted(self, outcome: Promise[AtOnce | Exception], accepted: Accepted | Exception) -> None:
+        """Go on, or end with an exception: it is for the dispatcher, which is not on the stack any more."""
+        if isinstance(accepted, Exception):
+            outcome.complete(accepted)
+            return
+        services = self.context.services
+        self.context.now_ms = services.clock.now_ms()
+        try:
+            answer = self.go_on(accepted)
+        except Exception as bug:
+            outcome.complete(bug)
+            return
+        if isinstance(answer, Acceptance):
+            answer.begin(services.helpers).then(partial(self._accepted, outcome))
+        else:
+            outcome.complete(answer)
 
     def _append(
         self, name: str, refused: ErrorCode, data: PartitionData, accepted: Accepted | None
@@ -190,10 +192,9 @@ class _Appends(Struct, gc=False):
         if len(batch) <= INLINE_PACKED:
             if self.allowance is None:
                 self.allowance = Allowance(INLINE)
-            try:
-                return accept_within(self.allowance, batch, version, config, now_ms)
-            except AllowanceSpent:
-                pass
+            stored = accept_within(self.allowance, batch, version, config, now_ms)
+            if stored is not SPENT:
+                return stored
         return Acceptance(data, version, config, now_ms)
 
 

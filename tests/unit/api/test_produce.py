@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import struct
 from collections import deque
@@ -65,11 +66,7 @@ class Helpers:
         """Finish one of what waits; the lane it was in."""
         lane, work, promise = self.waiting[index]
         del self.waiting[index]
-        try:
-            outcome = work()
-        except Exception as error:
-            outcome = error
-        promise.complete(outcome)
+        promise.complete(work())
         return lane
 
     def break_down(self) -> None:
@@ -406,6 +403,22 @@ def test_only_what_is_left_of_a_request_is_held(broker: Broker) -> None:
     large, behind = batch(ORDINARY, Codec.GZIP), batch(b"behind")
     answer = broker.produce((0, batch(LINE)), (1, large), (2, behind))
     assert answer.holds == len(large) + len(behind)
+
+
+def test_nothing_of_a_request_waits_for_the_garbage_collector(broker: Broker) -> None:
+    broker.create("big", max_message_bytes=str(40 * MIB))
+    data = batch(LARGE, Codec.GZIP)
+    gc.collect()
+    gc.disable()
+    try:
+        answer = broker.produce((0, data), (0, data), topic="big")
+        while broker.helpers.waiting:
+            broker.helpers.work()
+        assert rows(answer.outcome.value) == [(0, 0, 0)]
+        del answer
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_null_records_behind_a_large_batch(broker: Broker) -> None:
