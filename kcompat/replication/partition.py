@@ -170,7 +170,7 @@ class Partition:
         """Append one checked batch as the leader; an error code when it cannot be tried at all."""
         role = self.role
         if role.leader != self._broker_id:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return self._not_leading()
         if acks == -1 and not self._has_quorum:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         try:
@@ -202,7 +202,7 @@ class Partition:
         "not yet".
         """
         if not self.is_leader:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return self._not_leading()
         if self.high_watermark < required_offset:
             return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else None
         if not self._has_quorum:
@@ -229,8 +229,8 @@ class Partition:
         """Advance the log start to `offset` (-1 = the high watermark). The error and the new low watermark,
         -1 on error.
         """
-        if not self.is_leader:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
+        if not self.is_leader or self.log.is_failed:
+            return self._not_leading(), -1
         if not self.log.config.deletes:
             return ErrorCode.POLICY_VIOLATION, -1
         if offset == -1:
@@ -251,7 +251,9 @@ class Partition:
         return self.log.last_stable_offset(self.high_watermark)
 
     def check_epoch(self, leader_epoch: int) -> ErrorCode:
-        """Fence a client that knows another leader epoch (KIP-320), then insist on being the leader."""
+        """Fence a client that knows another leader epoch (KIP-320), then insist on being the leader and on a
+        disk that works.
+        """
         mine = self.role.leader_epoch
         if leader_epoch != NO_EPOCH:
             if leader_epoch < mine:
@@ -259,8 +261,12 @@ class Partition:
             if leader_epoch > mine:
                 return ErrorCode.UNKNOWN_LEADER_EPOCH
         if self.is_leader:
-            return ErrorCode.NONE
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if self._is_retired else ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else ErrorCode.NONE
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if self._is_retired else self._not_leading()
+
+    def _not_leading(self) -> ErrorCode:
+        """What clients are told who take this broker for the leader."""
+        return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def fetch(self, spec: FetchSpec, isolation_level: int, max_bytes: int, min_one_batch: bool) -> Fetched:
         """Read for a consumer: whole batches from `spec.offset`, below the high watermark or the last stable

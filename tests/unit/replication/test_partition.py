@@ -110,6 +110,23 @@ def test_a_negative_limit_is_an_error_where_there_is_something_to_read(make_part
     assert [each.error for each in fetched] == [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE]
 
 
+@pytest.mark.parametrize("role", [ALONE, Role(leader=-1, leader_epoch=1, isr=(ME,), replicas=(ME,))])
+def test_a_failed_disk_is_what_clients_are_told(
+    make_partition: MakePartition, replicas: ReplicaManager, role: Role
+) -> None:
+    """Whether or not the controller has heard of it and taken the partition's leader away."""
+    partition = make_partition()
+    append(partition, b"a")
+    partition.log.context.fault(OSError(errno.EIO, "Input/output error"))
+    replicas.take_role("t", 0, role)
+    failed = ErrorCode.KAFKA_STORAGE_ERROR
+    assert append(partition, b"b") == failed
+    assert fetch(partition, 0).error == failed
+    assert partition.offset_for(-1, UNCOMMITTED, -1).error == failed
+    assert partition.delete_records_before(1) == (failed, -1)
+    assert partition.committed(2) == failed
+
+
 def test_delete_records_moves_the_log_start(make_partition: MakePartition) -> None:
     partition = make_partition()
     append(partition, b"a", b"b", b"c")
