@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.cluster.image import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -39,5 +40,8 @@ def leader_error(
 
 
 def offline_replicas(partition: PartitionInfo, reachable: AbstractSet[int]) -> list[int]:
-    """The replicas that the client cannot reach."""
-    return [replica for replica in partition.replicas if replica not in reachable]
+    """The replicas that the client cannot reach, and those whose disk has failed: where nobody leads, they are
+    all that are in sync.
+    """
+    failed = partition.isr if partition.leader == NO_LEADER else ()
+    return [replica for replica in partition.replicas if replica not in reachable or replica in failed]

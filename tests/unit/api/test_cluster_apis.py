@@ -14,6 +14,7 @@ from kcompat.api import (
     init_producer_id,
     metadata,
 )
+from kcompat.api.cluster_view import offline_replicas
 from kcompat.cluster.image import BrokerInfo, PartitionInfo, TopicImage
 from kcompat.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcompat.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
@@ -157,6 +158,12 @@ async def test_advertised_listeners_are_told_as_they_are() -> None:
     async with ClusterWorld(advertised_listeners="PLAINTEXT://advertised:9092") as world:
         response = await ask_metadata(world, 12)
         assert [(broker.host, broker.port) for broker in response.brokers] == [("advertised", 9092)]
+
+
+def test_replicas_on_a_failed_disk_are_offline() -> None:
+    """Those in sync would lead if they could; of the others nobody knows."""
+    assert offline_replicas(PartitionInfo(-1, 7, (1,), (1, 2, 3), 0), {1, 2}) == [1, 3]
+    assert offline_replicas(PartitionInfo(1, 7, (1,), (1, 2, 3), 0), {1, 2}) == [3]
 
 
 def with_a_world_of_three(world: ClusterWorld) -> None:
