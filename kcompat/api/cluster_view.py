@@ -40,8 +40,8 @@ def leader_error(
 
 
 def offline_replicas(partition: PartitionInfo, reachable: AbstractSet[int]) -> list[int]:
-    """The replicas that the client cannot reach, and those whose disk has failed: where nobody leads, they are
-    all that are in sync.
+    """The replicas that the client cannot reach, and those whose disk has failed: all that are in sync, where
+    nobody leads.
     """
     failed = partition.isr if partition.leader == NO_LEADER else ()
     return [replica for replica in partition.replicas if replica not in reachable or replica in failed]
