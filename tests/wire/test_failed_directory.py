@@ -1,0 +1,95 @@
+"""One of two log directories fails: the other serves, everybody is told, nothing is lost when it is back."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from kcompat import Broker
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
+from kcompat.testing.raw_client import RawClient
+from kcompat.testing.raw_requests import create_topic, describe_topic, fetch, produce, read_all
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAILED = ErrorCode.KAFKA_STORAGE_ERROR
+SMALL = {"segment.bytes": "200"}
+"""A batch a segment, so that every append makes a file."""
+
+
+def broker_on(*directories: Path) -> Broker:
+    config = {
+        "log.dirs": ",".join(map(str, directories)),
+        "replica.high.watermark.checkpoint.interval.ms": "50",
+    }
+    return Broker(config=config)
+
+
+def client_of(broker: Broker) -> RawClient:
+    host, _, port = broker.bootstrap_servers.rpartition(":")
+    return RawClient((host, int(port)))
+
+
+def append(client: RawClient) -> list[int]:
+    """The errors of appending a record to each of the four partitions."""
+    batch = build_batch([Record(0, 1, None, b"v" * 50)])
+    return [produce(client, "t", batch, partition).error_code for partition in range(4)]
+
+
+def directories_of(client: RawClient) -> dict[str, tuple[int, list[int]]]:
+    """For each directory its error and the partitions of the topic in it."""
+    answer = client.call(DescribeLogDirsRequest(topics=None), 2)
+    return {
+        result.log_dir.rpartition("/")[2]: (
+            result.error_code,
+            sorted(part.partition_index for topic in result.topics for part in topic.partitions),
+        )
+        for result in answer.results
+    }
+
+
+def leaders(client: RawClient) -> list[tuple[int, list[int]]]:
+    """For each partition its error and its offline replicas."""
+    partitions = sorted(describe_topic(client, "t").partitions, key=lambda part: int(part.partition_index))
+    return [(part.error_code, part.offline_replicas) for part in partitions]
+
+
+def test_the_others_serve(tmp_path: Path) -> None:
+    good, bad, elsewhere = tmp_path / "good", tmp_path / "bad", tmp_path / "elsewhere"
+    gone = (ErrorCode.LEADER_NOT_AVAILABLE, [1])
+    with broker_on(good, bad) as broker, client_of(broker) as client:
+        create_topic(client, "t", partitions=4, configs=SMALL)
+        assert append(client) == [0, 0, 0, 0]
+        assert directories_of(client) == {"good": (0, [0, 2]), "bad": (0, [1, 3])}
+        bad.rename(elsewhere)
+        assert append(client) == [0, FAILED, 0, FAILED]
+        assert directories_of(client) == {"good": (0, [0, 2]), "bad": (FAILED, [])}
+        assert [fetch(client, "t", 0, partition).error_code for partition in range(4)] == [
+            0,
+            FAILED,
+            0,
+            FAILED,
+        ]
+        deadline = time.monotonic() + 30
+        while leaders(client) != [(0, []), gone, (0, []), gone]:
+            assert time.monotonic() < deadline
+            assert append(client) == [0, FAILED, 0, FAILED]
+    bad.write_text("no directory can be made here")
+    with broker_on(good, bad) as broker, client_of(broker) as client:
+        assert leaders(client) == [(0, []), gone, (0, []), gone]
+        errors = append(client)
+        assert (errors[0], errors[2]) == (0, 0)
+        assert errors[1] == errors[3] != 0
+        create_topic(client, "u", partitions=2)
+        assert directories_of(client) == {"good": (0, [0, 0, 1, 2]), "bad": (FAILED, [])}
+    bad.unlink()
+    elsewhere.rename(bad)
+    with broker_on(good, bad) as broker, client_of(broker) as client:
+        assert append(client) == [0, 0, 0, 0]
+        assert directories_of(client) == {"good": (0, [0, 0, 1, 2]), "bad": (0, [1, 3])}
+        assert [len(list(read_all(client, "t", partition))) for partition in (1, 3)] == [2, 2]
+        assert len(list(read_all(client, "t", 0))) == len(list(read_all(client, "t", 2))) >= 4
