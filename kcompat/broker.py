@@ -343,6 +343,10 @@ class _Nobody:
         """Is never called."""
         raise AssertionError(connection, frame)
 
+    def ends_wait(self, frame: memoryview) -> bool:
+        """Is never called."""
+        raise AssertionError(frame)
+
 
 def _made_directory(path: str) -> Path:
     directory = Path(path)

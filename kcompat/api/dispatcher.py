@@ -21,6 +21,7 @@ from kcompat.protocol.compiling import compile_framer, read_request_header
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsResponse
 from kcompat.protocol.schema import ProtocolViolation, decoder
+from kcompat.replication.fetch_session import FINAL_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,10 @@ logger = logging.getLogger(__name__)
 MAX_VALUES = 250_000
 """Array elements and fields of one request. A handler costs some microseconds for each, and while it runs
 everybody waits: more than this would be seconds."""
+
+_FETCH = int(ApiKey.FETCH).to_bytes(2, "big")
+_LARGEST_CLOSING_FETCH = 1024
+"""Bytes of a request that names a session and no partitions."""
 
 _KEY_AND_VERSION = struct.Struct(">hh").unpack_from
 
@@ -112,6 +117,24 @@ class Dispatcher:
         except Exception:
             logger.exception("%s v%d of client %s failed", route.key.name, route.version, client_id)
             return route.failure(correlation_id)
+
+    def ends_wait(self, frame: memoryview) -> bool:
+        """Whether a request ends the wait of the fetch before it.
+
+        Not if it is a further fetch: a client that pipelines two would get empty answers for ever. But the
+        one that closes a fetch session does: its client leaves, and waits for both answers.
+        """
+        if frame[:2] != _FETCH or len(frame) > _LARGEST_CLOSING_FETCH:
+            return frame[:2] != _FETCH
+        try:
+            route = self._routes.get(_KEY_AND_VERSION(frame)) or self._find_route(frame)
+            if route is None:
+                return True
+            _, _, body = read_request_header(frame, route.header_version)
+            request, _ = route.decode(frame, body, MAX_VALUES)
+        except (ProtocolViolation, struct.error):
+            return True  # the connection is closed for it
+        return bool(request.session_id and request.session_epoch == FINAL_EPOCH)
 
     def _find_route(self, frame: memoryview) -> Route | None:
         """The route of a (key, version) seen for the first time; None for an ApiVersions from the future."""

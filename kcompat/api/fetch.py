@@ -3,7 +3,8 @@
 Behaviour
 - Answers at once when there are `min_bytes`, when a partition has an error, or when nothing may be waited
   for; else waits for data, `max_wait_ms`, or the next request of the same connection, which ends the wait
-  with what there is (a difference: a Kafka broker lets that request queue behind the long poll).
+  with what there is (a difference: a Kafka broker lets that request queue behind the long poll) unless it is
+  a fetch that closes no session.
 - The first batch found is returned whole, however small the limits (KIP-74); `fetch.max.bytes` caps every
   answer.
 - read_committed stops at the last stable offset and lists the aborted transactions of the range.

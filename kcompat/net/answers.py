@@ -73,7 +73,7 @@ class Mode(Enum):
     """As BLOCKING, but they are not even looked for: what is awaited is work on this one, which no peer can
     delay or end, and one that has left meanwhile still gets served what it sent."""
     INTERRUPTIBLE = "interruptible"
-    """As BLOCKING, but a frame that is not itself a Fetch ends the wait: `interrupt` is called."""
+    """As BLOCKING, but `interrupt` is called when `FrameHandler.ends_wait` says so of the frame behind it."""
 
 
 class Waiting:
@@ -106,4 +106,10 @@ class FrameHandler(Protocol):
         """Take one whole frame, without its length prefix, and say what to answer.
 
         `frame` is writable and valid only during this call. An exception is logged and closes the connection.
+        """
+
+    def ends_wait(self, frame: memoryview) -> bool:
+        """Whether this frame, the next behind one whose answer is INTERRUPTIBLE, ends that wait.
+
+        `frame` is as for `on_frame`, but may be empty, of a frame whose length will be refused.
         """

@@ -40,8 +40,6 @@ TURN_S: Final = 0.001
 thousands of requests at once keeps nobody waiting for all of them."""
 READ_AHEAD: Final = 64 * KIB
 """Bytes read behind a whole frame that must wait."""
-FETCH_KEY: Final = 1
-"""A fetch ends no other fetch: a client that pipelines two would else get empty answers for ever."""
 
 # Reasons not to hand on frames, bits of `_gate`.
 WAITING: Final = 1  # a blocking answer is outstanding
@@ -291,7 +289,7 @@ class Connection:
         if held.size >= PREFIX:
             allowed = limits.body_deadline_s + held.needed / limits.body_rate
         self._deadline = self._hub.loop.time() + allowed
-        if self._gate == WAITING and held.has_frame and held.first_key() != FETCH_KEY:
+        if self._gate == WAITING and held.has_frame and self._handler.ends_wait(held.first_frame()):
             self._interrupt()
 
     def _room(self, held: FrameBuffer) -> memoryview | None:

@@ -13,7 +13,6 @@ PREFIX: Final = 4
 """Size of the length prefix of a frame."""
 
 unpack_length = Struct(">i").unpack_from
-_unpack_key = Struct(">h").unpack_from
 
 
 def whole_size(data: bytearray | memoryview, start: int, end: int, max_frame: int) -> int:
@@ -93,12 +92,9 @@ class FrameBuffer:
         held = self.end - self.start
         return held >= PREFIX and held >= self.needed
 
-    def first_key(self) -> int:
-        """The API key of the first frame, which must be whole; -1 if it is too short to have one."""
-        if self.needed < PREFIX + 2:
-            return -1
-        key: int = _unpack_key(self.data, self.start + PREFIX)[0]
-        return key
+    def first_frame(self) -> memoryview:
+        """The first frame, which must be whole; empty if its length is not legal."""
+        return self.view[self.start + PREFIX : self.start + self.needed]
 
     def room(self, read_ahead: int) -> memoryview:
         """Where to receive: the rest of the first frame, or `read_ahead` bytes behind it; may be empty."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     Script: TypeAlias = Callable[[Connection, memoryview], Answer]
 
+FETCH_KEY: Final = struct.pack(">h", 1)
 TIMEOUT_S: Final = 10.0
 """How long anything here waits before it fails."""
 
@@ -56,6 +57,10 @@ class ScriptedHandler:
         if connection not in self.connections:
             self.connections.append(connection)
         return self.script(connection, frame)
+
+    def ends_wait(self, frame: memoryview) -> bool:
+        """Any frame but a fetch does."""
+        return frame[:2] != FETCH_KEY
 
     async def until_frames(self, count: int) -> None:
         """Wait until `count` frames have come in all."""

@@ -16,6 +16,7 @@ from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcompat.testing.raw_client import request_frame
 
@@ -203,3 +204,31 @@ def test_work_that_breaks_is_answered_as_a_handler_that_does(caplog: pytest.LogC
     outcome.complete(ZeroDivisionError("a bug"))
     assert response(waiting.promise.value, HeartbeatResponse, 0).error_code == -1
     assert "a bug" in caplog.text
+
+
+def fetch_frame(version: int, **fields: Any) -> memoryview:
+    return frame_of(FetchRequest(max_wait_ms=500, **fields), version)
+
+
+PARTITIONS = [FetchRequest.FetchTopic("t", partitions=[FetchRequest.FetchPartition()])]
+
+
+@pytest.mark.parametrize(
+    ("frame", "ends"),
+    [
+        (frame_of(HeartbeatRequest(), 4), True),
+        (fetch_frame(6), False),
+        (fetch_frame(12, session_id=0, session_epoch=-1, topics=PARTITIONS), False),
+        (fetch_frame(12, session_id=5, session_epoch=1), False),
+        (fetch_frame(7, session_id=5, session_epoch=-1), True),
+        (fetch_frame(12, session_id=5, session_epoch=-1), True),
+        (fetch_frame(17, session_id=5, session_epoch=-1), True),
+        (fetch_frame(12, session_id=5, session_epoch=-1, topics=PARTITIONS * 100), False),
+        (memoryview(b""), True),
+        (memoryview(b"\0\x01"), True),
+        (memoryview(bytes(fetch_frame(12))[:20]), True),
+        (memoryview(b"\0\x01\0\x7f" + bytes(100)), True),
+    ],
+)
+def test_what_ends_a_waiting_fetch(frame: memoryview, ends: bool) -> None:
+    assert dispatcher(served(ApiKey.FETCH, lambda *_: None)).ends_wait(frame) is ends

@@ -46,9 +46,9 @@ def test_has_frame(content, has_frame):
     assert held(content).has_frame is has_frame
 
 
-def test_first_key():
-    assert held(struct.pack(">ih", 2, 18)).first_key() == 18
-    assert held(struct.pack(">i", 1) + b"x").first_key() == -1
+def test_first_frame():
+    assert held(struct.pack(">ih", 2, 18) + b"next").first_frame() == b"\0\x12"
+    assert held(struct.pack(">i", -1) + b"x").first_frame() == b""
 
 
 def test_room_is_the_rest_of_the_first_frame():
