@@ -211,15 +211,14 @@ def _once(rows: list[PartitionData]) -> list[PartitionData]:
 def _find_topic(context: RequestContext, topic: TopicData, acks: int) -> tuple[str, ErrorCode]:
     """A topic's name, and what is wrong with all of it, before any of its partitions is looked at."""
     name: str | None = topic.name
-    image = context.services.cluster.image
     if context.api_version >= FIRST_WITH_IDS:
-        name = image.topic_names.get(topic.topic_id)
+        name = context.services.cluster.image.topic_names.get(topic.topic_id)
     if acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
         return "", ErrorCode.INVALID_REQUIRED_ACKS
     if name is None:
         return "", ErrorCode.UNKNOWN_TOPIC_ID
     if is_internal(name) and context.client_id != TRUSTED_CLIENT_ID:
-        exists = name in image.topics
+        exists = name in context.services.cluster.image.topics
         return "", ErrorCode.INVALID_TOPIC_EXCEPTION if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return name, NO_ERROR
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
+
+from msgspec import Struct
 
 
 class AllowanceSpent(Exception):  # noqa: N818 - says that there is more to do, not that anything is wrong
     """More would have to be unpacked or packed than the caller has time for."""
 
 
-class Allowance:
+class Allowance(Struct):
     """How many bytes may be unpacked and packed in `with` it, all calls together; those of a slow codec count
     more than once.
 
@@ -17,32 +19,36 @@ class Allowance:
     `AllowanceSpent` pass. They can be called again with the same batch.
     """
 
-    __slots__ = ("_before", "left")
-
-    def __init__(self, size: int) -> None:
-        self.left = size
+    left: int
+    _before: Token[Allowance | None] | None = None
 
     def __enter__(self) -> None:
         self._before = _current.set(self)
 
     def __exit__(self, *_: object) -> None:
+        assert self._before is not None
         _current.reset(self._before)
+
+    def expect(self, cost: int) -> None:
+        """Raise `AllowanceSpent` unless `cost` bytes are left."""
+        if self.left < cost:
+            raise AllowanceSpent
+
+    def spend(self, cost: int) -> None:
+        """Count what was done; raises `AllowanceSpent` when nothing is left for more."""
+        self.left -= cost
+        if self.left <= 0:
+            raise AllowanceSpent
 
 
 _current: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
 
+current = _current.get
+"""The allowance in which this is called, if any."""
+
 
 def expect(cost: int) -> None:
     """Raise `AllowanceSpent` unless `cost` bytes are left to those who have an allowance at all."""
-    allowance = _current.get()
-    if allowance is not None and allowance.left < cost:
-        raise AllowanceSpent
-
-
-def spend(cost: int) -> None:
-    """Count what was done; raises `AllowanceSpent` when nothing is left for more."""
-    allowance = _current.get()
+    allowance = current()
     if allowance is not None:
-        allowance.left -= cost
-        if allowance.left <= 0:
-            raise AllowanceSpent
+        allowance.expect(cost)
