@@ -32,11 +32,12 @@ typedef struct {
 
 typedef struct {
     const state *names;
+    PyObject *hub;
     Py_buffer scratch;
     PyObject *view;       /* of the scratch buffer */
     PyObject *now;
     PyObject *others;     /* the list of (send, pieces) that Python left */
-    long long read_size, max_frame;
+    long long max_frame;
     sending sends[SENDS_AT_ONCE];
     int waiting;          /* how many of them */
 } visit;
@@ -191,7 +192,10 @@ static int serve_readable(visit *now, PyObject *connection, int fd)
     if (plain <= 0)
         return plain < 0 ? -1 : call(connection, names->on_readable, NULL);
     const uint8_t *data = now->scratch.buf;
-    ssize_t received = recv(fd, now->scratch.buf, now->read_size, 0);
+    long long room = number(now->hub, names->read_size); /* less once the connections before keep too much */
+    if (room < 0)
+        return -1;
+    ssize_t received = recv(fd, now->scratch.buf, room < now->scratch.len ? room : now->scratch.len, 0);
     if (received < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (received <= 0)
@@ -233,19 +237,16 @@ static int serve_event(visit *now, const struct epoll_event *event, PyObject *re
 }
 
 /* Fill in what the hub has; 0 or -1. Whatever was filled in is to be released in either case. */
-static int open_visit(visit *now, PyObject *hub)
+static int open_visit(visit *now)
 {
     const state *names = now->names;
-    PyObject *limits = PyObject_GetAttr(hub, names->limits);
+    PyObject *limits = PyObject_GetAttr(now->hub, names->limits);
     now->max_frame = limits == NULL ? -1 : number(limits, names->max_frame);
     Py_XDECREF(limits);
-    now->read_size = number(hub, names->read_size);
-    now->now = PyObject_GetAttr(hub, names->now);
-    now->view = PyObject_GetAttr(hub, names->scratch_view);
+    now->now = PyObject_GetAttr(now->hub, names->now);
+    now->view = PyObject_GetAttr(now->hub, names->scratch_view);
     if (PyErr_Occurred() || PyObject_GetBuffer(now->view, &now->scratch, PyBUF_WRITABLE) < 0)
         return -1;
-    if (now->read_size > now->scratch.len)
-        now->read_size = now->scratch.len;
     return 0;
 }
 
@@ -263,8 +264,9 @@ static PyObject *serve(PyObject *module, PyObject *const *args, Py_ssize_t given
         return NULL;
     if (ready < 0 && errno != EINTR)
         return PyErr_SetFromErrno(PyExc_OSError);
+    now.hub = args[0];
     now.others = args[4];
-    int result = ready > 0 ? open_visit(&now, args[0]) : 0;
+    int result = ready > 0 ? open_visit(&now) : 0;
     for (int i = 0; !result && i < ready; i++) {
         result = serve_event(&now, &events[i], args[2], args[3]);
         if (!result && now.waiting + PyList_Size(now.others) >= SENDS_AT_ONCE)

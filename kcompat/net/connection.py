@@ -278,7 +278,7 @@ class Connection:
         data = hub.buffers.take(wanted) if wanted > STEP else None
         if data is None:
             data = bytearray(min(wanted, max(STEP, 2 * size)))
-        hub.memory.count(self.peer_host, len(data))
+        hub.hold(self, len(data))
         self._held = FrameBuffer(data, received, hub.limits.max_frame)
         self._frame_begun(self._held)
 

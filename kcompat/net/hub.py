@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SCRATCH_SIZE: Final = 256 * KIB
-"""One read event; smaller buffers cost a fifth more CPU on bulk traffic."""
+SCRATCH_SIZE: Final = 1088 * KIB
+"""One read event: a client's full batch is served where it was received. With room for two, both are answered
+together, and client and broker wait for each other in turns.
+"""
+CAREFUL_READ: Final = 256 * KIB
+"""The same while begun frames take more than the share of one address: what was read must be kept."""
 SHORT_READ: Final = 4 * KIB
-"""One read event while receive memory is short: what was read must be kept."""
+"""The same while all receive memory is taken, or somebody waits for some."""
 WOKEN_PER_RELEASE: Final = 16
 MAX_LOG_HOSTS: Final = 1000
 
@@ -127,7 +131,21 @@ class Hub:
     def starve(self, connection: Connection) -> None:
         """Let a connection wait for receive memory; it is told by `Connection.memory_freed`."""
         self._starved.append(connection)
-        self.read_size = SHORT_READ
+        self._choose_read_size()
+
+    def hold(self, connection: Connection, size: int) -> None:
+        """Count a buffer for bytes that are there already, whatever the limits say."""
+        self.memory.count(connection.peer_host, size)
+        self._choose_read_size()
+
+    def _choose_read_size(self) -> None:
+        used, limits = self.memory.used, self.limits
+        if self._starved or used >= limits.receive_memory:
+            self.read_size = SHORT_READ
+        elif used > limits.receive_memory_per_ip:
+            self.read_size = CAREFUL_READ
+        else:
+            self.read_size = SCRATCH_SIZE
 
     def release(self, connection: Connection, data: bytearray) -> None:
         """Take back the buffer of a connection and let those who wait for memory try again."""
@@ -136,11 +154,12 @@ class Hub:
 
     def keep(self, connection: Connection, waiting: Waiting) -> None:
         """Count what a later answer holds of its frame until that answer is there, connection or not."""
-        self.memory.count(connection.peer_host, waiting.holds)
+        self.hold(connection, waiting.holds)
         waiting.promise.then(lambda _: self._freed(connection, waiting.holds))
 
     def _freed(self, connection: Connection, size: int) -> None:
         self.memory.release(connection, connection.peer_host, size)
+        self._choose_read_size()
         if self._starved and not self._feeding:
             self._feeding = True
             self.loop.call_soon(self._feed, WOKEN_PER_RELEASE)
@@ -149,8 +168,7 @@ class Hub:
         self._feeding = False
         for _ in range(min(count, len(self._starved))):
             self._starved.popleft().memory_freed()
-        if not self._starved:
-            self.read_size = SCRATCH_SIZE
+        self._choose_read_size()
 
     # Deadlines
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import pytest
 
+from kcompat.net.hub import SCRATCH_SIZE
 from kcompat.net.limits import Limits
 from kcompat.testing.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving
 
@@ -50,7 +51,9 @@ async def test_frames_sent_byte_by_byte():
         assert await peer.frames(2) == [b"slow", b"and steady"]
 
 
-@pytest.mark.parametrize("size", [64 * 1024 - 4, 64 * 1024, 256 * 1024 - 4, 256 * 1024, 1_000_000, 5_000_000])
+@pytest.mark.parametrize(
+    "size", [64 * 1024 - 4, 64 * 1024, 1_000_000, SCRATCH_SIZE - 4, SCRATCH_SIZE - 3, SCRATCH_SIZE, 5_000_000]
+)
 async def test_big_frames_arrive_unharmed_between_small_ones(size):
     big = bytes(range(256)) * (size // 256 + 1)
     bodies = [b"before", big[:size], b"between", big[1 : size + 1], b"after"]

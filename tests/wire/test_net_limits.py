@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kcompat.net.hub import CAREFUL_READ, SCRATCH_SIZE, SHORT_READ
 from kcompat.net.limits import KIB, MIB, Limits
 from kcompat.net.listener import Listener, ListenerError
 from kcompat.net.server import Server
@@ -53,6 +54,48 @@ async def test_memory_of_half_frames_is_bounded_per_address_and_given_back():
         for peer in peers:
             assert len(await peer.frame()) == 700_000
         assert server.hub.memory.used == 0
+
+
+@pytest.mark.parametrize("sent", [700_000, 3 * MIB])
+async def test_first_reads_of_many_peers_hardly_go_over_the_limit(sent):
+    limits = Limits(receive_memory=8 * MIB)
+    async with serving(ScriptedHandler(), limits) as server, AsyncExitStack() as stack:
+        peers = [await stack.enter_async_context(peer_of(server)) for _ in range(30)]
+        for peer in peers:
+            for _ in range(4):  # the kernel takes little at once from a connection that is new
+                peer.ask(bytes(MIB))
+                await peer.frame()
+        for peer in peers:
+            peer.send(framed(bytes(4 * MIB))[:sent])
+        await until(lambda: sum(connection._held is not None for connection in server.hub.connections) == 30)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        # A first read and as much again to come, one frame that may go over, and little of each other peer.
+        assert server.hub.memory.used <= limits.receive_memory + 2 * SCRATCH_SIZE + 4 * MIB + 30 * 64 * KIB
+        server.hub.memory.check_invariants()
+
+
+async def test_reads_get_shorter_as_receive_memory_fills_and_longer_as_it_is_freed():
+    async with serving(ScriptedHandler(), Limits(receive_memory=8 * MIB)) as server, peer_of(server) as peer:
+        peer.ask(b"x")
+        await peer.frame()
+        hub, (connection,) = server.hub, server.hub.connections
+        assert hub.read_size == SCRATCH_SIZE
+        hub.hold(connection, MIB)
+        assert hub.read_size == SCRATCH_SIZE
+        hub.hold(connection, 1)
+        assert hub.read_size == CAREFUL_READ
+        hub.hold(connection, 7 * MIB - 2)
+        assert hub.read_size == CAREFUL_READ
+        hub.hold(connection, 1)
+        assert hub.read_size == SHORT_READ
+        hub.release(connection, bytearray(7 * MIB - 1))
+        assert hub.read_size == CAREFUL_READ
+        hub.starve(connection)
+        assert hub.read_size == SHORT_READ
+        hub.release(connection, bytearray(MIB + 1))
+        await until(lambda: hub.read_size == SCRATCH_SIZE)
+        assert hub.memory.used == 0
 
 
 async def test_a_frame_bigger_than_the_share_of_an_address_arrives():
