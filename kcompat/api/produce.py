@@ -46,7 +46,7 @@ from kcompat.records.allowance import Allowance
 from kcompat.records.batch import TRANSACTIONAL_FLAG
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.partition import Partition
-from kcompat.topics import is_internal
+from kcompat.topics import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,8 +75,8 @@ def handle(
     context: RequestContext, request: ProduceRequest
 ) -> ProduceResponse | Promise[ProduceResponse] | Busy[ProduceResponse] | Close | None:
     """Append every batch, then answer as `acks` asks."""
-    appends = _Appends(context, request)
-    answer = appends.go_on()
+    appends = _Appends(context, request, [], [], {})
+    answer = appends.go_on(None)
     return appends.go_on_later(answer) if isinstance(answer, Acceptance) else answer
 
 
@@ -85,36 +85,37 @@ class _Appends(Struct, gc=False):
 
     context: RequestContext
     request: ProduceRequest
-    answers: list[TopicAnswer] = []
-    partitions: list[PartitionAnswer] = []
+    answers: list[TopicAnswer]
+    partitions: list[PartitionAnswer]
     """Those of the topic whose turn it is."""
-    waiting: dict[Partition, tuple[int, PartitionAnswer]] = {}
+    waiting: dict[Partition, tuple[int, PartitionAnswer]]
     allowance: Allowance | None = None
 
-    def go_on(self, accepted: Accepted | None = None) -> AtOnce | Acceptance:
+    def go_on(self, accepted: Accepted | None) -> AtOnce | Acceptance:
         """Append the batches that are left, up to one that takes longer; the answer when none is.
 
         `accepted` is what became of that one.
         """
         context, request, answers = self.context, self.request, self.answers
-        topics = request.topic_data
-        while len(answers) < len(topics):
-            topic = topics[len(answers)]
-            if len(topic.partition_data) > 1:
-                topic.partition_data = _once(topic.partition_data)
-            name, refused = _find_topic(context, topic, request.acks)
-            partitions = self.partitions
-            while len(partitions) < len(topic.partition_data):
-                data = topic.partition_data[len(partitions)]
-                answer = self._append(name, refused, data, accepted)
-                if isinstance(answer, Acceptance):
-                    return answer
-                accepted = None
+        acks = request.acks
+        for topic in request.topic_data[len(answers) :]:
+            name, refused = _find_topic(context, topic, acks)
+            rows, partitions = topic.partition_data, self.partitions
+            if len(rows) > 1:
+                rows = topic.partition_data = _once(rows)
+            for data in rows[len(partitions) :]:
+                if refused:
+                    answer = PartitionAnswer(data.index, refused, -1)
+                else:
+                    found = self._append(name, data, accepted)
+                    if isinstance(found, Acceptance):
+                        return found
+                    answer, accepted = found, None
                 partitions.append(answer)
             answers.append(TopicAnswer(topic.name, topic.topic_id, partitions))
             self.partitions = []
         response = ProduceResponse(answers)
-        if request.acks == ACKS_NONE:
+        if acks == ACKS_NONE:
             failed = any(answer.error_code for topic in answers for answer in topic.partition_responses)
             return CLOSE if failed else None
         return _answer_later(context, request, response, self.waiting) if self.waiting else response
@@ -144,14 +145,12 @@ class _Appends(Struct, gc=False):
             outcome.complete(answer)
 
     def _append(
-        self, name: str, refused: ErrorCode, data: PartitionData, accepted: Accepted | None
+        self, name: str, data: PartitionData, accepted: Accepted | None
     ) -> PartitionAnswer | Acceptance:
         """Check and append one partition's batch, unless checking it takes longer; notes it in `waiting` if
         `acks` is not satisfied yet.
         """
         index = data.index
-        if refused:
-            return PartitionAnswer(index, refused, -1)
         context, request = self.context, self.request
         partition = context.services.replicas.get(name, index)
         if partition is None:
@@ -217,7 +216,7 @@ def _find_topic(context: RequestContext, topic: TopicData, acks: int) -> tuple[s
         return "", ErrorCode.INVALID_REQUIRED_ACKS
     if name is None:
         return "", ErrorCode.UNKNOWN_TOPIC_ID
-    if is_internal(name) and context.client_id != TRUSTED_CLIENT_ID:
+    if name in INTERNAL_TOPICS and context.client_id != TRUSTED_CLIENT_ID:
         exists = name in context.services.cluster.image.topics
         return "", ErrorCode.INVALID_TOPIC_EXCEPTION if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return name, NO_ERROR
