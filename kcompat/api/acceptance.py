@@ -17,7 +17,7 @@ from kcompat.promise import Promise
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.allowance import Allowance, AllowanceSpent
 from kcompat.records.batch import CODEC_MASK, MAGIC
-from kcompat.records.recompress import CODECS, PRODUCER, conform
+from kcompat.records.recompress import conform
 from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal, check_produced
 
@@ -54,16 +54,17 @@ SPENT: Final = Spent.SPENT
 def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) -> Stored:
     """Check a batch as what the topic takes. The bytes to store may be those given or a copy."""
     if api_version < FIRST_WITH_BATCHES:
-        return accept_old(batch, config, config.compression_type, now_ms)
+        return accept_old(batch, config, config.compression, now_ms)
     header = check_produced(batch, api_version, config, now_ms)
     if isinstance(header, Refusal):
         return header
-    return conform(batch, header, config.compression_type, config.max_message_bytes)
+    return conform(batch, header, config.compression, config.max_message_bytes)
 
 
 def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> bool:
     """Whether accepting the batch may unpack something, or compress it."""
-    if config.compression_type != PRODUCER and CODECS[config.compression_type]:
+    target = config.compression
+    if target is not None and target.codec:
         return True
     if len(batch) <= _BATCH_ATTRIBUTES_AT:
         return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from kcompat.records.compression import DEFAULT_LEVELS, Codec, Compression
+
 MAX_LONG = 2**63 - 1
 
 
@@ -24,6 +26,9 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     flush_ms: int = MAX_LONG
     timestamp_type: str = "CreateTime"
     compression_type: str = "producer"
+    compression_gzip_level: int = DEFAULT_LEVELS[Codec.GZIP]
+    compression_lz4_level: int = DEFAULT_LEVELS[Codec.LZ4]
+    compression_zstd_level: int = DEFAULT_LEVELS[Codec.ZSTD]
     preallocate: bool = False
     min_compaction_lag_ms: int = 0
     max_compaction_lag_ms: int = MAX_LONG
@@ -47,6 +52,22 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     def stamps_append_time(self) -> bool:
         """Whether `message.timestamp.type` is LogAppendTime."""
         return self.timestamp_type == "LogAppendTime"
+
+    @property
+    def compression(self) -> Compression | None:
+        """How the leader stores what has another codec; None where the producer's choice stays."""
+        match self.compression_type:
+            case "producer":
+                return None
+            case "gzip":
+                return Compression(Codec.GZIP, self.compression_gzip_level)
+            case "lz4":
+                return Compression(Codec.LZ4, self.compression_lz4_level)
+            case "zstd":
+                return Compression(Codec.ZSTD, self.compression_zstd_level)
+            case "snappy":
+                return Compression(Codec.SNAPPY)
+        return Compression(Codec.NONE)
 
     @property
     def roll_ms(self) -> int:

@@ -52,3 +52,11 @@ def expect(cost: int) -> None:
     allowance = current()
     if allowance is not None:
         allowance.expect(cost)
+
+
+def take(cost: int) -> None:
+    """Count what is about to be done; raises `AllowanceSpent` instead where less is left."""
+    allowance = current()
+    if allowance is not None:
+        allowance.expect(cost)
+        allowance.left -= cost

@@ -249,14 +249,15 @@ def frame_body(
     base_offset: int = 0,
     leader_epoch: int = NO_LEADER_EPOCH,
     producer: tuple[int, int, int] = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE),
+    level: int | None = None,
 ) -> bytearray:
-    """A batch around `count` encoded records, compressed as `attributes` say.
+    """A batch around `count` encoded records, compressed as `attributes` and `level` say.
 
     `producer` is id, epoch and base sequence.
     """
     codec = Codec(attributes & CODEC_MASK)
     batch = bytearray(HEADER_SIZE)
-    batch += body if codec == Codec.NONE else compress(codec, body)
+    batch += body if codec == Codec.NONE else compress(codec, body, level)
     _HEADER.pack_into(
         batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch, MAGIC, 0, attributes, count - 1,
         base_timestamp, max_timestamp, *producer, count,

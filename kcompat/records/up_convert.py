@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import LOG_OVERHEAD, MAGIC, NO_TIMESTAMP, frame_body, read_header
-from kcompat.records.compression import Codec
+from kcompat.records.compression import Codec, Compression
 from kcompat.records.conversion import Flag, write_records
 from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
 from kcompat.records.message_set import NO_LIMIT, check_inner, check_last, message_at, unpacked
-from kcompat.records.recompress import CODECS, conform
+from kcompat.records.recompress import conform
 from kcompat.records.validate import (
     FIRST_VERSION_WITH_ZSTD,
     KEY_MISSING,
@@ -35,15 +35,15 @@ _NO_LIMIT = 2**63 - 1
 
 
 def accept_old(
-    view: memoryview, rules: ProduceRules, compression_type: str, now_ms: int
+    view: memoryview, rules: ProduceRules, target: Compression | None, now_ms: int
 ) -> tuple[memoryview, BatchHeader] | Refusal | None:
     """The batch to append, or why there is none. None where no message is whole: then nothing is stored, and
-    nothing is wrong.
+    nothing is wrong. No `target`: the producer's codec stays.
     """
     if len(view) > _MAGIC_AT and view[_MAGIC_AT] == MAGIC:
-        return _accept_batch(view, rules, compression_type, now_ms)
+        return _accept_batch(view, rules, target, now_ms)
     try:
-        return _convert(view, rules, compression_type, now_ms)
+        return _convert(view, rules, target, now_ms)
     except MessageCorrupt as damage:
         return Refusal(ErrorCode.CORRUPT_MESSAGE, str(damage))
     except MessageTooLarge as excess:
@@ -53,7 +53,7 @@ def accept_old(
 
 
 def _accept_batch(
-    view: memoryview, rules: ProduceRules, compression_type: str, now_ms: int
+    view: memoryview, rules: ProduceRules, target: Compression | None, now_ms: int
 ) -> tuple[memoryview, BatchHeader] | Refusal | None:
     if int.from_bytes(view[8:LOG_OVERHEAD], "big", signed=True) > len(view) - LOG_OVERHEAD:
         return None
@@ -61,17 +61,17 @@ def _accept_batch(
     header = check_produced(view, FIRST_VERSION_WITH_ZSTD, rules, now_ms)
     if isinstance(header, Refusal):
         return header
-    return conform(view, header, compression_type, rules.max_message_bytes)
+    return conform(view, header, target, rules.max_message_bytes)
 
 
 def _convert(
-    data: memoryview, rules: ProduceRules, compression_type: str, now_ms: int
+    data: memoryview, rules: ProduceRules, target: Compression | None, now_ms: int
 ) -> tuple[memoryview, BatchHeader] | Refusal | None:
     found = message_at(data, 0, rules.max_message_bytes)
     if found is None:
         return None
     first, end = found
-    codec = CODECS.get(compression_type, first.codec)  # `producer` is none of them
+    codec = first.codec if target is None else target.codec
     builder = _Builder(first, rules, now_ms, rules.max_message_bytes if codec == Codec.NONE else _NO_LIMIT)
     if first.codec:
         if message_at(data, end, rules.max_message_bytes) is not None:
@@ -79,7 +79,7 @@ def _convert(
         refusal = builder.open_wrapper()
     else:
         _, refusal = builder.add(data, rules.max_message_bytes)
-    return refusal or builder.finish(Codec(codec))
+    return refusal or builder.finish(target or Compression(Codec(codec)))
 
 
 def _mixed() -> Refusal:
@@ -160,9 +160,16 @@ class _Builder:
         assert complaint, "the conversion ended at a message that has no fault"
         return Refusal(ErrorCode.INVALID_TIMESTAMP, complaint)
 
-    def finish(self, codec: Codec) -> tuple[memoryview, BatchHeader] | Refusal:
+    def finish(self, target: Compression) -> tuple[memoryview, BatchHeader] | Refusal:
         """The whole batch, unless it is too large after all."""
-        batch = frame_body(self._body, codec, self._count, self._base_timestamp, self._max_timestamp)
+        batch = frame_body(
+            self._body,
+            target.codec,
+            self._count,
+            self._base_timestamp,
+            self._max_timestamp,
+            level=target.level,
+        )
         if len(batch) > self._rules.max_message_bytes:
             return self._too_large(len(batch))
         return memoryview(batch), read_header(batch)

@@ -205,7 +205,7 @@ def taken(chosen: ModuleType, data: bytes, topic: LogConfig) -> bytes | Refusal 
     """The batch to store, why there is none, or None."""
     up_convert.write_records = chosen.write_records  # type: ignore[attr-defined]
     try:
-        outcome = up_convert.accept_old(memoryview(data), topic, topic.compression_type, NOW)
+        outcome = up_convert.accept_old(memoryview(data), topic, topic.compression, NOW)
     finally:
         up_convert.write_records = native.write_records  # type: ignore[attr-defined]
     return bytes(outcome[0]) if isinstance(outcome, tuple) else outcome

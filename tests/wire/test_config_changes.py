@@ -13,7 +13,7 @@ from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlter
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, produce
+from kcompat.testing.raw_requests import create_topic, fetch, produce
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 
 TOPIC, BROKER = 2, 4
 SET, DELETE = 0, 1
+LINES = build_batch(
+    [
+        Record(
+            0,
+            0,
+            None,
+            b" ".join(b"%d %x %d" % (n, n * 7919 % 977, n * n * 104729 % 99991) for n in range(5000)),
+        )
+    ]
+)
 
 
 def client_of(broker: Broker) -> RawClient:
@@ -74,6 +84,32 @@ def test_a_broker_value_reaches_the_topics_that_do_not_override_it(client: RawCl
     assert size_accepted(client, 5000)
     assert alter(client, TOPIC, "t", "max.message.bytes", SET, "1000") == 0
     assert not size_accepted(client, 5000)
+
+
+def size_packed(client: RawClient) -> int:
+    """How large a batch is stored that was produced uncompressed."""
+    answer = produce(client, "packed", LINES)
+    assert answer.error_code == 0
+    return len(fetch(client, "packed", answer.base_offset).records)
+
+
+def test_the_level_of_a_topics_codec_is_obeyed_at_once(client: RawClient) -> None:
+    key = "compression.gzip.level"
+    create_topic(client, "packed", configs={"compression.type": "gzip"})
+    usual = size_packed(client)
+    assert alter(client, TOPIC, "packed", key, SET, "1") == 0
+    large = size_packed(client)
+    assert alter(client, TOPIC, "packed", key, SET, "9") == 0
+    small = size_packed(client)
+    assert small < large
+    assert small < usual
+    assert alter(client, TOPIC, "packed", key, SET, "10") == ErrorCode.INVALID_CONFIG
+    assert size_packed(client) == small
+    assert alter(client, TOPIC, "packed", key, DELETE, None) == 0
+    assert size_packed(client) == usual
+    assert alter(client, BROKER, "", key, SET, "1") == 0
+    assert described(client, TOPIC, "packed", key) == ("1", 3)
+    assert size_packed(client) == large
 
 
 def test_changes_survive_a_restart(tmp_path: Path) -> None:

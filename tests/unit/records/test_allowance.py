@@ -54,6 +54,15 @@ def test_calls_share_one_allowance() -> None:
             unpack(Codec.LZ4, packed)
 
 
+def test_what_is_packed_counts() -> None:
+    with Allowance(10_000):
+        for _ in range(2):
+            compress(Codec.LZ4, bytes(2000))
+        with pytest.raises(AllowanceSpent):
+            compress(Codec.LZ4, bytes(2000))
+        compress(Codec.LZ4, bytes(1000))
+
+
 def test_nothing_is_unpacked_without_an_allowance_that_is_left() -> None:
     chunks = decompress(Codec.LZ4, compress(Codec.LZ4, bytes(1000)))
     with Allowance(0), pytest.raises(AllowanceSpent):
@@ -79,6 +88,23 @@ def test_packing_is_not_begun_without_the_allowance_for_it(codec: Codec) -> None
     assert unpack(codec, packed) == TEXT
     with Allowance(0):
         assert compress(Codec.NONE, TEXT) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("codec", "level", "weight"),
+    [
+        (Codec.GZIP, -1, 16), (Codec.GZIP, 1, 8), (Codec.GZIP, 4, 16), (Codec.GZIP, 9, 48),
+        (Codec.LZ4, 1, 16), (Codec.LZ4, 9, 2), (Codec.LZ4, 10, 56), (Codec.LZ4, 17, 56),
+        (Codec.ZSTD, -131072, 4), (Codec.ZSTD, 3, 4), (Codec.ZSTD, 4, 20), (Codec.ZSTD, 22, 500),
+    ],
+)  # fmt: skip
+def test_slow_levels_need_more(codec: Codec, level: int, weight: int) -> None:
+    data = TEXT[:10_000]
+    with Allowance(weight * len(data)):
+        packed = compress(codec, data, level)
+    assert unpack(codec, packed) == data
+    with Allowance(weight * len(data) - 1), pytest.raises(AllowanceSpent):
+        compress(codec, data, level)
 
 
 def test_the_size_that_gzip_names_is_enough_to_give_up() -> None:

@@ -14,7 +14,15 @@ import pytest
 import snappy
 import zstandard
 
-from kcompat.records.compression import CHUNK, Codec, compress, decompress, output_bound
+from kcompat.records.compression import (
+    CHUNK,
+    DEFAULT_LEVELS,
+    Codec,
+    compress,
+    decompress,
+    output_bound,
+    quick_level,
+)
 from kcompat.records.errors import RecordsDamaged
 
 MIB = 1 << 20
@@ -151,17 +159,58 @@ def test_two_batches_unpacked_by_turns_do_not_meet(codec: Codec) -> None:
     assert b"".join(decompress(codec, compress(codec, second))) == second
 
 
-@pytest.mark.parametrize("swiftly", [False, True])
-def test_gzip_is_one_member(swiftly: bool) -> None:
-    assert zlib.decompress(compress(Codec.GZIP, b"abc", swiftly=swiftly), wbits=31) == b"abc"
+@pytest.mark.parametrize("level", [None, -1, 1, 9])
+def test_gzip_is_one_member(level: int | None) -> None:
+    assert zlib.decompress(compress(Codec.GZIP, b"abc", level), wbits=31) == b"abc"
 
 
-@pytest.mark.skipif(find_spec("isal") is not None, reason="isal has levels of its own")
+TEXT = b" ".join(b"%d %x" % (number, number * number) for number in range(20_000))
+
+
+def gzip_of_zlib(level: int) -> bytes:
+    packer = zlib.compressobj(level, wbits=31)
+    return packer.compress(TEXT) + packer.flush()
+
+
+@pytest.mark.parametrize("level", range(1, 10))
+def test_the_levels_of_gzip_are_those_of_zlib(level: int) -> None:
+    assert compress(Codec.GZIP, TEXT, level) == gzip_of_zlib(level)
+
+
+@pytest.mark.skipif(find_spec("isal") is not None, reason="isal has a default of its own")
+def test_the_default_of_gzip_is_that_of_zlib() -> None:
+    assert compress(Codec.GZIP, TEXT) == compress(Codec.GZIP, TEXT, -1) == gzip_of_zlib(6)
+
+
 def test_gzip_is_quicker_for_what_is_sent_once() -> None:
-    data = b" ".join(b"%d %x" % (number, number * number) for number in range(5000))
-    for swiftly, level in ((False, 6), (True, 4)):
-        packer = zlib.compressobj(level, wbits=31)
-        assert compress(Codec.GZIP, data, swiftly=swiftly) == packer.compress(data) + packer.flush()
+    assert quick_level(Codec.GZIP) == (None if find_spec("isal") else 4)
+    assert [quick_level(codec) for codec in CODECS[1:]] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("codec", "levels"),
+    [
+        (Codec.GZIP, (1, 4, 9)),
+        (Codec.LZ4, (9, 1, 8, 17)),  # 9 is Kafka's name for the quick method
+        (Codec.ZSTD, (-131072, -5, 1, 22)),
+    ],
+)
+def test_levels_from_large_to_small(codec: Codec, levels: tuple[int, ...]) -> None:
+    packed = [compress(codec, TEXT, level) for level in levels]
+    sizes = [len(data) for data in packed]
+    assert sorted(set(sizes), reverse=True) == sizes
+    assert all(b"".join(decompress(codec, data)) == TEXT for data in packed)
+
+
+def test_kafkas_default_levels() -> None:
+    assert [DEFAULT_LEVELS[codec] for codec in Codec] == [0, -1, 0, 9, 3]
+    for codec in Codec:
+        assert compress(codec, TEXT) == compress(codec, TEXT, DEFAULT_LEVELS[codec])
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, 3), (12, 17)])
+def test_levels_of_lz4_that_the_library_does_not_have_are_the_nearest(first: int, last: int) -> None:
+    assert len({compress(Codec.LZ4, TEXT, level) for level in range(first, last + 1)}) == 1
 
 
 def test_no_codec_is_loaded_before_it_is_needed() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, crc_matches, read_header, read_records
-from kcompat.records.compression import Codec
-from kcompat.records.recompress import CODECS, conform, recompress
+from kcompat.records.compression import Codec, Compression, compress, decompress
+from kcompat.records.recompress import conform, recompress
 from kcompat.records.record import Record
 from kcompat.records.validate import Refusal
 
@@ -31,16 +31,16 @@ def produced(codec: Codec) -> bytearray:
 @pytest.mark.parametrize("source", Codec)
 @pytest.mark.parametrize("target", Codec)
 def test_from_any_codec_to_any(source: Codec, target: Codec) -> None:
-    batch = recompress(memoryview(produced(source)), target)
+    batch = recompress(memoryview(produced(source)), Compression(target))
     assert batch == produced(target)
     assert crc_matches(memoryview(batch), 0, read_header(batch).size)
     assert list(read_records(memoryview(batch))) == RECORDS
 
 
-@pytest.mark.parametrize("compression_type", ["producer", "gzip"])
-def test_a_producers_own_append_time_mark_goes(compression_type: str) -> None:
+@pytest.mark.parametrize("target", [None, Compression(Codec.GZIP)])
+def test_a_producers_own_append_time_mark_goes(target: Compression | None) -> None:
     batch = memoryview(build_batch(RECORDS, log_append_time=5000))
-    stored, header = unwrap(conform(batch, read_header(batch), compression_type, 1 << 20))
+    stored, header = unwrap(conform(batch, read_header(batch), target, 1 << 20))
     assert not header.uses_log_append_time
     assert (header, header.max_timestamp) == (read_header(stored), 5000)
     assert crc_matches(stored, 0, header.size)
@@ -52,24 +52,34 @@ def unwrap(stored: Any) -> Any:
     return stored
 
 
-@pytest.mark.parametrize("name", ["producer", "lz4"])
-def test_a_batch_that_is_as_the_topic_wants_it_stays(name: str) -> None:
+@pytest.mark.parametrize("target", [None, Compression(Codec.LZ4), Compression(Codec.LZ4, 17)])
+def test_a_batch_that_is_as_the_topic_wants_it_stays(target: Compression | None) -> None:
     batch = memoryview(produced(Codec.LZ4))
     header = read_header(batch)
-    assert conform(batch, header, name, 10) == (batch, header)
+    assert conform(batch, header, target, 10) == (batch, header)
 
 
-@pytest.mark.parametrize(("name", "codec"), CODECS.items())
-def test_the_topics_codec_wins(name: str, codec: Codec) -> None:
+@pytest.mark.parametrize("codec", Codec)
+def test_the_topics_codec_wins(codec: Codec) -> None:
     batch = produced(Codec.SNAPPY)
-    outcome = conform(memoryview(batch + b"rest"), read_header(batch), name, 100_000)
+    outcome = conform(memoryview(batch + b"rest"), read_header(batch), Compression(codec), 100_000)
     assert isinstance(outcome, tuple)
     assert outcome[0] == produced(codec)
     assert outcome[1] == read_header(produced(codec))
 
 
+@pytest.mark.parametrize(("codec", "level"), [(Codec.GZIP, 1), (Codec.LZ4, 1), (Codec.ZSTD, -5)])
+def test_the_topics_level_wins(codec: Codec, level: int) -> None:
+    batch = memoryview(produced(Codec.SNAPPY))
+    stored, header = unwrap(conform(batch, read_header(batch), Compression(codec, level), 100_000))
+    assert stored[61:] == compress(codec, b"".join(decompress(Codec.SNAPPY, batch[61:])), level)
+    assert stored[61:] != produced(codec)[61:]
+    assert (header.codec, crc_matches(stored, 0, header.size)) == (codec, True)
+    assert list(read_records(stored)) == RECORDS
+
+
 def test_a_copy_may_be_too_large() -> None:
     batch = memoryview(produced(Codec.ZSTD))
-    outcome = conform(batch, read_header(batch), "uncompressed", 1000)
+    outcome = conform(batch, read_header(batch), Compression(Codec.NONE), 1000)
     assert isinstance(outcome, Refusal)
     assert outcome.error is ErrorCode.MESSAGE_TOO_LARGE

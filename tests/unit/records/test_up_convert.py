@@ -7,7 +7,7 @@ import pytest
 from kcompat.log.config import LogConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, crc_matches, read_header, read_records
-from kcompat.records.compression import Codec
+from kcompat.records.compression import Codec, compress
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.up_convert import accept_old
@@ -24,7 +24,7 @@ OLD_CODECS = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 def accepted(data: bytes, **config: object) -> bytes:
     """The stored batch; its header must be the one that came with it."""
     rules = LogConfig(**config)  # type: ignore[arg-type]
-    outcome = accept_old(memoryview(bytearray(data)), rules, rules.compression_type, NOW)
+    outcome = accept_old(memoryview(bytearray(data)), rules, rules.compression, NOW)
     assert isinstance(outcome, tuple)
     batch, header = outcome
     assert header == read_header(batch)
@@ -35,7 +35,7 @@ def accepted(data: bytes, **config: object) -> bytes:
 
 def refused(data: bytes, **config: object) -> ErrorCode:
     rules = LogConfig(**config)  # type: ignore[arg-type]
-    outcome = accept_old(memoryview(data), rules, rules.compression_type, NOW)
+    outcome = accept_old(memoryview(data), rules, rules.compression, NOW)
     assert isinstance(outcome, Refusal)
     return outcome.error
 
@@ -79,6 +79,15 @@ def test_the_codec_of_the_topic_wins(magic: int, target: str) -> None:
     assert accepted(wrapper(magic, Codec.LZ4), compression_type=target) == expected
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_the_level_of_the_topic_wins(magic: int) -> None:
+    plain_records = bytes(build_batch(records(magic))[61:])
+    for data in (plain(magic), wrapper(magic, Codec.LZ4)):
+        for level in (1, 9):
+            stored = accepted(data, compression_type="gzip", compression_gzip_level=level)
+            assert stored[61:] == compress(Codec.GZIP, plain_records, level)
+
+
 def test_a_batch_stays_what_it_is() -> None:
     batch = bytes(build_batch(records(1), codec=Codec.ZSTD))
     assert accepted(batch) == batch
@@ -87,7 +96,7 @@ def test_a_batch_stays_what_it_is() -> None:
 
 @pytest.mark.parametrize("data", [b"", plain(0)[:27], bytes(build_batch(records(1)))[:-1]])
 def test_nothing_whole_is_no_fault(data: bytes) -> None:
-    assert accept_old(memoryview(data), LogConfig(), "producer", NOW) is None
+    assert accept_old(memoryview(data), LogConfig(), None, NOW) is None
 
 
 def test_what_the_wrapper_says_of_time_counts() -> None:
