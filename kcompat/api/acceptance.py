@@ -19,7 +19,7 @@ from kcompat.records.allowance import Allowance, AllowanceSpent
 from kcompat.records.batch import CODEC_MASK, MAGIC
 from kcompat.records.recompress import conform
 from kcompat.records.up_convert import accept_old
-from kcompat.records.validate import Refusal, check_produced
+from kcompat.records.validate import Refusal, check_plain, check_produced
 
 if TYPE_CHECKING:
     from kcompat.log.config import LogConfig
@@ -59,6 +59,16 @@ def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) 
     if isinstance(header, Refusal):
         return header
     return conform(batch, header, config.compression, config.max_message_bytes)
+
+
+def accept_plain(
+    batch: memoryview, api_version: int, config: LogConfig, now_ms: int
+) -> tuple[memoryview, BatchHeader] | None:
+    """What most batches are: good, and stored as they came. None where it takes a closer look."""
+    if api_version < FIRST_WITH_BATCHES or config.compression is not None:
+        return None
+    header = check_plain(batch, config, now_ms)
+    return None if header is None else (batch, header)
 
 
 def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> bool:

@@ -32,6 +32,7 @@ from kcompat.api.acceptance import (
     SPENT,
     Acceptance,
     accept,
+    accept_plain,
     accept_within,
     is_codec_work,
     leave_frame,
@@ -186,6 +187,9 @@ class _Appends(Struct, gc=False):
         batch, context = data.records, self.context
         assert isinstance(batch, memoryview)  # what the decoder gives
         version, now_ms = context.api_version, context.now_ms
+        plain = accept_plain(batch, version, config, now_ms)
+        if plain is not None:
+            return plain
         if not is_codec_work(batch, version, config):
             return accept(batch, version, config, now_ms)
         if len(batch) <= INLINE_PACKED:

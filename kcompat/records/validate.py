@@ -83,6 +83,11 @@ def check_produced(
     `view` has to be writable where the header's max timestamp is not that of the records: it is corrected.
     Bytes after the batch that are no whole batch are ignored, as Kafka does.
     """
+    return check_plain(view, rules, now_ms) or _check_closely(view, api_version, rules, now_ms)
+
+
+def check_plain(view: memoryview, rules: ProduceRules, now_ms: int) -> BatchHeader | None:
+    """The header of a batch that is good and needs no closer look: not compressed, and alone in `view`."""
     seen = inspect(
         view,
         rules.max_message_bytes,
@@ -90,11 +95,12 @@ def check_produced(
         rules.message_timestamp_before_max_ms,
         rules.message_timestamp_after_max_ms,
     )
-    if seen is not None:
-        fields, keyless = seen
-        if (INSPECTS_CRC or crc_matches(view, 0, len(view))) and not (keyless and rules.compacts):
-            return BatchHeader(*fields)
-    return _check_closely(view, api_version, rules, now_ms)
+    if seen is None:
+        return None
+    fields, keyless = seen
+    if (keyless and rules.compacts) or not (INSPECTS_CRC or crc_matches(view, 0, len(view))):
+        return None
+    return BatchHeader(*fields)
 
 
 def _check_closely(
