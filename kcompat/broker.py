@@ -123,7 +123,7 @@ class BrokerNode:
         await adopt(session, self.logs, cluster_id, config)
 
         self.cluster = MetadataCache(cluster_id)
-        self.replicas = ReplicaManager(broker_id, self._clock)
+        self.replicas = ReplicaManager(broker_id, self._clock, self.cluster)
         self._local = LocalBroker(config, self.cluster, self.logs, self.replicas)
         self.controller = Controller(broker_id, session, self._local, lambda: self.config, self._clock)
         self.groups = self._make_groups()

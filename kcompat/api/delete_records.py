@@ -39,9 +39,11 @@ def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteReco
 
 
 def _delete(context: RequestContext, topic: str, index: int, offset: int) -> tuple[ErrorCode, int]:
-    partition = context.services.replicas.get(topic, index)
-    if partition is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1
+    partition = context.services.replicas.find(topic, index)
+    if partition == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        return partition, -1
     if is_internal(topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION, -1
+    if isinstance(partition, ErrorCode):
+        return partition, -1
     return partition.delete_records_before(offset)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
+from kcompat.replication.partition import NO_EPOCH
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
@@ -30,16 +31,15 @@ def handle(context: RequestContext, request: DescribeProducersRequest) -> Descri
 
 def _describe(context: RequestContext, topic: str, index: int) -> PartitionAnswer:
     answer = PartitionAnswer(partition_index=index)
-    partition = context.services.replicas.get(topic, index)
-    if partition is None:
-        answer.error_code = (
-            ErrorCode.INVALID_TOPIC_EXCEPTION if name_problem(topic) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        )
+    partition = context.services.replicas.find(topic, index)
+    if isinstance(partition, ErrorCode):
+        answer.error_code = ErrorCode.INVALID_TOPIC_EXCEPTION if name_problem(topic) else partition
         if topic not in context.services.cluster.image.topics:
             answer.error_message = answer.error_code.message
-    elif not partition.is_leader:
-        answer.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        answer.error_message = ErrorCode.NOT_LEADER_OR_FOLLOWER.message
+    elif error := partition.check_epoch(NO_EPOCH):
+        answer.error_code = error
+        if error == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            answer.error_message = error.message
     else:
         answer.active_producers = [
             DescribeProducersResponse.ProducerState(

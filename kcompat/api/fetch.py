@@ -12,8 +12,8 @@ Behaviour
 Version notes
 - 0, 1: messages of magic 0; 2, 3: of magic 1, converted while they are sent. 3: `max_bytes`; before it the
   limit of a partition holds even for its first batch.
-- 4: batches v2, isolation level. 5: log start offset. 7: fetch sessions (KIP-227). 9: fenced by leader epoch
-  (KIP-320).
+- 4: batches v2, isolation level. 5: log start offset. 6: KAFKA_STORAGE_ERROR, which older versions see as
+  NOT_LEADER_OR_FOLLOWER. 7: fetch sessions (KIP-227). 9: fenced by leader epoch (KIP-320).
 - 10: zstd (KIP-110): 4 to 9 still get zstd batches, as from Kafka, unless the topic itself demands zstd.
 - 11: rack id (KIP-392; no follower serves consumers yet, so none is preferred).
 - 12: last fetched epoch and diverging epoch (KIP-595), tagged fields. 13: topics by id (KIP-516).
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kcompat.replication.fetch_session import FetchContext, PartitionKey
 
 FIRST_WITH_MAX_BYTES = 3
+FIRST_WITH_STORAGE_ERROR = 6
 FIRST_WITH_SESSIONS = 7
 FIRST_WITH_ZSTD = 10
 FIRST_WITH_IDS = 13
@@ -128,11 +129,10 @@ def _resolve(context: RequestContext, target: FetchTarget) -> Partition | ErrorC
         if topic is None:
             return ErrorCode.UNKNOWN_TOPIC_ID
     assert isinstance(topic, str)
-    partition = context.services.replicas.get(topic, target.index)
-    if partition is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    partition = context.services.replicas.find(topic, target.index)
     if (
         context.api_version < FIRST_WITH_ZSTD
+        and isinstance(partition, Partition)
         and partition.log.config.compression_type == Codec.ZSTD.name.lower()
     ):
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
@@ -155,13 +155,16 @@ def _respond(context: RequestContext, session: FetchContext, results: Results) -
             else:
                 topic_answer.topic = current
             response.responses.append(topic_answer)
+        error = fetched.error
+        if context.api_version < FIRST_WITH_STORAGE_ERROR and error == ErrorCode.KAFKA_STORAGE_ERROR:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         answer = PartitionAnswer(
             partition_index=target.index,
-            error_code=fetched.error,
+            error_code=error,
             high_watermark=fetched.high_watermark,
             last_stable_offset=fetched.last_stable_offset,
             log_start_offset=fetched.log_start_offset,
-            records=None if fetched.error in NOT_TO_BE_HAD else fetched.records,
+            records=None if error in NOT_TO_BE_HAD else fetched.records,
         )
         if fetched.aborted is None:
             answer.aborted_transactions = None

@@ -4,7 +4,8 @@ Behaviour
 - Latest (-1) is the high watermark, or the last stable offset for read_committed; earliest (-2) the log
   start; -3 the offset of the largest timestamp (KIP-734); -4 the local log start and -5 the last tiered
   offset (KIP-405, KIP-1005: nothing is tiered, so -1); any other time the first record at or after it. No
-  match is offset -1, not an error.
+  match is offset -1, not an error. A special time that the version does not know is refused whatever the
+  partition.
 - A partition named twice in one request is refused with INVALID_REQUEST, but for version 0.
 
 Version notes
@@ -17,6 +18,7 @@ Version notes
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
@@ -62,20 +64,20 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
 def _answer(context: RequestContext, topic: str, question: Question, isolation_level: int) -> PartitionAnswer:
     version = context.api_version
     answer = PartitionAnswer(partition_index=question.partition_index)
-    partition = context.services.replicas.get(topic, question.partition_index)
-    if partition is None:
-        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if not _is_known(question.timestamp, version):
+        answer.error_code = ErrorCode.UNSUPPORTED_VERSION
         return answer
-    if version < FIRST_WITH_ONE_OFFSET and question.timestamp >= EARLIEST_TIMESTAMP:
+    partition = context.services.replicas.find(topic, question.partition_index)
+    if isinstance(partition, ErrorCode):
+        answer.error_code = partition
+        return answer
+    if version < FIRST_WITH_ONE_OFFSET:
         if question.max_num_offsets < 0:
             answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
             return answer
         answer.error_code, answer.old_style_offsets = partition.offsets_before(
             question.timestamp, question.max_num_offsets, context.now_ms
         )
-        return answer
-    if version < FIRST_VERSION_OF_SPECIAL.get(question.timestamp, FIRST_WITH_ONE_OFFSET):
-        answer.error_code = ErrorCode.UNSUPPORTED_VERSION
         return answer
     found = partition.offset_for(question.timestamp, isolation_level, question.current_leader_epoch)
     error = found.error
@@ -87,3 +89,7 @@ def _answer(context: RequestContext, topic: str, question: Question, isolation_l
     if version >= FIRST_WITH_LEADER_EPOCH:
         answer.leader_epoch = found.leader_epoch
     return answer
+
+
+def _is_known(timestamp: int, version: int) -> bool:
+    return timestamp >= EARLIEST_TIMESTAMP or version >= FIRST_VERSION_OF_SPECIAL.get(timestamp, math.inf)

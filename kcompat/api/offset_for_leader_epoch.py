@@ -29,9 +29,9 @@ def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> Off
         topic_answer = TopicAnswer(topic=topic.topic)
         for asked in topic.partitions:
             answer = PartitionAnswer(partition=asked.partition)
-            partition = context.services.replicas.get(topic.topic, asked.partition)
-            if partition is None:
-                answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            partition = context.services.replicas.find(topic.topic, asked.partition)
+            if isinstance(partition, ErrorCode):
+                answer.error_code = partition
             else:
                 error, epoch, end_offset = partition.end_offset_for_epoch(
                     asked.leader_epoch, asked.current_leader_epoch

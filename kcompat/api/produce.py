@@ -153,9 +153,9 @@ class _Appends(Struct, gc=False):
         """
         index = data.index
         context, request = self.context, self.request
-        partition = context.services.replicas.get(name, index)
-        if partition is None:
-            return PartitionAnswer(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+        partition = context.services.replicas.find(name, index)
+        if not isinstance(partition, Partition):
+            return PartitionAnswer(index, partition, -1)
         if data.records is None:
             return PartitionAnswer(index, ErrorCode.INVALID_RECORD, -1)
         log = partition.log

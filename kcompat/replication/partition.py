@@ -337,8 +337,9 @@ class Partition:
         -1 counts from the end of what consumers may read, -2 is the log start (Kafka's
         `legacyFetchOffsetsBefore`).
         """
-        if not self.is_leader:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER, []
+        error = self.check_epoch(NO_EPOCH)
+        if error:
+            return error, []
         log = self.log
         points = [
             (max(base, log.log_start_offset), modified_ms) for base, modified_ms in log.segment_starts()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kcompat.clock import Clock
+    from kcompat.cluster.image import MetadataCache
     from kcompat.config.topic import TopicConfig
     from kcompat.log.log import Log
 
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 class ReplicaManager:
     """The partitions this broker has, by topic name and index."""
 
-    def __init__(self, broker_id: int, clock: Clock) -> None:
+    def __init__(self, broker_id: int, clock: Clock, cluster: MetadataCache) -> None:
         self.produces = Purgatory(clock)
         self.fetches = Purgatory(clock)
         self._broker_id = broker_id
+        self._cluster = cluster
         self._topics: dict[str, dict[int, Partition]] = {}
         self._listeners: dict[str, LeadershipListener] = {}
 
@@ -42,6 +44,21 @@ class ReplicaManager:
         """The partition, if this broker has a replica of it."""
         partitions = self._topics.get(topic)
         return None if partitions is None else partitions.get(index)
+
+    def find(self, topic: str, index: int) -> Partition | ErrorCode:
+        """The partition, or what a client is told who looks for it here (Kafka's `getPartitionOrError`)."""
+        try:
+            return self._topics[topic][index]
+        except KeyError:
+            return self._why_absent(topic, index)
+
+    def _why_absent(self, topic: str, index: int) -> ErrorCode:
+        known = self._cluster.image.partition(topic, index)
+        if known is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self._broker_id not in known.replicas:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.KAFKA_STORAGE_ERROR  # or its log would have been opened before the image came
 
     def __iter__(self) -> Iterator[Partition]:
         for partitions in self._topics.values():

@@ -14,7 +14,7 @@ import pytest
 from kcompat.api import produce
 from kcompat.api.acceptance import Acceptance
 from kcompat.api.context import Busy, RequestContext
-from kcompat.cluster.image import ClusterImage, TopicImage
+from kcompat.cluster.image import ClusterImage, MetadataCache, PartitionInfo, TopicImage
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.log import Log
@@ -82,8 +82,8 @@ class Broker:
         self._home = home
         self.clock = VirtualClock(NOW)
         self.helpers = Helpers()
-        self.replicas = ReplicaManager(ME, self.clock)
-        self.cluster = SimpleNamespace(image=ClusterImage("cluster"))
+        self.cluster = MetadataCache("cluster")
+        self.replicas = ReplicaManager(ME, self.clock, self.cluster)
         self.services: Any = SimpleNamespace(
             replicas=self.replicas, cluster=self.cluster, clock=self.clock, helpers=self.helpers
         )
@@ -375,6 +375,16 @@ def test_acks_of_all_replicas_are_waited_for_after_the_work(broker: Broker) -> N
     assert rows(later.value) == [(0, 0, 0)]
 
 
+@pytest.mark.parametrize("acks", [1, -1])
+def test_a_partition_without_its_log_is_refused(broker: Broker, acks: int) -> None:
+    here = PartitionInfo(leader=-1, leader_epoch=1, isr=(ME,), replicas=(ME,), partition_epoch=0)
+    image = ClusterImage("cluster").with_topics([TopicImage("t", bytes(16), (here, here))])
+    broker.cluster.update(image)
+    broker.replicas.remove("t", 1)
+    answer = broker.produce((1, batch(ORDINARY)), acks=acks)
+    assert rows(answer) == [(1, ErrorCode.KAFKA_STORAGE_ERROR, -1)]
+
+
 def test_a_topic_deleted_meanwhile_is_unknown(broker: Broker) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)))
     broker.replicas.remove("t", 0)
@@ -445,7 +455,7 @@ def test_a_bug_in_the_work_is_the_outcome(broker: Broker) -> None:
 
 def test_a_bug_after_the_work_is_the_outcome(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)))
-    monkeypatch.setattr(broker.replicas, "get", None)
+    monkeypatch.setattr(broker.replicas, "find", None)
     broker.helpers.work()
     assert isinstance(answer.outcome.value, TypeError)
 

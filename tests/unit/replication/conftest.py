@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.cluster.image import MetadataCache
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.log import Log
@@ -28,8 +29,13 @@ def clock() -> VirtualClock:
 
 
 @pytest.fixture
-def replicas(clock: VirtualClock) -> ReplicaManager:
-    return ReplicaManager(ME, clock)
+def cluster() -> MetadataCache:
+    return MetadataCache("cluster")
+
+
+@pytest.fixture
+def replicas(clock: VirtualClock, cluster: MetadataCache) -> ReplicaManager:
+    return ReplicaManager(ME, clock, cluster)
 
 
 @pytest.fixture

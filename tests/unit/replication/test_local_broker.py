@@ -28,6 +28,11 @@ OLD, NEW = b"o" * 16, b"n" * 16
 ASSIGNED = AssignedPartition("t", NEW, 0, PartitionInfo(1, 0, (1,), (1,), 0), {}, is_new=False)
 
 
+def local_broker(logs: LogManager, clock: VirtualClock) -> LocalBroker:
+    cluster = MetadataCache("cluster")
+    return LocalBroker(BrokerConfig({}), cluster, logs, ReplicaManager(1, clock, cluster))
+
+
 def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
     """A log with one record, whose `partition.metadata` is replaced by this (None keeps it); then the role is
     taken.
@@ -43,7 +48,7 @@ def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
             logs.close()
             if metadata is not None:
                 (home / "t-0" / "partition.metadata").write_bytes(metadata)
-    local = LocalBroker(BrokerConfig({}), MetadataCache("cluster"), logs, ReplicaManager(1, clock))
+    local = local_broker(logs, clock)
     assert local.leader_and_isr([ASSIGNED]) == {}
     clock.advance(100)
     return logs
@@ -89,7 +94,7 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
         clock = VirtualClock()
         logs = LogManager(homes, clock, files)
         logs.open(1, "cluster", lambda _: LogConfig())
-        return logs, LocalBroker(BrokerConfig({}), MetadataCache("cluster"), logs, ReplicaManager(1, clock))
+        return logs, local_broker(logs, clock)
 
     def assigned(topic: str, index: int, *, is_new: bool) -> AssignedPartition:
         return AssignedPartition(topic, NEW, index, ASSIGNED.state, {}, is_new=is_new)
@@ -128,7 +133,7 @@ def test_a_deletion_is_on_the_device_before_it_is_answered(tmp_path: Path) -> No
     clock = VirtualClock()
     logs = LogManager([tmp_path], clock, Watched())
     logs.open(1, "cluster", lambda _: LogConfig())
-    local = LocalBroker(BrokerConfig({}), MetadataCache("cluster"), logs, ReplicaManager(1, clock))
+    local = local_broker(logs, clock)
     for index in range(3):
         logs.create("t", index, NEW, LogConfig())
     clock.advance(100)

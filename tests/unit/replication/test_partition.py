@@ -123,6 +123,7 @@ def test_a_failed_disk_is_what_clients_are_told(
     assert append(partition, b"b") == failed
     assert fetch(partition, 0).error == failed
     assert partition.offset_for(-1, UNCOMMITTED, -1).error == failed
+    assert partition.offsets_before(-1, 1, now_ms=0) == (failed, [])
     assert partition.delete_records_before(1) == (failed, -1)
     assert partition.committed(2) == failed
 

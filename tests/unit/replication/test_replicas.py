@@ -1,0 +1,43 @@
+"""Unit tests of `ReplicaManager`: which partition is found, and why one is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.cluster.image import ClusterImage, MetadataCache, PartitionInfo, TopicImage
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.replication.partition import Partition
+    from kcompat.replication.replicas import ReplicaManager
+
+
+@pytest.mark.parametrize(
+    ("topic", "index", "error"),
+    [
+        ("t", 1, ErrorCode.KAFKA_STORAGE_ERROR),
+        ("t", 2, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        ("t", 3, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("t", -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("none", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_what_is_not_here_has_a_reason(
+    make_partition: Callable[[], Partition],
+    replicas: ReplicaManager,
+    cluster: MetadataCache,
+    topic: str,
+    index: int,
+    error: ErrorCode,
+) -> None:
+    """Its disk has failed, it is another broker's, nobody has it."""
+    partition = make_partition()
+    placed = ((1,), (2, 1), (2,))
+    partitions = tuple(PartitionInfo(-1, 0, replicas[:1], replicas, 0) for replicas in placed)
+    cluster.update(ClusterImage("cluster").with_topics([TopicImage("t", bytes(16), partitions)]))
+    assert replicas.find("t", 0) is partition
+    assert replicas.find(topic, index) is error
