@@ -78,7 +78,7 @@ def test_we_read_what_they_write(library: str, records: list[Record], kind: tupl
     data = bytes(builder.build())
     ours = [(m.offset, m.timestamp if magic else None, m.key, m.value) for m in read_messages(data)]
     assert ours == read_with(READERS[library], data) == fields(records, magic)
-    outcome = accept_old(memoryview(data), LogConfig(), "producer", 0)
+    outcome = accept_old(memoryview(data), LogConfig(), None, 0)
     assert isinstance(outcome, tuple)
     stored = [(r.offset, r.timestamp if magic else None, r.key, r.value) for r in read_records(outcome[0])]
     assert (stored, outcome[1].codec) == (fields(records, magic), codec)
