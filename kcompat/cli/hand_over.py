@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cli.start import read_config
-from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, locked, parse_connect, session
+from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, attempt, locked, parse_connect, session
 from kcompat.cluster.store import StoreError
-from kcompat.config.errors import ConfigError
 from kcompat.replication.hand_over import (
     HandOverRefusedError,
     check_logs,
@@ -30,29 +29,23 @@ if TYPE_CHECKING:
 
     from kcompat.replication.hand_over import Found, Owner, Registration
 
-FAILED = 1
-
 RESERVED_BROKER_ID = 1000
 """Kafka's `reserved.broker.max.id`: larger ids are refused unless that is larger too."""
 
 
 def run(options: argparse.Namespace) -> int:
     """Hand the directories over; 1 if that is refused or fails, with a sentence."""
-    try:
-        config = read_config(options, os.environ, options.data_dir)
-        with _opened(config.log_dirs) as registration:
-            owner = check_owner(registration, config.log_dirs)
-            for warning in check_logs(registration, config.log_dirs, owner.broker_id):
-                print(f"kcompat: {warning}", file=sys.stderr)
-            made = _register(registration, options.zookeeper)
-    except (ConfigError, StoreError) as error:
-        print(f"kcompat: {error}", file=sys.stderr)
-        return FAILED
-    except OSError as error:
-        print(f"kcompat: {error.filename} cannot be used: {error.strerror}", file=sys.stderr)
-        return FAILED
+    return attempt(lambda: _hand_over(options))
+
+
+def _hand_over(options: argparse.Namespace) -> None:
+    config = read_config(options, os.environ, options.data_dir)
+    with _opened(config.log_dirs) as registration:
+        owner = check_owner(registration, config.log_dirs)
+        for warning in check_logs(registration, config.log_dirs, owner.broker_id):
+            print(f"kcompat: {warning}", file=sys.stderr)
+        made = _register(registration, options.zookeeper)
     _report(registration, owner, made, options.zookeeper, config.log_dirs)
-    return 0
 
 
 @contextmanager

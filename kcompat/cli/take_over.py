@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cli.start import read_config
-from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, locked, parse_connect, session
+from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, attempt, locked, parse_connect, session
 from kcompat.cluster import znodes
 from kcompat.cluster.store import Create, StoreError
-from kcompat.config.errors import ConfigError
 from kcompat.replication.hand_over import HandOverRefusedError, check_logs, check_owner
 from kcompat.replication.take_over import ReadNode, registration_from, to_read_below
 
@@ -25,24 +24,19 @@ if TYPE_CHECKING:
 
     from kcompat.replication.hand_over import Registration
 
-FAILED = 1
-
 
 def run(options: argparse.Namespace) -> int:
     """Fill a new metadata store; 1 if that is refused or fails, with a sentence."""
-    try:
-        config = read_config(options, os.environ, options.data_dir)
-        with locked(config.log_dirs):
-            registration = _read(options.zookeeper)
-            owner = check_owner(registration, config.log_dirs)
-            warnings = check_logs(registration, config.log_dirs, owner.broker_id, "kcompat")
-            asyncio.run(_store(registration, config.log_dirs[0]))
-    except (ConfigError, StoreError) as error:
-        print(f"kcompat: {error}", file=sys.stderr)
-        return FAILED
-    except OSError as error:
-        print(f"kcompat: {error.filename} cannot be used: {error.strerror}", file=sys.stderr)
-        return FAILED
+    return attempt(lambda: _take_over(options))
+
+
+def _take_over(options: argparse.Namespace) -> None:
+    config = read_config(options, os.environ, options.data_dir)
+    with locked(config.log_dirs):
+        registration = _read(options.zookeeper)
+        owner = check_owner(registration, config.log_dirs)
+        warnings = check_logs(registration, config.log_dirs, owner.broker_id, "kcompat")
+        asyncio.run(_store(registration, config.log_dirs[0]))
     for warning in warnings:
         print(f"kcompat: {warning}", file=sys.stderr)
     print(
@@ -50,7 +44,6 @@ def run(options: argparse.Namespace) -> int:
         f"with {len(registration.partitions)} partitions. kcompat can be started on "
         f"{', '.join(config.log_dirs)} now."
     )
-    return 0
 
 
 def _read(connect: str) -> Registration:

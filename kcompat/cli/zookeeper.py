@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.store import StoreError
+from kcompat.config.errors import ConfigError
 from kcompat.replication.hand_over import HandOverRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kazoo.client import KazooClient
 
@@ -20,6 +22,22 @@ TIMEOUT_S = 10.0
 
 WINDOW = 500
 """Requests that are sent before the first answer is waited for."""
+
+
+FAILED = 1
+
+
+def attempt(work: Callable[[], None]) -> int:
+    """Do it; the exit code, which is 1 where it is refused or fails, with a sentence."""
+    try:
+        work()
+    except (ConfigError, StoreError) as error:
+        print(f"kcompat: {error}", file=sys.stderr)
+        return FAILED
+    except OSError as error:
+        print(f"kcompat: {error.filename} cannot be used: {error.strerror}", file=sys.stderr)
+        return FAILED
+    return 0
 
 
 def parse_connect(connect: str) -> tuple[str, str]:
