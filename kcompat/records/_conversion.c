@@ -32,16 +32,6 @@ static inline uint8_t *put_long(uint8_t *to, uint64_t value)
     return put_int(put_int(to, (uint32_t)(value >> 32)), (uint32_t)value);
 }
 
-static inline uint32_t get_int(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
-static inline int64_t get_long(const uint8_t *at)
-{
-    return (int64_t)((uint64_t)get_int(at) << 32 | get_int(at + 4));
-}
-
 static inline uint8_t *put_bytes(uint8_t *to, const field *from)
 {
     if (from->data != NULL)

@@ -140,20 +140,12 @@ static const int8_t field_sizes[FIELDS] = {8, 4, 4, 1, -4, 2, 4, 8, 8, 8, 2, 4, 
 enum { HEADER_SIZE = 61, SMALLEST_RECORD = 7, BEFORE_LENGTH_COUNTS = 12, CRC_COVERS_FROM = 21, MAGIC_V2 = 2,
        CODEC_TIME_TYPE_OR_CONTROL = 0x2F };
 
-static inline uint64_t long_at(const uint8_t *at)
-{
-    uint64_t raw = 0;
-    for (int i = 0; i < 8; i++)
-        raw = raw << 8 | at[i];
-    return raw;
-}
-
 /* Looks up to four bytes beyond the header. */
 static void read_batch_header(const uint8_t *at, int64_t *fields)
 {
     for (int i = 0; i < FIELDS; i++) {
         int size = abs(field_sizes[i]), spare = 64 - 8 * size;
-        uint64_t raw = long_at(at);
+        uint64_t raw = (uint64_t)get_long(at);
         fields[i] = field_sizes[i] < 0 ? (int64_t)(raw >> spare) : (int64_t)raw >> spare;
         at += size;
     }

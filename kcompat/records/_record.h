@@ -32,6 +32,17 @@ typedef struct {
     int32_t headers;
 } record;
 
+/* Numbers of fixed width, the highest byte first: the caller knows that they are there. */
+static inline uint32_t get_int(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static inline int64_t get_long(const uint8_t *at)
+{
+    return (int64_t)((uint64_t)get_int(at) << 32 | get_int(at + 4));
+}
+
 /* A zigzag varint of at most `longest` bytes; bits beyond those of the type are dropped, as on a Kafka broker. */
 static inline int read_long_varint(cursor *in, int longest, uint64_t *out)
 {
