@@ -124,8 +124,10 @@ class Dispatcher:
         Not if it is a further fetch: a client that pipelines two would get empty answers for ever. But the
         one that closes a fetch session does: its client leaves, and waits for both answers.
         """
-        if frame[:2] != _FETCH or len(frame) > _LARGEST_CLOSING_FETCH:
-            return frame[:2] != _FETCH
+        if frame[:2] != _FETCH:
+            return True
+        if len(frame) > _LARGEST_CLOSING_FETCH:
+            return False
         try:
             route = self._routes.get(_KEY_AND_VERSION(frame)) or self._find_route(frame)
             if route is None:

@@ -47,7 +47,7 @@ from kcompat.records.allowance import Allowance
 from kcompat.records.batch import TRANSACTIONAL_FLAG
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.partition import Partition
-from kcompat.topics import INTERNAL_TOPICS
+from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,7 +220,7 @@ def _find_topic(context: RequestContext, topic: TopicData, acks: int) -> tuple[s
         return "", ErrorCode.INVALID_REQUIRED_ACKS
     if name is None:
         return "", ErrorCode.UNKNOWN_TOPIC_ID
-    if name in INTERNAL_TOPICS and context.client_id != TRUSTED_CLIENT_ID:
+    if is_internal(name) and context.client_id != TRUSTED_CLIENT_ID:
         exists = name in context.services.cluster.image.topics
         return "", ErrorCode.INVALID_TOPIC_EXCEPTION if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return name, NO_ERROR

@@ -244,10 +244,7 @@ class Connection:
     def _leave_one(self, answer: Answer) -> None:
         """Send the answer to a frame that came alone, or put it where it waits."""
         pieces: list[Piece] = []
-        if type(answer) is list and self._answers is None:
-            pieces += answer
-        else:
-            self._queue(answer, pieces)
+        self._queue(answer, pieces)
         self._leave(pieces)
 
     def _leave(self, pieces: list[Piece]) -> None:
@@ -340,7 +337,7 @@ class Connection:
     # Answers
 
     def _queue(self, answer: Answer, pieces: list[Piece]) -> None:
-        """Put an answer where it belongs that is not just one list with nothing before it."""
+        """Put an answer where it belongs: to the `pieces` that leave now, or among those that wait."""
         answers = self._answers
         while isinstance(answer, Waiting):
             if not answer.promise.done:
