@@ -32,7 +32,7 @@ from kcompat.log.names import (
 from kcompat.topics import CLUSTER_METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from kcompat.cluster.tree import Node
     from kcompat.log.files import Files
@@ -71,17 +71,18 @@ class Registration(Struct, frozen=True):
         return [name_of(path) for path in self.nodes if path.startswith(prefix) and path.count("/") == 3]
 
     @property
+    def assignments(self) -> dict[str, znodes.TopicAssignment]:
+        """What is known of each topic: its id, and the brokers of its partitions."""
+        return {topic: znodes.decode_topic(self.nodes[znodes.topic_path(topic)]) for topic in self.topics}
+
+    @property
     def partitions(self) -> set[tuple[str, int]]:
         """All partitions of the topics."""
         return {
             (topic, index)
-            for topic in self.topics
-            for index in range(len(znodes.decode_topic(self.nodes[znodes.topic_path(topic)]).replicas))
+            for topic, assignment in self.assignments.items()
+            for index in range(len(assignment.replicas))
         }
-
-    def replicas(self, topic: str, index: int) -> Sequence[int]:
-        """The brokers that a partition is assigned to."""
-        return znodes.decode_topic(self.nodes[znodes.topic_path(topic)]).replicas[index]
 
 
 def registration_of(nodes: Mapping[str, Node]) -> Registration:
@@ -147,13 +148,19 @@ def check_logs(
     Raises HandOverRefusedError when another broker has written to the logs meanwhile, OSError.
     """
     here = dict(_partitions_in(directories, files))
-    known = registration.partitions
-    for partition in known & here.keys():
-        _check_log(registration, *partition, here[partition], files)
+    assignments = registration.assignments
+    replicas = {
+        (topic, index): brokers
+        for topic, assignment in assignments.items()
+        for index, brokers in enumerate(assignment.replicas)
+    }
+    known = replicas.keys()
+    for topic, index in known & here.keys():
+        _check_log(registration, assignments[topic].topic_id, topic, index, here[topic, index], files)
     warnings = []
     if unknown := here.keys() - known:
         warnings.append(f"{_names(unknown)}: unknown to the metadata store, {heir} will not serve them")
-    own = {partition for partition in known if broker_id in registration.replicas(*partition)}
+    own = {partition for partition, brokers in replicas.items() if broker_id in brokers}
     if absent := own - here.keys():
         warnings.append(f"{_names(absent)}: not in these directories, {heir} will begin them empty")
     if others := known - own - here.keys():
@@ -169,10 +176,10 @@ def _partitions_in(directories: Iterable[str], files: Files) -> Iterator[tuple[t
                 yield partition, f"{directory}/{name}"
 
 
-def _check_log(registration: Registration, topic: str, index: int, path: str, files: Files) -> None:
-    nodes = registration.nodes
-    topic_id = znodes.decode_topic(nodes[znodes.topic_path(topic)]).topic_id
-    state = nodes.get(znodes.partition_state_path(topic, index))
+def _check_log(
+    registration: Registration, topic_id: bytes, topic: str, index: int, path: str, files: Files
+) -> None:
+    state = registration.nodes.get(znodes.partition_state_path(topic, index))
     known_epoch = -1 if state is None else znodes.decode_partition_state(state).leader_epoch
     try:
         metadata = read_optional(files, f"{path}/{PARTITION_METADATA}")
