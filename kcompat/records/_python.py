@@ -204,9 +204,8 @@ def _read(data: bytes, position: int, end: int) -> tuple[int, int, int, int, int
     """Timestamp delta, offset delta, spans of key and value, header count, where the headers begin."""
     if position == end:
         raise _Faulty(Fault.FIELD)
-    timestamp_delta, position = read_varint(
-        data, position + 1, end, longest=10
-    )  # after the unused attributes
+    position += 1  # the unused attributes
+    timestamp_delta, position = read_varint(data, position, end, longest=10)
     offset_delta, position = read_varint(data, position, end)
     key_start, key_end, position = _span(data, position, end)
     value_start, value_end, position = _span(data, position, end)
