@@ -40,6 +40,7 @@ from kcompat.api.acceptance import (
 from kcompat.api.context import Busy
 from kcompat.log.log import AppendResult
 from kcompat.net.answers import CLOSE, Close
+from kcompat.net.placing import WORTH_PLACING
 from kcompat.promise import Promise
 from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -174,6 +175,8 @@ class _Appends(Struct, gc=False):
             return _refuse_append(index, result, partition.role, context.api_version)
         if result.error:
             return PartitionAnswer(index, result.error, -1, log_start_offset=result.log_start_offset)
+        if len(stored[0]) >= WORTH_PLACING and _has_one_batch(request):
+            context.connection.place_next(stored[0], log.write_position)
         answer = PartitionAnswer(
             index, NO_ERROR, result.base_offset, result.append_time_ms, result.log_start_offset
         )
@@ -204,6 +207,10 @@ class _Appends(Struct, gc=False):
 def _done_for(acks: int) -> Callable[[Partition, int], ErrorCode | None]:
     """What says whether a partition is as far as `acks` asks."""
     return Partition.committed if acks == ACKS_ALL else Partition.stored
+
+
+def _has_one_batch(request: ProduceRequest) -> bool:
+    return len(request.topic_data) == len(request.topic_data[0].partition_data) == 1
 
 
 def _once(rows: list[PartitionData]) -> list[PartitionData]:

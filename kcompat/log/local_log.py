@@ -90,6 +90,11 @@ class LocalLog:
         """
         return self._closed or self.context.offline is not None
 
+    @property
+    def write_position(self) -> int:
+        """Where in its file the next batch goes, unless a new segment begins with it."""
+        return self._segments.active.size
+
     def discard(self) -> None:
         """Take no more appends and let go of the active file: the log is closed, or its partition was
         deleted.

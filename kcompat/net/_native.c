@@ -15,7 +15,7 @@ enum { EVENTS_A_POLL = 256, SENDS_AT_ONCE = 8, PREFIX = 4, SMALL_ANSWER = 64 * 1
 #define NAMES(each)                                                                                                    \
     each(_gate) each(_held) each(_answers) each(_handler) each(_deadline) each(last_active) each(on_frame)             \
     each(on_readable) each(on_writable) each(_take) each(_leave_one) each(_request_failed) each(_transmit)             \
-    each(scratch_view) each(read_size) each(now) each(limits) each(max_frame)
+    each(scratch_view) each(read_size) each(now) each(limits) each(max_frame) each(lead)
 
 typedef struct {
 #define each(name) PyObject *name;
@@ -161,14 +161,15 @@ static int fail(const visit *now, PyObject *connection)
     return result;
 }
 
-static int serve_frame(visit *now, PyObject *connection, int fd, Py_ssize_t end)
+/* Serve the frame in these places of the scratch buffer. */
+static int serve_frame(visit *now, PyObject *connection, int fd, Py_ssize_t start, Py_ssize_t end)
 {
     const state *names = now->names;
     if (PyObject_SetAttr(connection, names->last_active, now->now) < 0
         || PyObject_SetAttr(connection, names->_deadline, names->no_deadline) < 0)
         return -1;
     PyObject *handler = PyObject_GetAttr(connection, names->_handler);
-    PyObject *frame = handler == NULL ? NULL : PySequence_GetSlice(now->view, PREFIX, end);
+    PyObject *frame = handler == NULL ? NULL : PySequence_GetSlice(now->view, start, end);
     if (frame == NULL) {
         Py_XDECREF(handler);
         return -1;
@@ -191,11 +192,16 @@ static int serve_readable(visit *now, PyObject *connection, int fd)
         plain = attribute_is_none(connection, names->_held);
     if (plain <= 0)
         return plain < 0 ? -1 : call(connection, names->on_readable, NULL);
-    const uint8_t *data = now->scratch.buf;
-    long long room = number(now->hub, names->read_size); /* less once the connections before keep too much */
-    if (room < 0)
+    const long long lead = number(connection, names->lead);
+    const long long room = number(now->hub, names->read_size); /* less once the connections before keep too much */
+    if (lead < 0 || room < 0)
         return -1;
-    ssize_t received = recv(fd, now->scratch.buf, room < now->scratch.len ? room : now->scratch.len, 0);
+    if (lead + room > now->scratch.len) {
+        PyErr_SetString(PyExc_ValueError, "more is to be read than the scratch buffer has room for");
+        return -1;
+    }
+    uint8_t *data = (uint8_t *)now->scratch.buf + lead;
+    ssize_t received = recv(fd, data, room, 0);
     if (received < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (received <= 0)
@@ -203,7 +209,7 @@ static int serve_readable(visit *now, PyObject *connection, int fd)
     if (received > PREFIX) {
         int64_t length = (int64_t)data[0] << 24 | data[1] << 16 | data[2] << 8 | data[3];
         if (length == received - PREFIX && length <= now->max_frame)
-            return serve_frame(now, connection, fd, received);
+            return serve_frame(now, connection, fd, lead + PREFIX, lead + received);
     }
     PyObject *count = PyLong_FromSsize_t(received);
     int result = count == NULL ? -1 : call(connection, names->_take, count);

@@ -23,6 +23,7 @@ from kcompat.net.answers import CLOSE, Waiting
 from kcompat.net.frame_buffer import PREFIX, STEP, FrameBuffer, unpack_length, whole_size
 from kcompat.net.limits import KIB, MIB
 from kcompat.net.out_queue import JOIN_LIMIT, MAX_PIECES, OutQueue, TruncatedRangeError
+from kcompat.net.placing import GRAIN, misfit
 
 if TYPE_CHECKING:
     import asyncio
@@ -72,6 +73,7 @@ class Connection:
         "_socket",
         "context",
         "last_active",
+        "lead",
         "listener_name",
         "local_address",
         "peer_host",
@@ -98,6 +100,8 @@ class Connection:
         self.last_active = hub.now
         """When the peer last sent something, in the loop's seconds, to the period of the sweep."""
         self._deadline = hub.loop.time() + hub.limits.header_deadline_s  # of the begun frame; 0 is none
+        self.lead = 0
+        """Bytes of a buffer to leave free before the next frame; see `place_next`."""
         self._gate = 0
         self._paused = False
         self._scheduled = False
@@ -108,6 +112,12 @@ class Connection:
         self._mute_timer: asyncio.TimerHandle | None = None
         hub.add(self)
         hub.poller.add_reader(sock.fileno(), self)
+
+    def place_next(self, data: memoryview, position: int) -> None:
+        """Receive the next frame so that what it holds where the last one held `data` is quickly written to
+        `position` of a file (see `placing`).
+        """
+        self.lead = (self.lead + misfit(data, position)) % GRAIN
 
     def mute(self, ms: float) -> None:
         """Hand on no more frames for `ms` milliseconds; answers still go out (KIP-219)."""
@@ -171,7 +181,7 @@ class Connection:
         held = self._held
         try:
             if held is None:
-                received = self._socket.recv_into(hub.scratch, hub.read_size)
+                received = self._socket.recv_into(hub.scratch_view[self.lead :], hub.read_size)
             else:
                 room = self._room(held)
                 if room is None:
@@ -192,12 +202,13 @@ class Connection:
 
     def _take(self, received: int) -> None:
         """Hand on what is whole of the bytes just received into the scratch buffer, and keep the rest."""
-        hub = self._hub
-        taken = 0 if self._gate else self._hand_on(hub.scratch, hub.scratch_view, 0, received)
-        if taken == received:
+        hub, start = self._hub, self.lead
+        end = start + received
+        taken = start if self._gate else self._hand_on(hub.scratch, hub.scratch_view, start, end)
+        if taken == end:
             self._deadline = 0.0
         elif not self._gate & CLOSED:
-            self._hold(hub.scratch_view[taken:received])
+            self._hold(hub.scratch_view[taken:end])
 
     def _reads_ahead(self) -> bool:
         """Whether to read though no frame may be handed on: to see what comes behind a waiting one."""
@@ -271,12 +282,12 @@ class Connection:
     def _hold(self, received: memoryview) -> None:
         """Keep bytes that cannot be handed on now."""
         hub, size = self._hub, len(received)
-        wanted = max(size, whole_size(received, 0, size, hub.limits.max_frame))
+        wanted = GRAIN + max(size, whole_size(received, 0, size, hub.limits.max_frame))
         data = hub.buffers.take(wanted) if wanted > STEP else None
         if data is None:
             data = bytearray(min(wanted, max(STEP, 2 * size)))
         hub.hold(self, len(data))
-        self._held = FrameBuffer(data, received, hub.limits.max_frame)
+        self._held = FrameBuffer(data, received, hub.limits.max_frame, self.lead)
         self._frame_begun(self._held)
 
     def _frame_begun(self, held: FrameBuffer) -> None:

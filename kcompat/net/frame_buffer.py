@@ -6,6 +6,7 @@ from struct import Struct
 from typing import Final
 
 from kcompat.net.limits import KIB, MIB
+from kcompat.net.placing import GRAIN
 
 STEP: Final = 64 * KIB
 """The most that is allocated for a frame of which little has arrived."""
@@ -64,17 +65,24 @@ class BufferPool:
 
 
 class FrameBuffer:
-    """A begun frame, or whole frames that must wait, of one connection: `data[start:end]`."""
+    """A begun frame, or whole frames that must wait, of one connection: `data[start:end]`.
 
-    __slots__ = ("_max_frame", "data", "end", "start", "view")
+    `lead` bytes, fewer than `GRAIN`, are left free before them.
+    """
 
-    def __init__(self, data: bytearray, received: memoryview, max_frame: int) -> None:
+    __slots__ = ("_lead", "_max_frame", "data", "end", "start", "view")
+
+    def __init__(self, data: bytearray, received: memoryview, max_frame: int, lead: int = 0) -> None:
         self._max_frame = max_frame
+        self._lead = lead
+        self._fill(data, received)
+
+    def _fill(self, data: bytearray, held: memoryview) -> None:
         self.data = data
         self.view = memoryview(data)
-        self.start = 0
-        self.end = len(received)
-        self.view[: self.end] = received
+        self.start = self._lead
+        self.end = self._lead + len(held)
+        self.view[self.start : self.end] = held
 
     @property
     def size(self) -> int:
@@ -100,24 +108,17 @@ class FrameBuffer:
         """Where to receive: the rest of the first frame, or `read_ahead` bytes behind it; may be empty."""
         needed = self.needed
         target = self.start + needed if self.size < needed else self.end + read_ahead
-        if target > len(self.data) and self.start:
-            self._move_down()
+        if target > len(self.data) and self.start > self._lead:
+            self._fill(self.data, self.view[self.start : self.end])
             return self.room(read_ahead)
         return self.view[self.end : target]
 
-    def _move_down(self) -> None:
-        size = self.size
-        self.view[:size] = self.view[self.start : self.end]
-        self.start, self.end = 0, size
-
     def wanted(self, read_ahead: int) -> int:
         """The capacity that would do when `room` is empty."""
-        return self.size + read_ahead if self.has_frame else self.needed
+        return GRAIN + (self.size + read_ahead if self.has_frame else self.needed)
 
     def move_to(self, data: bytearray) -> bytearray:
         """Go on in `data`, which is bigger; returns the old buffer."""
-        old, size = self.data, self.size
-        view = memoryview(data)
-        view[:size] = self.view[self.start : self.end]
-        self.data, self.view, self.start, self.end = data, view, 0, size
+        old = self.data
+        self._fill(data, self.view[self.start : self.end])
         return old

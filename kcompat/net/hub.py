@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.net.frame_buffer import BufferPool
 from kcompat.net.limits import KIB, Limits, ReceiveMemory
+from kcompat.net.placing import GRAIN
 from kcompat.net.poller import Poller
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Hub:
         self.loop = loop
         self.limits = limits or Limits()
         self.poller = Poller(self)
-        self.scratch = bytearray(SCRATCH_SIZE)
+        self.scratch = bytearray(SCRATCH_SIZE + GRAIN)
         self.scratch_view = memoryview(self.scratch)
         self.read_size = SCRATCH_SIZE
         self.memory = ReceiveMemory(self.limits.receive_memory, self.limits.receive_memory_per_ip)

@@ -52,6 +52,17 @@ LARGE = ORDINARY * 8
 Outcome = tuple[Lane, "Callable[[], object]", Promise[Any]]
 
 
+class Peer:
+    """A connection that remembers what it is asked to place."""
+
+    def __init__(self) -> None:
+        self.placed: list[tuple[int, int]] = []
+        """(size of the data, position of what follows it)"""
+
+    def place_next(self, data: memoryview, position: int) -> None:
+        self.placed.append((len(data), position))
+
+
 class Helpers:
     """Those of a broker, whose threads do nothing before `work`."""
 
@@ -82,6 +93,7 @@ class Broker:
         self._home = home
         self.clock = VirtualClock(NOW)
         self.helpers = Helpers()
+        self.peer = Peer()
         self.cluster = MetadataCache("cluster")
         self.replicas = ReplicaManager(ME, self.clock, self.cluster)
         self.services: Any = SimpleNamespace(
@@ -135,7 +147,7 @@ class Broker:
         )
         frame = bytearray(b"".join(request.encode(version)))
         read = ProduceRequest.decode(memoryview(frame), version)
-        context = RequestContext(None, self.services, version, "me", self.clock.now_ms())  # type: ignore[arg-type]
+        context = RequestContext(self.peer, self.services, version, "me", self.clock.now_ms())  # type: ignore[arg-type]
         answer = produce.handle(context, read)
         for position in range(len(frame)):
             frame[position] = 0xEE
@@ -170,6 +182,16 @@ def test_what_is_not_compressed_is_appended_at_once(broker: Broker) -> None:
     answer = broker.produce((0, batch(LARGE[: 1000 * 1000])))
     assert rows(answer) == [(0, 0, 0)]
     assert not broker.helpers.waiting
+
+
+def test_what_comes_after_a_big_batch_is_placed_for_where_that_one_ended(broker: Broker) -> None:
+    big, small = batch(LARGE[: 1000 * 1000]), batch(b"v")
+    broker.produce((0, big))
+    broker.produce((0, small))
+    broker.produce((0, big))
+    assert broker.peer.placed == [(len(big), len(big)), (len(big), len(big + small + big))]
+    broker.produce((0, big), (1, big))  # of two nobody knows which comes next
+    assert len(broker.peer.placed) == 2
 
 
 @pytest.mark.parametrize("codec", [Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])

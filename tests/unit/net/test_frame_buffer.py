@@ -7,13 +7,14 @@ import struct
 import pytest
 
 from kcompat.net.frame_buffer import PREFIX, STEP, BufferPool, FrameBuffer, whole_size
+from kcompat.net.placing import GRAIN
 
 MAX_FRAME = 1000
 
 
-def held(content: bytes, capacity: int | None = None) -> FrameBuffer:
-    data = bytearray(capacity if capacity is not None else len(content))
-    return FrameBuffer(data, memoryview(content), MAX_FRAME)
+def held(content: bytes, capacity: int | None = None, lead: int = 0) -> FrameBuffer:
+    data = bytearray(capacity if capacity is not None else lead + len(content))
+    return FrameBuffer(data, memoryview(content), MAX_FRAME, lead)
 
 
 @pytest.mark.parametrize(
@@ -61,20 +62,24 @@ def test_room_behind_a_whole_frame_is_the_read_ahead():
     assert len(buffer.room(read_ahead=64)) == 64
 
 
-def test_room_moves_the_bytes_down_before_asking_for_more():
-    buffer = held(b"x" * 50 + struct.pack(">i", 60) + b"abcdef")
-    buffer.start = 50
+@pytest.mark.parametrize("lead", [0, 7])
+def test_room_moves_the_bytes_down_before_asking_for_more(lead):
+    buffer = held(b"x" * 50 + struct.pack(">i", 60) + b"abcdef", lead=lead)
+    buffer.start += 50
     assert len(buffer.room(read_ahead=64)) == 50
-    assert bytes(buffer.data[: buffer.end]) == struct.pack(">i", 60) + b"abcdef"
+    assert bytes(buffer.data[lead : buffer.end]) == struct.pack(">i", 60) + b"abcdef"
 
 
-def test_a_full_buffer_has_no_room_and_moves_to_a_bigger_one():
-    buffer = held(struct.pack(">i", 500) + bytes(96))
+@pytest.mark.parametrize("lead", [0, GRAIN - 1])
+def test_a_full_buffer_has_no_room_and_moves_to_a_bigger_one(lead):
+    content = struct.pack(">i", 500) + bytes(range(96))
+    buffer = held(content, lead=lead)
     assert len(buffer.room(read_ahead=64)) == 0
-    assert buffer.wanted(read_ahead=64) == 504
-    old = buffer.move_to(bytearray(504))
-    assert len(old) == 100
+    assert buffer.wanted(read_ahead=64) == 504 + GRAIN
+    old = buffer.move_to(bytearray(504 + GRAIN))
+    assert len(old) == lead + 100
     assert (buffer.size, len(buffer.room(read_ahead=64))) == (100, 404)
+    assert bytes(buffer.data[lead : buffer.end]) == content
 
 
 def test_pool_gives_the_smallest_that_fits():

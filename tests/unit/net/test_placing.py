@@ -1,0 +1,21 @@
+"""How far data is from where the kernel copies it quickly."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcompat.net.placing import GRAIN, misfit
+
+
+@pytest.mark.parametrize("position", [0, 1, 31, 32, 4095, 973_466, 2**40 + 17])
+@pytest.mark.parametrize("start", [0, 1, 15, 16, 17, 31])
+def test_so_much_further_on_it_fits(start, position):
+    view = memoryview(bytearray(1000))[start:]
+    found = misfit(view, position)
+    assert 0 <= found < GRAIN
+    assert misfit(view[found:], position) == 0
+    assert misfit(view[found + 1 :], position) == GRAIN - 1
+
+
+def test_nothing_is_known_of_memory_that_is_read_only():
+    assert misfit(memoryview(bytes(100))[1:], 0) == 0
