@@ -39,11 +39,11 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_start(commands)
     apis = commands.add_parser("apis", help="list the APIs and versions that are served")
-    apis.add_argument("--markdown", action="store_true", help="the whole reference page")
+    apis.add_argument("--markdown", action="store_true", help="print the reference page")
     config = commands.add_parser("config", help="list the configuration keys")
     config.add_argument("words", nargs="*", metavar="WORD", help="only keys whose name contains one of these")
     config.add_argument("--topic", action="store_true", help="topic keys instead of broker keys")
-    config.add_argument("--markdown", action="store_true", help="the whole reference page")
+    config.add_argument("--markdown", action="store_true", help="print the reference page")
     _add_log(commands)
     _add_compact(commands)
     _add_hand_over(commands)
@@ -152,7 +152,9 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     start.add_argument(
         "--override", action="append", default=[], metavar="KEY=VALUE", help="set one key; may be repeated"
     )
-    start.add_argument("--port", type=port_number, help="port of the only listener; 0 for any free one")
+    start.add_argument(
+        "--port", type=port_number, help="port of the only listener; 0 for any free one (default: 9092)"
+    )
     where = start.add_mutually_exclusive_group()
     where.add_argument(
         "--data-dir", type=absolute_path, metavar="DIR", help="where to store (default: ./kcompat-data)"
@@ -160,6 +162,7 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     where.add_argument("--memory", action="store_true", help="store in memory; everything is gone at the end")
     start.add_argument(
         "--log-level",
+        type=str.upper,
         choices=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),
         help="how much to log on standard error (default: KAFKA_LOG4J_ROOT_LOGLEVEL, else WARN)",
     )
@@ -167,6 +170,8 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def absolute_path(text: str) -> Path:
     """A path from the command line, as it is from any directory."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name of the directory is empty")
     return Path(text).absolute()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cli.logs import set_up_logging
-from kcompat.config.broker import BrokerConfig
+from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
 from kcompat.config.properties import load_static
 
@@ -61,7 +61,7 @@ def read_config(
     values = load_static(options.properties, environment, options.override)
     if directory is not None:
         values.pop("log.dir", None)
-        values["log.dirs"] = str(directory)
+        values["log.dirs"] = as_log_dirs(directory)
     elif not values.get("log.dirs") and not values.get("log.dir"):
         values["log.dirs"] = str(DEFAULT_DIRECTORY.absolute())
     config = BrokerConfig(values)

@@ -15,6 +15,7 @@ from kcompat.config.table import BROKER_KEYS, broker_key, broker_synonyms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from os import PathLike
 
     from kcompat.config.types import Value
 
@@ -177,6 +178,22 @@ class BrokerConfig(BrokerKeys):
     def transaction_replication_factor(self, alive: int) -> int:
         """Replicas of a new transaction topic while `alive` brokers are up, with the same rule."""
         return max(1, min(self.integer("transaction.state.log.replication.factor"), alive))
+
+
+def as_log_dirs(directory: str | PathLike[str]) -> str:
+    """The value of `log.dirs` that names this directory and no other.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    text = str(directory)
+    if not text.strip():
+        raise ConfigError(f"The data directory {text!r} cannot be used: its name is empty")
+    if "," in text:
+        raise ConfigError(
+            f"The data directory {text!r} cannot be used: log.dirs takes a comma for the end of a name"
+        )
+    return text
 
 
 def _with_both_ids(static: Mapping[str, str]) -> dict[str, str]:

@@ -29,12 +29,16 @@ def check_broker(config: BrokerConfig) -> None:
 def _check_refused(config: BrokerConfig) -> None:
     for name, text in config.given.items():
         key = BROKER_KEYS.get(name)
-        if key is not None and key.effect is Effect.REFUSED and config.get(name) != key.default_value:
+        if key is None or key.effect is not Effect.REFUSED:
+            continue
+        if config.get(name) not in ("", key.default_value):
             raise ConfigError(f"{name}={text} is not supported: {key.reason}")
 
 
 def _check_log_dirs(config: BrokerConfig) -> None:
     directories = config.log_dirs
+    if not directories:
+        raise RequirementError(f"log.dirs={config.string('log.dirs')} names no directory")
     for directory in directories:
         if directories.count(directory) > 1:
             raise RequirementError(f"log.dirs names {directory} more than once")

@@ -44,7 +44,8 @@ def read_properties(path: Path) -> dict[str, str]:
         ConfigError: the file cannot be read or is no such file.
     """
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     if len(content) > MAX_FILE_BYTES:

@@ -81,6 +81,7 @@ def test_port_does_not_guess_among_several_listeners() -> None:
         (["--port", "x"], "argument --port: x is not a port, which is a number from 0 to 65535"),
         (["--port", "65536"], "argument --port: 65536 is not a port, which is a number from 0 to 65535"),
         (["--memory", "--data-dir", "d"], "argument --data-dir: not allowed with argument --memory"),
+        (["--data-dir", ""], "argument --data-dir: the name of the directory is empty"),
     ],
 )
 def test_a_command_line_that_is_not_understood(
@@ -98,6 +99,9 @@ def test_a_command_line_that_is_not_understood(
         (["--override", "num.partitions"], "--override num.partitions is not of the form key=value"),
         (["--override", "num.partitions=x"],
          "Invalid value x for configuration num.partitions: Not a number of type INT"),
+        (["--override", "log.dirs=,"], "log.dirs=, names no directory"),
+        (["--data-dir", "/a,b"],
+         "The data directory '/a,b' cannot be used: log.dirs takes a comma for the end of a name"),
         (["no/such/server.properties"],
          "no/such/server.properties cannot be read: No such file or directory"),
         (["--override", "zookeeper.connect=localhost:2181"],
@@ -115,6 +119,10 @@ def test_what_the_broker_cannot_do_is_one_sentence(
     assert main(["start", *arguments]) == 1
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", f"kcompat: {sentence}\n")
+
+
+def test_log_levels_may_be_written_small_as_in_the_variables() -> None:
+    assert build_parser().parse_args(["start", "--log-level", "info"]).log_level == "INFO"
 
 
 def test_apis_lists_what_is_served(capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,8 +151,9 @@ def test_a_configuration_that_cannot_be_says_so_in_a_sentence(static: dict[str, 
     assert str(caught.value) == message
 
 
-def test_refused_keys_may_have_their_default() -> None:
+def test_refused_keys_may_have_their_default_or_be_empty() -> None:
     BrokerConfig({"authorizer.class.name": "", "remote.log.storage.system.enable": "false"})
+    BrokerConfig({"zookeeper.connect": ""})
 
 
 def test_no_connections_per_address_is_allowed_with_exceptions() -> None:

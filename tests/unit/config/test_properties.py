@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from kcompat.config.properties import (
     read_properties,
 )
 from kcompat.config.table import BROKER_KEYS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_grammar_of_properties_files() -> None:
@@ -43,6 +40,8 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
     huge.write_bytes(b"a=" + b"x" * (1 << 20))
     with pytest.raises(ConfigError, match="huge is larger than 1048576 bytes, which no configuration is"):
         read_properties(huge)
+    with pytest.raises(ConfigError, match="zero is larger than 1048576 bytes"):
+        read_properties(Path("/dev/zero"))
     broken = tmp_path / "broken"
     broken.write_text("a=\\uzzzz")
     with pytest.raises(ConfigError, match=r"broken: .*is not a Unicode escape"):
