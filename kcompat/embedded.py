@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import tempfile
 import threading
+import weakref
 from concurrent.futures import Future
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from kcompat.broker import BrokerNode
-from kcompat.config.broker import BrokerConfig
+from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.listeners import Endpoint
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ class Broker:
     ) -> None:
         values = {"listeners": str(Endpoint("PLAINTEXT", host, port, "PLAINTEXT"))}
         if data_dir is not None:
-            values["log.dirs"] = str(data_dir)
+            values["log.dirs"] = as_log_dirs(data_dir)
         values.update((name, _text(value)) for name, value in (config or {}).items())
         self._temporary = not values.get("log.dirs") and not values.get("log.dir")
         self._config = BrokerConfig(values)
@@ -67,19 +70,21 @@ class Broker:
         with ExitStack() as undo:
             config = self._config
             if self._temporary:
-                directory = tempfile.TemporaryDirectory(prefix="kcompat-", ignore_cleanup_errors=True)
-                config = config.with_static({"log.dirs": undo.enter_context(directory)})
+                directory = tempfile.mkdtemp(prefix="kcompat-")
+                undo.callback(weakref.finalize(self, _remove, directory, os.getpid()))
+                config = config.with_static({"log.dirs": directory})
             started = _Started(config)
-            started.start()
-            started.cleanup = undo.pop_all()
+            undo.callback(started.stop)
+            started.wait_until_ready()
+            self._undo = undo.pop_all()
         self._started = started
         return self
 
     def stop(self) -> None:
         """Shut down cleanly; a temporary directory is removed. Harmless when not started."""
         if self._started is not None:
-            self._started.stop()
             self._started = None
+            self._undo.close()
 
     def compact(self, topic: str, timeout_s: float | None = None) -> list[Compacted]:
         """Compact a topic now, whatever its dirty ratio, and wait until that is done; one result a partition.
@@ -104,14 +109,14 @@ class _Started:
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
         self._ready: Future[None] = Future()
+        self._stopping: Future[None] = Future()
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._serve()), name="kcompat", daemon=True
         )
-        self.cleanup = ExitStack()
-
-    def start(self) -> None:
-        """Raises what the broker's start raises, or TimeoutError."""
         self._thread.start()
+
+    def wait_until_ready(self) -> None:
+        """Raises what the broker's start raises, or TimeoutError."""
         try:
             self._ready.result(START_TIMEOUT_S)
         except TimeoutError as error:
@@ -121,13 +126,12 @@ class _Started:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
 
     def stop(self) -> None:
-        with self.cleanup:
-            self._loop.call_soon_threadsafe(self._stopping.set)
-            self._thread.join(STOP_TIMEOUT_S)
+        """Also of one that is not ready yet: it stops as soon as it is."""
+        self._stopping.set_result(None)
+        self._thread.join(STOP_TIMEOUT_S)
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
         self.node = BrokerNode(self._config)
         try:
             await self.node.start()
@@ -136,9 +140,15 @@ class _Started:
             return
         self._ready.set_result(None)
         try:
-            await self._stopping.wait()
+            await asyncio.wrap_future(self._stopping)
         finally:
             await self.node.stop()
+
+
+def _remove(directory: str, owner: int) -> None:
+    """Remove a temporary directory, unless this is a forked child: it is the parent's."""
+    if os.getpid() == owner:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _text(value: str | float | bool) -> str:

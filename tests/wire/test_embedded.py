@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 import tempfile
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat import Broker
+from kcompat import Broker, embedded
 from kcompat.config.errors import ConfigError
 from kcompat.net.listener import ListenerError
 from kcompat.protocol.messages.metadata import MetadataRequest
@@ -77,6 +81,48 @@ def test_a_start_that_failed_can_be_stopped_and_tried_again(tmp_path: Path) -> N
     with second:
         assert partitions(second, "t") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("data_dir", ["", "a,b"])
+def test_a_directory_that_log_dirs_cannot_name_is_refused(data_dir: str) -> None:
+    with pytest.raises(ConfigError, match=f"^The data directory '{data_dir}' cannot be used"):
+        Broker(data_dir=data_dir)
+
+
+def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "START_TIMEOUT_S", 0.0)
+    with pytest.raises(TimeoutError, match="did not start within 0 s"):
+        Broker().start()
+    assert [thread.name for thread in threading.enumerate() if thread.name == "kcompat"] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+IN_A_FORKED_CHILD = """
+import os, socket, sys
+from kcompat import Broker
+
+with Broker() as broker:
+    (directory,) = os.listdir(os.environ["TMPDIR"])
+    child = os.fork()
+    if child == 0:
+        sys.exit(7)  # leaves the block, and runs what is registered for the end of the process
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), os.listdir(os.environ["TMPDIR"]) == [directory])
+    host, port = broker.bootstrap_servers.split(":")
+    socket.create_connection((host, int(port))).close()
+print(os.listdir(os.environ["TMPDIR"]))
+"""
+
+
+def test_a_forked_child_that_leaves_the_block_leaves_the_broker_alone(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", IN_A_FORKED_CHILD],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("7 True\n[]\n", "")
 
 
 def test_an_ipv6_address_is_written_as_clients_take_it() -> None:
