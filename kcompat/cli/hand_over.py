@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kcompat.cli.start import read_config
-from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, attempt, locked, parse_connect, session
+from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, attempt, data_directories, locked, parse_connect, session
 from kcompat.cluster.store import StoreError
 from kcompat.replication.hand_over import (
     HandOverRefusedError,
@@ -39,13 +37,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _hand_over(options: argparse.Namespace) -> None:
-    config = read_config(options, os.environ, options.data_dir)
-    with _opened(config.log_dirs) as registration:
-        owner = check_owner(registration, config.log_dirs)
-        for warning in check_logs(registration, config.log_dirs, owner.broker_id):
+    directories = data_directories(options)
+    with _opened(directories) as registration:
+        owner = check_owner(registration, directories)
+        for warning in check_logs(registration, directories, owner.broker_id):
             print(f"kcompat: {warning}", file=sys.stderr)
         made = _register(registration, options.zookeeper)
-    _report(registration, owner, made, options.zookeeper, config.log_dirs)
+    _report(registration, owner, made, options.zookeeper, directories)
 
 
 @contextmanager

@@ -53,10 +53,20 @@ def read_config(
 ) -> BrokerConfig:
     """The configuration that the command line, the environment and the properties file ask for together.
 
-    `directory` counts before what they say about data directories.
-
     Raises:
         ConfigError: something of it is not allowed.
+    """
+    config = BrokerConfig(read_values(options, environment, directory))
+    return config if options.port is None else _on_port(config, options.port)
+
+
+def read_values(
+    options: argparse.Namespace, environment: Mapping[str, str], directory: Path | None
+) -> dict[str, str]:
+    """The texts of it by key. `directory` counts before what they say about data directories.
+
+    Raises:
+        ConfigError: something of it cannot be understood.
     """
     values = load_static(options.properties, environment, options.override)
     if directory is not None:
@@ -64,8 +74,7 @@ def read_config(
         values["log.dirs"] = as_log_dirs(directory)
     elif not values.get("log.dirs") and not values.get("log.dir"):
         values["log.dirs"] = str(DEFAULT_DIRECTORY.absolute())
-    config = BrokerConfig(values)
-    return config if options.port is None else _on_port(config, options.port)
+    return values
 
 
 def _on_port(config: BrokerConfig, port: int) -> BrokerConfig:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kcompat.cli.start import read_config
-from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, attempt, locked, parse_connect, session
+from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, attempt, data_directories, locked, parse_connect, session
 from kcompat.cluster import znodes
 from kcompat.cluster.store import Create, StoreError
 from kcompat.replication.hand_over import HandOverRefusedError, check_logs, check_owner
@@ -31,18 +29,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _take_over(options: argparse.Namespace) -> None:
-    config = read_config(options, os.environ, options.data_dir)
-    with locked(config.log_dirs):
+    directories = data_directories(options)
+    with locked(directories):
         registration = _read(options.zookeeper)
-        owner = check_owner(registration, config.log_dirs)
-        warnings = check_logs(registration, config.log_dirs, owner.broker_id, "kcompat")
-        asyncio.run(_store(registration, config.log_dirs[0]))
+        owner = check_owner(registration, directories)
+        warnings = check_logs(registration, directories, owner.broker_id, "kcompat")
+        asyncio.run(_store(registration, directories[0]))
     for warning in warnings:
         print(f"kcompat: {warning}", file=sys.stderr)
     print(
         f"Taken over from {options.zookeeper}: cluster {owner.cluster_id}, {len(registration.topics)} topics "
         f"with {len(registration.partitions)} partitions. kcompat can be started on "
-        f"{', '.join(config.log_dirs)} now."
+        f"{', '.join(directories)} now."
     )
 
 

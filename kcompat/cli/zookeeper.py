@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kcompat.cli.start import read_values
 from kcompat.cluster.store import StoreError
+from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.replication.hand_over import HandOverRefusedError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator, Sequence
 
     from kazoo.client import KazooClient
@@ -38,6 +42,16 @@ def attempt(work: Callable[[], None]) -> int:
         print(f"kcompat: {error.filename} cannot be used: {error.strerror}", file=sys.stderr)
         return FAILED
     return 0
+
+
+def data_directories(options: argparse.Namespace) -> list[str]:
+    """Where the broker stores. What else its properties ask for, such as TLS, is not looked at.
+
+    Raises:
+        ConfigError: there is no telling.
+    """
+    values = read_values(options, os.environ, options.data_dir)
+    return BrokerConfig({key: values[key] for key in ("log.dir", "log.dirs") if key in values}).log_dirs
 
 
 def parse_connect(connect: str) -> tuple[str, str]:

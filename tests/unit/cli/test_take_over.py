@@ -24,6 +24,17 @@ def test_no_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"there is no data directory {tmp_path / 'absent'}" in capsys.readouterr().err
 
 
+def test_of_kafkas_own_properties_only_the_directories_matter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text(
+        f"listeners=SSL://:9093\nzookeeper.connect=zk:2181\nlog.dirs={tmp_path},/absent/b\n"
+    )
+    assert main(["take-over", "--properties", str(properties), "--zookeeper", "127.0.0.1:1"]) == 1
+    assert capsys.readouterr().err == "kcompat: there is no data directory /absent/b\n"
+
+
 def test_a_broker_that_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Broker(data_dir=tmp_path):
         assert take_over(tmp_path) == 1
