@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from kcompat.config.documentation import reference_page
@@ -13,15 +14,21 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line per key, or the reference page."""
+    """Print one line per key, or the reference page; 1 if no key has the words."""
     if options.markdown:
         print(reference_page(), end="")
         return 0
     keys = TOPIC_KEYS if options.topic else BROKER_KEYS
-    for key in keys.values():
-        if not options.words or any(word in key.name for word in options.words):
-            print(_line(key))
-    return 0
+    found = [
+        key for key in keys.values()
+        if not options.words or any(word.lower() in key.name for word in options.words)
+    ]  # fmt: skip
+    for key in found:
+        print(_line(key))
+    if not found:
+        kind = "topic" if options.topic else "broker"
+        print(f"kcompat: no {kind} key's name contains {' or '.join(options.words)}", file=sys.stderr)
+    return 0 if found else 1
 
 
 def _line(key: ConfigKey) -> str:

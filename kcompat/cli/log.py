@@ -12,8 +12,9 @@ from kcompat.log.dump.tree import Dumper, files_in
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from kcompat.log.dump.rows import Row
     from kcompat.log.dump.tree import DumpFile
 
 FOUND_DAMAGE = 1
@@ -24,9 +25,9 @@ def run(options: argparse.Namespace) -> int:
     """Dump the files; 1 if anything in them is wrong, 2 if one cannot be read."""
     try:
         return _dump(files_in(options.paths), options)
-    except BrokenPipeError:
-        raise
     except OSError as error:
+        if error.filename is None:  # not a file of the log: our output
+            raise
         print(f"kcompat: {error.filename} cannot be read: {error.strerror}", file=sys.stderr)
     except ValueError as error:
         print(f"kcompat: {error}", file=sys.stderr)
@@ -42,7 +43,7 @@ def _dump(files: Sequence[DumpFile], options: argparse.Namespace) -> int:
             if not (options.quiet or options.json):
                 print(f"{file.path} ({file.size} bytes)")
             try:
-                for row in dumper.rows(file):
+                for row in _rows(dumper, file):
                     faults += row.kind == DAMAGE
                     if row.kind == DAMAGE or not options.quiet:
                         print(as_json(file.path, row) if options.json else as_text(file.path, row))
@@ -55,3 +56,12 @@ def _dump(files: Sequence[DumpFile], options: argparse.Namespace) -> int:
     if not options.json:
         print(f"{len(files) - gone} files, {faults} faults")
     return FOUND_DAMAGE if faults else 0
+
+
+def _rows(dumper: Dumper, file: DumpFile) -> Iterator[Row]:
+    """The rows of a file. Raises OSError with its name, ValueError."""
+    try:
+        yield from dumper.rows(file)
+    except OSError as error:
+        error.filename = error.filename or file.path
+        raise

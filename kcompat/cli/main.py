@@ -6,6 +6,7 @@ Exit codes: 0 success, 1 the broker or its configuration refuses, 2 the command 
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from pathlib import Path
@@ -16,20 +17,33 @@ if TYPE_CHECKING:
 
 DESCRIPTION = "A broker that speaks the Apache Kafka protocol."
 
+OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""What a print may fail with, naming no file."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit code."""
     options = build_parser().parse_args(arguments)
     try:
         code = _run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output, such as `head`, has seen enough: the rest must not be flushed at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(end="", flush=True)  # where somebody closed it there is no sys.stdout to flush
+    except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
+        _drop_output()
         return 0
+    except OSError as error:
+        if error.filename is not None or error.errno not in OUTPUT_FAULTS:
+            raise
+        _drop_output()
+        print(f"kcompat: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
     return code
+
+
+def _drop_output() -> None:
+    """The rest of it must not be flushed at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,11 +12,14 @@ from kcompat.cli.main import build_parser, main
 from kcompat.cli.start import DEFAULT_DIRECTORY, read_config
 from kcompat.config.errors import ConfigError
 from kcompat.config.loggers import LEVELS
+from kcompat.log.dump.tree import Dumper
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.log.dump.rows import Row
+    from kcompat.log.dump.tree import DumpFile
 
 
 def configured(*arguments: str, environment: dict[str, str] | None = None) -> BrokerConfig:
@@ -141,6 +146,47 @@ def test_config_lists_keys(capsys: pytest.CaptureFixture[str]) -> None:
         "retention.ms",
     ]
     assert lines[2].startswith("retention.ms (long, default 604800000): Age at which")
+
+
+def test_config_finds_words_in_any_case_and_says_when_there_is_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["config", "num.PARTITIONS"]) == 0
+    assert capsys.readouterr().out.startswith("num.partitions (int, default 1): ")
+    assert main(["config", "--topic", "partitons", "retenton"]) == 1
+    assert capsys.readouterr() == ("", "kcompat: no topic key's name contains partitons or retenton\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["config"], ["apis"], ["log", "dump", "DIR"]], ids=lambda words: words[0]
+)
+def test_output_that_cannot_be_written_is_one_sentence(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "leader-epoch-checkpoint").write_text("0\n0\n")
+    with Path("/dev/full").open("w", buffering=1) as full:
+        monkeypatch.setattr("sys.stdout", full)
+        assert main([word.replace("DIR", str(tmp_path)) for word in arguments]) == 1
+    assert capsys.readouterr().err == "kcompat: the output cannot be written: No space left on device\n"
+
+
+def test_a_file_of_a_log_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def rows(dumper: Dumper, file: DumpFile) -> Iterator[Row]:
+        yield from ()
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Dumper, "rows", rows)
+    path = tmp_path / "leader-epoch-checkpoint"
+    path.touch()
+    assert main(["log", "dump", "--quiet", str(path)]) == 2
+    assert capsys.readouterr().err == f"kcompat: {path} cannot be read: Input/output error\n"
+
+
+def test_output_that_is_closed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["apis"]) == 0
 
 
 def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
