@@ -4,8 +4,9 @@ Behaviour
 - The coordinator of a group is the leader of its partition of `__consumer_offsets`. Where that topic is
   missing it is created first and the answer waits for it; Kafka answers COORDINATOR_NOT_AVAILABLE and has the
   client ask again.
-- Not done: transactions. A transactional id gets COORDINATOR_NOT_AVAILABLE, which clients retry until their
-  own timeout. Share groups are off, as by default in Kafka 3.9, with the same answer.
+- Not done: transactions. A transactional id gets UNSUPPORTED_VERSION and a message: an error that clients do
+  not retry, so a transactional producer fails at once and says why.
+- Share groups are off and get COORDINATOR_NOT_AVAILABLE, as by default in Kafka 3.9.
 
 Version notes
 - 0: groups only. 1: key types (KIP-98); any other is INVALID_REQUEST. 4: several keys (KIP-699). 6: share
@@ -35,6 +36,8 @@ SHARE = 2
 
 Coordinator = FindCoordinatorResponse.Coordinator
 
+WITHOUT_TRANSACTIONS = "Transactions are not served yet."
+
 _NOBODY = (-1, ("", -1))
 
 
@@ -58,7 +61,7 @@ def _response(context: RequestContext, request: FindCoordinatorRequest) -> FindC
     error, node_id, (host, port) = _find(context, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=error,
-        error_message=error.message if error else "NONE",
+        error_message=_message(request.key_type, error) if error else "NONE",
         node_id=node_id,
         host=host,
         port=port,
@@ -66,12 +69,17 @@ def _response(context: RequestContext, request: FindCoordinatorRequest) -> FindC
 
 
 def _row(context: RequestContext, key_type: int, key: str) -> Coordinator:
-    """One of several answers. Like Kafka's, only a refused key type comes with a message."""
+    """One of several answers. Like Kafka's, it comes with a message only where the kind of key is refused."""
     error, node_id, (host, port) = _find(context, key_type, key)
-    message = error.message if error is ErrorCode.INVALID_REQUEST else ""
+    refused = error in (ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION)
+    message = _message(key_type, error) if refused else ""
     return Coordinator(
         key=key, node_id=node_id, host=host, port=port, error_code=error, error_message=message
     )
+
+
+def _message(key_type: int, error: ErrorCode) -> str:
+    return WITHOUT_TRANSACTIONS if key_type == TRANSACTION else error.message
 
 
 def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, int, tuple[str, int]]:
@@ -79,6 +87,8 @@ def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, 
     known = (GROUP, TRANSACTION, SHARE) if context.api_version >= FIRST_WITH_SHARE else (GROUP, TRANSACTION)
     if key_type not in known:
         return (ErrorCode.INVALID_REQUEST, *_NOBODY)
+    if key_type == TRANSACTION:
+        return (ErrorCode.UNSUPPORTED_VERSION, *_NOBODY)
     topic = context.services.cluster.image.topics.get(CONSUMER_OFFSETS)
     if key_type != GROUP or topic is None:
         return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)

@@ -5,7 +5,7 @@ Behaviour
   former one. COORDINATOR_LOAD_IN_PROGRESS, which clients retry, when no block of ids can be had at the
   moment.
 - Not done: transactional ids. They are checked as in Kafka and then answered NOT_COORDINATOR: this broker
-  coordinates no transactions yet. Clients look for the coordinator again until their own timeout.
+  coordinates no transactions yet. No client comes this far: FindCoordinator has told it so.
 
 Version notes
 - 3: the former producer id and epoch (KIP-360), both or neither, else INVALID_REQUEST. 4: PRODUCER_FENCED

@@ -16,6 +16,7 @@ from kcompat.api import (
 )
 from kcompat.api.cluster_view import offline_replicas
 from kcompat.cluster.image import BrokerInfo, PartitionInfo, TopicImage
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcompat.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -323,7 +324,7 @@ async def test_find_coordinator_of_many(version: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "key_type", "error"), [(1, 1, 15), (1, 2, 42), (3, 9, 42), (5, 1, 15), (5, 2, 42), (6, 2, 15)]
+    ("version", "key_type", "error"), [(1, 1, 35), (1, 2, 42), (3, 9, 42), (5, 1, 35), (5, 2, 42), (6, 2, 15)]
 )
 async def test_find_coordinator_of_other_kinds(version: int, key_type: int, error: int) -> None:
     async with ClusterWorld() as world:
@@ -335,6 +336,18 @@ async def test_find_coordinator_of_other_kinds(version: int, key_type: int, erro
         row = response.coordinators[0] if version >= 4 else response
         assert (row.error_code, row.node_id, row.host, row.port) == (error, -1, "", -1)
         assert not world.cluster.image.topics
+
+
+@pytest.mark.parametrize("version", range(1, 7))
+async def test_transactional_producers_are_told_why_they_cannot_start(version: int) -> None:
+    """An error to be retried would hold a Streams application with exactly_once_v2 for many minutes."""
+    async with ClusterWorld() as world:
+        keys: dict[str, Any] = {"coordinator_keys": ["t"]} if version >= 4 else {"key": "t"}
+        request = FindCoordinatorRequest(**keys, key_type=1)
+        response = await world.ask(find_coordinator, version, request)
+        row = response.coordinators[0] if version >= 4 else response
+        assert row.error_code == ErrorCode.UNSUPPORTED_VERSION
+        assert row.error_message == "Transactions are not served yet."
 
 
 async def test_find_coordinator_follows_the_group_to_its_partition() -> None:
