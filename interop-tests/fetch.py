@@ -32,6 +32,7 @@ KAFKA_VERSIONS = ("3.9.2", "4.3.0")
 OLD_CLIENTS = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2")
 """Releases of the Java client; 0.8.2.2 comes with the consumer of the Scala days and has a pom of its own."""
 NODE_PACKAGES = ("kafkajs@2.2.4", "snappyjs@0.7.0", "lz4js@0.2.0", "zstd-codec@0.1.5")
+GO_DRIVERS = HERE / "drivers" / "go"
 VENV_PACKAGES: Mapping[str, tuple[str, ...]] = {
     "kafka-python-2": ("kafka-python==2.0.2", "six", "python-snappy", "lz4", "zstandard", "xxhash", "crc32c"),
     "confluent-old": ("confluent-kafka==2.0.2",),
@@ -110,6 +111,18 @@ def _fetch_node() -> None:
     _run(npm, "install", "--prefix", CACHE / "node", *options, *NODE_PACKAGES)
 
 
+def _fetch_go() -> None:
+    go = shutil.which("go")
+    if go is None:
+        raise MissingProgramError(
+            "go is not on the PATH: install Go 1.21 or later, which gets the Go that go.mod asks for"
+        )
+    shutil.rmtree(CACHE / "go", ignore_errors=True)
+    _run(go, "-C", GO_DRIVERS, "vet", "./...")
+    options = ("-buildvcs=false", "-ldflags=-s -w", "-o", f"{CACHE / 'go'}{os.sep}")
+    _run(go, "-C", GO_DRIVERS, "build", *options, "./...")
+
+
 def _fetch_kcat() -> None:
     if shutil.which("kcat") is not None:
         return
@@ -144,8 +157,10 @@ def parts() -> list[Part]:
         for name, packages in VENV_PACKAGES.items()
     ]
     node = Part("node", str(NODE_PACKAGES), _fetch_node)
+    sources = [*sorted(GO_DRIVERS.glob("*/*.go")), GO_DRIVERS / "go.mod", GO_DRIVERS / "go.sum"]
+    go = Part("go", "".join(path.read_text() for path in sources), _fetch_go)
     kcat = Part("kcat", f"kcat {shutil.which('kcat')}", _fetch_kcat)
-    return [*kafkas, *old, connector, *venvs, node, kcat]
+    return [*kafkas, *old, connector, *venvs, node, go, kcat]
 
 
 def main() -> int:
