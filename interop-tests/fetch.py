@@ -149,6 +149,7 @@ def parts() -> list[Part]:
         _jars(f"kafka-{v}", poms / "kafka-clients.xml", CACHE / f"kafka-{v}" / "libs", f"-Dkafka.version={v}")
         for v in OLD_CLIENTS
     ]
+    streams = _jars("kafka-streams", poms / "kafka-streams.xml", CACHE / "kafka-streams" / "libs")
     connector = _jars("spark-connector", poms / "spark.xml", CACHE / "spark")
     venvs = [
         Part(
@@ -160,7 +161,7 @@ def parts() -> list[Part]:
     sources = [*sorted(GO_DRIVERS.glob("*/*.go")), GO_DRIVERS / "go.mod", GO_DRIVERS / "go.sum"]
     go = Part("go", "".join(path.read_text() for path in sources), _fetch_go)
     kcat = Part("kcat", f"kcat {shutil.which('kcat')}", _fetch_kcat)
-    return [*kafkas, *old, connector, *venvs, node, go, kcat]
+    return [*kafkas, *old, streams, connector, *venvs, node, go, kcat]
 
 
 def main() -> int:

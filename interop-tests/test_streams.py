@@ -1,0 +1,112 @@
+"""Kafka Streams 3.9: an application that counts words through a repartition topic and a changelog.
+
+Our program in `java/streams` runs once, then twice (a cooperative rebalance moves its tasks), then once again
+with no state of its own but what it reads back from the changelog. Nobody is killed, so every count is exact.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from broker_process import CACHE, REPOSITORY
+from commands import Running, run
+from contract import create_topic, eventually
+from drivers.base import Record
+from drivers.confluent import Confluent
+from real_kafka import class_path
+from test_java import QUICK_JVM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from broker_process import BrokerProcess
+    from drivers.base import Driver
+
+LIBS = CACHE / "kafka-streams" / "libs"
+PARTITIONS = 3
+WORDS = [f"word{n}" for n in range(100)]
+
+
+class WordCount:
+    """Instances of the application, and what their counts must be."""
+
+    def __init__(self, broker: BrokerProcess, driver: Driver, name: str, home: Path) -> None:
+        self.driver = driver
+        self.name = name
+        self.home = home
+        self.expected: Counter[str] = Counter()
+        self._bootstrap = broker.bootstrap
+        self._random = random.Random(1)
+        self._path = f"{home / 'classes'}:{LIBS}/*:{class_path('3.9.2')}"
+        source = REPOSITORY / "interop-tests" / "java" / "streams" / "WordCount.java"
+        run(["javac", "-nowarn", "-cp", self._path, "-d", home / "classes", source])
+        for topic in ("lines", "counts"):
+            create_topic(driver, f"{name}-{topic}", PARTITIONS)
+        self._reader = driver.join(f"{name}-reader", f"{name}-counts")
+
+    def instance(self, state: str) -> Running:
+        """Start an instance with a state directory of this name."""
+        directory = self.home / state
+        return Running([*QUICK_JVM, "-cp", self._path, "WordCount", self._bootstrap, self.name, directory])
+
+    def feed(self, lines: int) -> None:
+        """Produce lines of five words."""
+        records = []
+        for number in range(lines):
+            words = self._random.choices(WORDS, k=5)
+            self.expected.update(words)
+            records.append(Record(" ".join(words).encode(), None, (), number % PARTITIONS))
+        self.driver.produce(f"{self.name}-lines", records)
+
+    def counts(self) -> dict[str, int]:
+        """The newest count of each word."""
+        received = self.driver.received(self._reader)
+        return {r.key.decode(): int(r.value) for r in received if r.key is not None and r.value is not None}
+
+    def has_counted(self) -> None:
+        """Wait until the counts are as expected."""
+        eventually(lambda: self.counts() == self.expected, "every word is counted")
+
+    def config(self, topic: str, key: str) -> str:
+        """A setting of one of the topics that the application has created."""
+        return self.driver.topic_config(f"{self.name}-{topic}", key)
+
+
+@pytest.fixture
+def word_count(broker: BrokerProcess, name: str, tmp_path: Path) -> Iterator[WordCount]:
+    if shutil.which("javac") is None or not LIBS.is_dir():
+        pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
+    driver = Confluent(broker.bootstrap)
+    yield WordCount(broker, driver, name, tmp_path)
+    driver.close()
+
+
+def restored(instance: Running) -> int:
+    """How many records of changelogs an instance has read back."""
+    return sum(int(line.split()[1]) for line in instance.lines() if line.startswith("restored "))
+
+
+def test_words_are_counted_across_rebalances_and_restored_from_the_changelog(word_count: WordCount) -> None:
+    word_count.feed(1000)
+    with word_count.instance("first") as first:
+        word_count.has_counted()
+        assert word_count.config("counts-changelog", "cleanup.policy") == "compact"
+        assert word_count.config("words-repartition", "cleanup.policy") == "delete"
+        assert word_count.config("words-repartition", "retention.ms") == "-1"
+        with word_count.instance("second") as second:
+            eventually(lambda: "state RUNNING" in second.lines(), "the second instance runs")
+            eventually(lambda: restored(second) > 0, "a task with its state has moved")
+            word_count.feed(1000)
+            word_count.has_counted()
+            first.end()
+            word_count.feed(500)
+            word_count.has_counted()
+    word_count.feed(500)
+    with word_count.instance("third") as third:
+        word_count.has_counted()
+        assert restored(third) >= len(WORDS)
