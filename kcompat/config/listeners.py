@@ -106,14 +106,15 @@ def _parse_endpoint(part: str, whole: str, protocols: Mapping[str, str]) -> Endp
     match = _ENDPOINT.fullmatch(part)
     if match is None or not -1 <= int(match[3]) <= MAX_PORT:
         raise ConfigError(
-            f"Error creating broker listeners from '{whole}': Unable to parse {part} to a broker endpoint"
+            f"Error creating broker listeners from '{whole}': "
+            f"Unable to parse {part} to a broker endpoint, which is of the form NAME://HOST:PORT"
         )
     name = match[1].upper()
     protocol = protocols.get(name)
     if protocol is None:
         raise ConfigError(
             f"Error creating broker listeners from '{whole}': "
-            f"No security protocol defined for listener {name}"
+            f"No security protocol defined for listener {name}: add it to listener.security.protocol.map"
         )
     return Endpoint(name, match[2], int(match[3]), protocol)
 

@@ -93,12 +93,13 @@ def test_properties_written_for_kraft_are_accepted() -> None:
          "Version 7.0 is not a valid version"),
         ({"listeners": "x"},
          "Error creating broker listeners from 'x': "
-         "Unable to parse x to a broker endpoint"),
+         "Unable to parse x to a broker endpoint, which is of the form NAME://HOST:PORT"),
         ({"listeners": "PLAINTEXT://:70000"},
          "Error creating broker listeners from 'PLAINTEXT://:70000': "
-         "Unable to parse PLAINTEXT://:70000 to a broker endpoint"),
+         "Unable to parse PLAINTEXT://:70000 to a broker endpoint, which is of the form NAME://HOST:PORT"),
         ({"listeners": "FOO://:1"},
-         "Error creating broker listeners from 'FOO://:1': No security protocol defined for listener FOO"),
+         "Error creating broker listeners from 'FOO://:1': "
+         "No security protocol defined for listener FOO: add it to listener.security.protocol.map"),
         ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"},
          "Each listener must have a different name, listeners: PLAINTEXT://:1,PLAINTEXT://:2"),
         ({"listeners": "PLAINTEXT://:1,SSL://:1"},
