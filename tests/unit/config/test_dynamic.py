@@ -180,7 +180,8 @@ NOT_FOR_ALL = "Cannot update these configs at default cluster level, broker id m
         ([("num.io.threads", SET, "3")], True, "Dynamic thread count update validation failed for "
          "num.io.threads=3, value should be at least half the current value 8"),
         ([("advertised.listeners", SET, "x")], False,
-         "Error creating broker listeners from 'x': Unable to parse x to a broker endpoint"),
+         "Error creating broker listeners from 'x': Unable to parse x to a broker endpoint, "
+         "which is of the form NAME://HOST:PORT"),
         ([("listeners", SET, "PLAINTEXT://:1")], False,
          "Listeners cannot be changed while this broker runs; change its properties and start it again"),
         ([("advertised.listeners", SET, "PLAINTEXT://a:1")], False,
