@@ -24,7 +24,10 @@ UNREADABLE = 2
 def run(options: argparse.Namespace) -> int:
     """Dump the files; 1 if anything in them is wrong, 2 if one cannot be read."""
     try:
-        return _dump(files_in(options.paths), options)
+        files = files_in(options.paths)
+        if files:
+            return _dump(files, options)
+        print(f"kcompat: no file of a log is in {', '.join(options.paths)}", file=sys.stderr)
     except OSError as error:
         if error.filename is None:  # not a file of the log: our output
             raise

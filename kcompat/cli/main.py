@@ -135,7 +135,8 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "dump",
         help="print files in readable form",
         description="Print segments, indexes, producer snapshots and checkpoints in readable form, and point "
-        "out damage by file and byte. Exit code 1: something is wrong; 2: a file cannot be read.",
+        "out damage by file and byte. Exit code 1: something is wrong; 2: a file cannot be read, or "
+        "none is there.",
     )
     dump.add_argument(
         "paths", nargs="+", metavar="PATH", help="a file, a partition, or a whole data directory"

@@ -184,6 +184,14 @@ def test_a_file_of_a_log_that_cannot_be_read_is_named(
     assert capsys.readouterr().err == f"kcompat: {path} cannot be read: Input/output error\n"
 
 
+def test_a_directory_without_files_of_a_log_is_not_called_sound(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").touch()
+    assert main(["log", "dump", "--verify", str(tmp_path)]) == 2
+    assert capsys.readouterr() == ("", f"kcompat: no file of a log is in {tmp_path}\n")
+
+
 def test_output_that_is_closed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", None)
     assert main(["apis"]) == 0
