@@ -1,0 +1,26 @@
+"""CreateAcls (key 30), versions 0-3: new access rules.
+
+Behaviour
+- There is no authorizer, so each rule is answered SECURITY_DISABLED, as on a Kafka whose
+  `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
+
+Version notes
+- 1: kinds of patterns (KIP-290). 2: flexible. 3: user resources (KIP-373).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+
+def handle(_context: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
+    """Refuse each rule."""
+    error = ErrorCode.SECURITY_DISABLED
+    refusal = CreateAclsResponse.AclCreationResult(error_code=error, error_message=error.message)
+    return CreateAclsResponse(results=[refusal] * len(request.creations))

@@ -1,0 +1,26 @@
+"""DeleteAcls (key 31), versions 0-3: access rules that go.
+
+Behaviour
+- There is no authorizer, so each filter is answered SECURITY_DISABLED, as on a Kafka whose
+  `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
+
+Version notes
+- 1: kinds of patterns (KIP-290). 2: flexible. 3: user resources (KIP-373).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+
+def handle(_context: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
+    """Refuse each filter."""
+    error = ErrorCode.SECURITY_DISABLED
+    refusal = DeleteAclsResponse.DeleteAclsFilterResult(error_code=error, error_message=error.message)
+    return DeleteAclsResponse(filter_results=[refusal] * len(request.filters))

@@ -1,0 +1,25 @@
+"""DescribeAcls (key 29), versions 0-3: the access rules that match a filter.
+
+Behaviour
+- There is no authorizer, so every request is answered SECURITY_DISABLED, as on a Kafka whose
+  `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
+
+Version notes
+- 1: kinds of patterns (KIP-290). 2: flexible. 3: user resources (KIP-373).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+
+def handle(_context: RequestContext, _request: DescribeAclsRequest) -> DescribeAclsResponse:
+    """Say that there are none because there is no authorizer."""
+    error = ErrorCode.SECURITY_DISABLED
+    return DescribeAclsResponse(error_code=error, error_message=error.message)
