@@ -78,7 +78,7 @@ class LogDirectory(LogContext):
         try:
             self._check_identity(broker_id, cluster_id)
         except (OSError, LogDirectoryError):
-            self._lock = None
+            self._unlock()
             raise
 
     def _check_identity(self, broker_id: int, cluster_id: str) -> None:
@@ -148,7 +148,7 @@ class LogDirectory(LogContext):
             logger.warning("the log directory %s was not closed cleanly: %s", self.path, error)
         finally:
             self._logs.clear()
-            self._lock = None
+            self._unlock()
 
     def _close_logs(self) -> None:
         sound = not any(log.is_failed for log in self._logs.values())
@@ -168,7 +168,12 @@ class LogDirectory(LogContext):
     def abandon(self) -> None:
         """Let go of the directory without touching it (a start that failed)."""
         self._logs.clear()
-        self._lock = None
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self.files.unlock(self._lock)
+            self._lock = None
 
     # -- logs ------------------------------------------------------------------------------------------------
 

@@ -251,6 +251,10 @@ class Files:
             return None
         return file
 
+    def unlock(self, lock: OpenFile) -> None:
+        """Let others have it at once, also where a forked child has inherited the descriptor."""
+        fcntl.flock(lock.fd, fcntl.LOCK_UN)
+
     def volume_bytes(self, path: str) -> tuple[int, int]:
         """Total and usable bytes of the volume that holds `path`."""
         volume = os.statvfs(path)

@@ -4,8 +4,8 @@ A connection reads into the scratch buffer that all connections of its loop shar
 there to the handler; all answers of a read event leave together. It owns buffers only while a frame is half
 received, an answer waits or the peer reads slowly, so an idle one costs about 1 KiB.
 
-Frames are handed on while `_gate` is zero. Its bits are the reasons to wait; whoever clears one calls
-`_schedule`, and `_pump` goes on with what is held. Nothing but the poller and `_pump` hands frames on,
+Frames are handed on while `_gate` is zero. Its bits are the reasons to wait (see `gate`); whoever clears one
+calls `_schedule`, and `_pump` goes on with what is held. Nothing but the poller and `_pump` hands frames on,
 and both are called by the loop alone, so a handler is never entered from inside itself.
 
 TLS is not served yet: it needs a sibling of this class on an asyncio transport, with the same queues and
@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Final
 from kcompat.net.answer_queue import AnswerQueue
 from kcompat.net.answers import CLOSE, Waiting
 from kcompat.net.frame_buffer import PREFIX, STEP, FrameBuffer, unpack_length, whole_size
+from kcompat.net.gate import BUSY, CLOSED, CLOSING, CROWDED, MUTED, SENDING, STARVED, WAITING, YIELDING
+from kcompat.net.hang_up import hang_up
 from kcompat.net.limits import KIB, MIB
 from kcompat.net.out_queue import JOIN_LIMIT, MAX_PIECES, OutQueue, TruncatedRangeError
 from kcompat.net.placing import GRAIN, misfit
@@ -41,17 +43,6 @@ TURN_S: Final = 0.001
 thousands of requests at once keeps nobody waiting for all of them."""
 READ_AHEAD: Final = 64 * KIB
 """Bytes read behind a whole frame that must wait."""
-
-# Reasons not to hand on frames, bits of `_gate`.
-WAITING: Final = 1  # a blocking answer is outstanding
-SENDING: Final = 2  # the peer has not taken the last answers yet
-CROWDED: Final = 4  # too many answers wait for earlier ones
-MUTED: Final = 8  # throttled (KIP-219)
-STARVED: Final = 16  # no receive memory left
-CLOSING: Final = 32  # closes when the answers so far are out
-CLOSED: Final = 64
-YIELDING: Final = 128  # its turn is over, the next begins with `_pump`
-BUSY: Final = 256  # the last frame is being worked on
 
 
 class Connection:
@@ -147,7 +138,7 @@ class Connection:
         if self._mute_timer is not None:
             self._mute_timer.cancel()
             self._mute_timer = None
-        self._socket.close()
+        hang_up(self._socket)
         answers, self._answers = self._answers, None
         self._drop_held()
         self._hub.remove(self, reason)

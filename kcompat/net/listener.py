@@ -9,6 +9,7 @@ import socket
 from typing import TYPE_CHECKING, Final
 
 from kcompat.net.connection import Connection
+from kcompat.net.hang_up import hang_up
 
 if TYPE_CHECKING:
     import asyncio
@@ -84,7 +85,7 @@ class Listener:
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
-        self._socket.close()
+        hang_up(self._socket)
 
     def _accept_on(self, hub: Hub) -> None:
         self._retry = None

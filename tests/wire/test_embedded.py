@@ -125,6 +125,41 @@ def test_a_forked_child_that_leaves_the_block_leaves_the_broker_alone(tmp_path: 
     assert (done.stdout, done.stderr) == ("7 True\n[]\n", "")
 
 
+OUTLIVED_BY_A_FORKED_CHILD = """
+import os, socket, sys
+from kcompat import Broker
+
+broker = Broker(data_dir=sys.argv[1]).start()
+host, port = broker.bootstrap_servers.split(":")
+client = socket.create_connection((host, int(port)), timeout=10)
+client.sendall(b"\\0\\0\\0\\x0a\\0\\x12\\0\\0\\0\\0\\0\\7\\xff\\xff")  # ApiVersions, so that it is accepted
+print(client.recv(4096)[4:8])
+ends, never = os.pipe()
+child = os.fork()
+if child == 0:
+    os.close(never)
+    os.read(ends, 1)  # until the parent has ended it
+    os._exit(0)
+broker.stop()
+print(client.recv(1))
+with Broker(port=int(port), data_dir=sys.argv[1]) as again:
+    print(again.bootstrap_servers == f"{host}:{port}")
+os.close(never)
+os.waitpid(child, 0)
+"""
+
+
+def test_a_forked_child_that_outlives_the_broker_holds_nothing_of_it(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", OUTLIVED_BY_A_FORKED_CHILD, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("b'\\x00\\x00\\x00\\x07'\nb''\nTrue\n", "")
+
+
 def test_an_ipv6_address_is_written_as_clients_take_it() -> None:
     if not has_ipv6():
         pytest.skip("no IPv6 on this machine")
