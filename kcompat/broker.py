@@ -352,6 +352,8 @@ def _made_directory(path: str) -> Path:
     directory = Path(path)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise ConfigError(f"The data directory {directory} is a file, not a directory.") from error
     except OSError as error:
         raise ConfigError(f"The data directory {directory} cannot be made: {error.strerror}.") from error
     return directory

@@ -70,7 +70,7 @@ class SqliteJournal:
         except sqlite3.Error as error:
             raise self._unavailable(error) from error
         except (NoNodeError, TypeError, ValueError) as error:
-            raise StoreUnavailableError(f"the metadata store {self._path} is damaged: {error!r}") from error
+            raise self._damaged(error) from error
 
     async def write(self, zxid: int, staged: dict[str, Node | None]) -> None:
         """Write the nodes of one transaction and wait for the disk."""
@@ -127,13 +127,19 @@ class SqliteJournal:
         if not tables:
             self._db.executescript(_SCHEMA)
 
+    def _damaged(self, error: Exception) -> StoreUnavailableError:
+        return StoreUnavailableError(
+            f"the metadata store {self._path} is damaged ({error!r}): "
+            "move it away, and the logs are adopted without the settings of their topics"
+        )
+
     def _unavailable(self, error: sqlite3.Error) -> StoreUnavailableError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # absent on errors of the Python module itself
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreUnavailableError(
                 f"the data directory {self._path.parent} is in use by another process, "
-                f"which holds {self._path.name}"
+                f"which holds {self._path.name}: stop that one, or give this one a directory of its own"
             )
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return StoreUnavailableError(f"the metadata store {self._path} is damaged: {error}")
+            return self._damaged(error)
         return StoreUnavailableError(f"the metadata store {self._path} failed: {error}")

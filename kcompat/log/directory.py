@@ -40,6 +40,9 @@ logger = logging.getLogger(__name__)
 
 Offsets = dict[tuple[str, int], int]
 
+META_VERSIONS = ("0", "1")
+"""Of `meta.properties`: what Kafka writes with ZooKeeper, and with KRaft (MetaPropertiesVersion)."""
+
 
 class LogDirectory(LogContext):
     """One directory of logs. `offline` holds the fault that took it out of use, else None."""
@@ -92,6 +95,9 @@ class LogDirectory(LogContext):
             properties = parse_properties(data)
         except CheckpointDamaged as damage:
             raise LogDirectoryError(f"{path} is damaged ({damage}): whose logs are these?") from damage
+        version = properties.get("version")
+        if version not in META_VERSIONS:
+            raise LogDirectoryError(f"{path} says version={version} instead of 0 or 1: whose logs are these?")
         known_broker = properties.get("broker.id", properties.get("node.id"))
         if known_broker is not None and known_broker != str(broker_id):
             raise LogDirectoryError(

@@ -45,7 +45,8 @@ def test_compact_on_a_broker_that_runs(tmp_path: Path) -> None:
             done = compact(tmp_path / "data", "plain", "absent", "t")
             assert done.returncode == 1
             assert done.stdout.startswith(
-                "plain-0 was not compacted: it is not served here, or not compacted\nt-0: "
+                "plain-0 was not compacted: "
+                "its cleanup.policy does not contain compact, or its log is offline\nt-0: "
             )
             assert done.stderr == "kcompat: there is no topic absent\n"
         broker.stop()

@@ -209,7 +209,7 @@ class LogCleaner:
             if cleanable and cleanable.dirty_bytes and cleanable.first_dirty_offset < request.target:
                 return log, cleanable
             if cleanable is None and not problem:
-                problem = "it is not served here, or not compacted"
+                problem = "its cleanup.policy does not contain compact, or its log is offline"
             self._requests.remove(request)
             request.complete(problem)
         return None

@@ -118,7 +118,7 @@ class Dumper:
             return
         suffix, offset = _suffix(name), offset_of(name)
         if suffix is None or offset is None:
-            raise ValueError(f"{file.path} has no name that a file of a log has")
+            raise ValueError(f"{file.path} is no file of a log, by its name")
         if suffix == SNAPSHOT:
             yield from dump_snapshot(FILES.read_file(file.path), offset)
         elif suffix == LOG:

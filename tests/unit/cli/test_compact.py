@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 DONE = Compacted("t", 0, 100, 10)
-LEFT = Compacted("t", 1, 100, 100, "it is not served here, or not compacted")
+LEFT = Compacted("t", 1, 100, 100, "its cleanup.policy does not contain compact, or its log is offline")
 
 
 def told(*answers: Compacted | Progress) -> int:

@@ -452,7 +452,7 @@ def test_the_command(partition: Path, capsys: pytest.CaptureFixture[str]) -> Non
     unknown = partition / "x.txt"
     unknown.touch()
     assert main(["log", "dump", str(unknown)]) == 2
-    assert capsys.readouterr().err == f"kcompat: {unknown} has no name that a file of a log has\n"
+    assert capsys.readouterr().err == f"kcompat: {unknown} is no file of a log, by its name\n"
 
 
 @pytest.mark.leaves_damage("an index is emptied")

@@ -108,6 +108,17 @@ def test_a_foreign_broker_or_cluster_is_refused(tmp_path: Path, clock: VirtualCl
     start(clock, tmp_path).close()
 
 
+@pytest.mark.parametrize(
+    ("written", "version"), [("version=2\n", "2"), ("", "None"), ("no properties\n", "None")]
+)
+def test_an_identity_of_an_unknown_version_is_refused(
+    tmp_path: Path, clock: VirtualClock, written: str, version: str
+) -> None:
+    (tmp_path / "meta.properties").write_text(f"{written}broker.id=1\ncluster.id=c\n")
+    with pytest.raises(LogDirectoryError, match=f"says version={version} instead of 0 or 1"):
+        start(clock, tmp_path)
+
+
 def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path, clock: VirtualClock) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(LogDirectoryError, match="No log directory can be used"):

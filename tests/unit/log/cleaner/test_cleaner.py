@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}), file_delete_delay_ms=0)
 BACKOFF_MS = 15_000
+NOT_COMPACTED = "its cleanup.policy does not contain compact, or its log is offline"
 
 
 class FullDisk(Files):
@@ -371,7 +372,13 @@ def test_compact_now(world: World) -> None:
     world.run(1000)
     assert [outcome.value for outcome in outcomes] == [
         Compacted("t", 0, before, log.size),
-        Compacted("plain", 0, plain.size, plain.size, "it is not served here, or not compacted"),
+        Compacted(
+            "plain",
+            0,
+            plain.size,
+            plain.size,
+            NOT_COMPACTED,
+        ),
     ]
     assert offsets(log) == [5, 6, 7, 8, 9]
     assert len(world.jobs) > 1, "the map was too small for one round"
