@@ -112,3 +112,12 @@ def test_a_taken_port_is_refused(tmp_path: Path) -> None:
     assert str(port) in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == [], "nothing was made"
+
+
+def test_a_data_directory_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("mine")
+    with started(*LOCAL, "--data-dir", "notes", cwd=tmp_path) as process:
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (1, "")
+    assert err == f"kcompat: The data directory {tmp_path / 'notes'} is a file, not a directory.\n"
+    assert (tmp_path / "notes").read_text() == "mine"
