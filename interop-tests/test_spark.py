@@ -199,6 +199,46 @@ def test_a_query_goes_on_after_its_topic_was_made_anew(run, client, name, tmp_pa
     assert run(*arguments) == ["g", "h"]
 
 
+def test_partitions_added_under_a_query_are_read_from_their_beginning(spark, broker, client, name, tmp_path):
+    import sink_to_topic
+
+    target, checkpoint = f"{name}-out", str(tmp_path / "checkpoint")
+    for topic in (name, target):
+        client.create_topic(topic, 1, {})
+    client.produce(name, texts("a", "b"))
+    query = sink_to_topic.start(spark, broker.bootstrap, name, target, checkpoint, follow=True)
+    try:
+        query.processAllAvailable()
+        client.add_partitions(name, 3)
+        eventually(lambda: client.partitions(name) == 3, "the topic has three partitions")
+        client.produce(name, texts("c", partition=1) + texts("d", partition=2) + texts("e"))
+        got = client.consume(target, [0], 5)
+    finally:
+        query.stop()
+    assert sorted(record.value or b"" for record in got) == [b"A", b"B", b"C", b"D", b"E"]
+
+
+def test_continuous_processing_reads_a_backlog_and_what_follows(spark, broker, client, name, tmp_path):
+    from spark_session import read_stream
+
+    target = f"{name}-out"
+    client.create_topic(name, 2, {})
+    client.create_topic(target, 1, {})
+    client.produce(name, texts(*range(20)) + texts(*range(20, 40), partition=1))
+    stream = read_stream(spark, broker.bootstrap, subscribe=name, startingOffsets="earliest")
+    writer = stream.select("value").writeStream.format("kafka").option("topic", target)
+    writer = writer.option("kafka.bootstrap.servers", broker.bootstrap)
+    writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = writer.trigger(continuous="500 milliseconds").start()
+    try:
+        assert len(client.consume(target, [0], 40)) == 40
+        client.produce(name, texts(*range(40, 50)) + texts(*range(50, 60), partition=1))
+        got = client.consume(target, [0], 60)
+    finally:
+        query.stop()
+    assert sorted(int(record.value or -1) for record in got) == list(range(60))
+
+
 class Numbers:
     """A producer thread that writes 0, 1, 2, … to two partitions until it is told to stop."""
 

@@ -1,10 +1,9 @@
 """Read what was produced from a point in time on.
 
-    python spark-examples/starting_offsets_by_timestamp.py --bootstrap HOST:PORT --topic T --since
-    1700000000000
+    python spark-examples/starting_offsets_by_timestamp.py --bootstrap HOST:PORT --topic T --since MS
 
-``--since`` is in milliseconds since the epoch. A partition without a record from then on is read from its
-end.
+``--since`` is in milliseconds since the epoch, such as 1700000000000. A partition without a record from
+then on is read from its end.
 """
 
 from __future__ import annotations
