@@ -73,8 +73,30 @@ func encoder(content far.Bytes) sarama.Encoder {
 	return sarama.ByteEncoder(content)
 }
 
-func (d *driver) send(config *sarama.Config, messages []*sarama.ProducerMessage) error {
-	producer, err := sarama.NewSyncProducer(d.bootstrap, config)
+// connect returns a client that is connected to the leader of a topic. Partitions that open the connection of a new
+// producer at the same time may find it "not connected", and what was sent by then is sent again.
+func (d *driver) connect(config *sarama.Config, topic string) (sarama.Client, error) {
+	client, err := sarama.NewClient(d.bootstrap, config)
+	if err != nil {
+		return nil, err
+	}
+	leader, err := client.Leader(topic, 0)
+	if err == nil {
+		_, err = leader.Connected() // waits for it
+	}
+	if err != nil {
+		return nil, coded(errors.Join(err, client.Close()))
+	}
+	return client, nil
+}
+
+func (d *driver) send(config *sarama.Config, topic string, messages []*sarama.ProducerMessage) error {
+	client, err := d.connect(config, topic)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	producer, err := sarama.NewSyncProducerFromClient(client)
 	if err != nil {
 		return err
 	}
@@ -96,7 +118,7 @@ func (d *driver) Produce(topic string, records []far.Record, codec string) error
 			Topic: topic, Partition: r.Partition, Key: encoder(r.Key), Value: encoder(r.Value), Headers: headers,
 		}
 	}
-	return d.send(config, messages)
+	return d.send(config, topic, messages)
 }
 
 // ProduceByDefault sends numbered records with nothing configured and waits at the end.
@@ -118,7 +140,12 @@ func (d *driver) ProduceIdempotently(topic string, count int) error {
 
 func (d *driver) produceNumbered(config *sarama.Config, topic string, count int) error {
 	config.Producer.Return.Successes = true
-	producer, err := sarama.NewAsyncProducer(d.bootstrap, config)
+	client, err := d.connect(config, topic)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	producer, err := sarama.NewAsyncProducerFromClient(client)
 	if err != nil {
 		return err
 	}
@@ -142,7 +169,7 @@ func (d *driver) produceNumbered(config *sarama.Config, topic string, count int)
 func (d *driver) ProduceAt(topic string, times []int64) error {
 	for _, ms := range times {
 		message := &sarama.ProducerMessage{Topic: topic, Value: sarama.StringEncoder("at"), Timestamp: time.UnixMilli(ms)}
-		if err := d.send(d.config(), []*sarama.ProducerMessage{message}); err != nil {
+		if err := d.send(d.config(), topic, []*sarama.ProducerMessage{message}); err != nil {
 			return err
 		}
 	}
