@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from statistics import median
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import peers
 import report
-from broker_process import REPOSITORY, VENVS
+from broker_process import REPOSITORY
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 if TYPE_CHECKING:
@@ -37,20 +38,17 @@ class SparkProcess:
     """The process of `spark_query.py`."""
 
     def __init__(self, log: Path) -> None:
-        python = VENVS / "spark" / "bin" / "python"
-        if not python.exists():
-            raise FileNotFoundError(f"no Spark in {VENVS / 'spark'}: run python interop-tests/fetch.py spark")
         if shutil.which("java") is None:
             raise FileNotFoundError("no java on the PATH: install a Java 17 runtime")
         self._log = log.open("wb")
         self._process = subprocess.Popen(
-            [python, Path(__file__).with_name("spark_query.py")],
+            [sys.executable, Path(__file__).with_name("spark_query.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
             cwd=REPOSITORY,
-            env={**os.environ, "PYSPARK_PYTHON": str(python)},
+            env={**os.environ, "PYSPARK_PYTHON": sys.executable},
         )
         self._await("ready")
 
