@@ -1,0 +1,299 @@
+"""The command-line tools of Kafka 3.9 and 4.3 print the same with kcompat as with Kafka 3.9.2, line by line.
+
+What kcompat does not serve yet ends at once with the words that clients have for it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from broker_process import CACHE, BrokerProcess
+from real_kafka import RealKafka
+from tools_jvm import Ended, ToolsJvm, compile_runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+VERSIONS = ("3.9.2", "4.3.0")
+TOOLS = "org.apache.kafka.tools."
+CLASSES = {
+    "topics": f"{TOOLS}TopicCommand",
+    "configs": "kafka.admin.ConfigCommand",
+    "groups": f"{TOOLS}consumer.group.ConsumerGroupCommand",
+    "get-offsets": f"{TOOLS}GetOffsetShell",
+    "log-dirs": f"{TOOLS}LogDirsCommand",
+    "delete-records": f"{TOOLS}DeleteRecordsCommand",
+    "console-consumer": f"{TOOLS}consumer.ConsoleConsumer",
+    "reassign": f"{TOOLS}reassign.ReassignPartitionsCommand",
+    "streams-reset": f"{TOOLS}StreamsResetter",
+    "transactions": f"{TOOLS}TransactionsCommand",
+    "leader-election": f"{TOOLS}LeaderElectionCommand",
+    "client-metrics": f"{TOOLS}ClientMetricsCommand",
+    "delegation-tokens": f"{TOOLS}DelegationTokenCommand",
+    "metadata-quorum": f"{TOOLS}MetadataQuorumCommand",
+}
+MOVED = {"console-producer": "ConsoleProducer"}
+"""Tools that were in Scala before Kafka 4."""
+
+LOOKS = re.compile("--(list|describe)")
+
+RECORDS = "".join(f"k{n}:value {n}\n" for n in range(20))
+
+TOPICS = """
+topics --create --topic a --partitions 3
+topics --create --topic a
+topics --create --topic a --if-not-exists
+topics --create --topic a.b
+topics --create --topic a_b
+topics --create --topic b1 --config retention.ms=100000 --config cleanup.policy=compact
+topics --create --topic b2 --config retention.ms=abc
+topics --create --topic b2 --config no.such=1
+topics --create --topic b2 --replication-factor 2
+topics --create --topic b2 --partitions 0
+topics --create --topic b2 --replication-factor 0
+topics --create --topic b/2
+topics --create --topic b3 --replica-assignment 1,1,1
+topics --create --topic b4 --replica-assignment 1:1
+topics --create --topic b4 --replica-assignment 9
+topics --create --topic b5 --config min.insync.replicas=2
+topics --list
+topics --list --exclude-internal --topic b.*
+topics --describe
+topics --describe --topic nothere
+topics --describe --topic nothere --if-exists
+topics --describe --topic a --partition-size-limit-per-response 1
+topics --describe --under-replicated-partitions
+topics --describe --unavailable-partitions
+topics --describe --under-min-isr-partitions
+topics --describe --at-min-isr-partitions
+topics --describe --topics-with-overrides
+topics --describe --topic-id AAAAAAAAAAAAAAAAAAAAAQ
+topics --alter --topic a --partitions 5
+topics --alter --topic a --partitions 4
+topics --alter --topic a --partitions 6 --replica-assignment 1,1,1,1,1,9
+topics --alter --topic nothere --partitions 4
+topics --describe --topic a
+topics --delete --topic nothere
+topics --delete --topic b.*
+topics --list
+"""
+
+CONFIGS = """
+topics --create --topic c1 --partitions 2 --config segment.bytes=2000000
+configs --describe --topic c1
+configs --describe --topic c1 --all
+configs --describe --topic nothere
+configs --alter --topic c1 --add-config retention.ms=100,cleanup.policy=[compact,delete]
+configs --alter --topic c1 --add-config cleanup.policy=foo
+configs --alter --topic c1 --add-config no.such=1
+configs --alter --topic c1 --add-config leader.replication.throttled.replicas=[0:1,1:1]
+configs --alter --topic c1 --add-config min.cleanable.dirty.ratio=2
+configs --alter --topic c1 --add-config compression.type=gzip --delete-config retention.ms
+configs --alter --topic c1 --delete-config retention.ms
+configs --describe --topic c1
+configs --alter --broker 1 --add-config log.cleaner.threads=2
+configs --alter --broker 1 --add-config broker.id=3
+configs --alter --broker 1 --add-config no.such=3
+configs --alter --broker 1 --add-config ssl.keystore.password=secret
+configs --alter --broker x --add-config log.cleaner.threads=2
+configs --alter --broker-defaults --add-config log.cleaner.threads=1,message.max.bytes=2000000
+configs --describe --entity-type brokers
+configs --describe --broker-defaults
+configs --describe --topic c1 --all
+configs --alter --broker 1 --delete-config log.cleaner.threads,ssl.keystore.password
+configs --alter --broker 1 --delete-config nothing.there
+configs --alter --broker-defaults --delete-config log.cleaner.threads,message.max.bytes
+configs --describe --broker-defaults
+configs --describe --entity-type client-metrics
+topics --delete --topic c1
+"""
+
+GROUPS = """
+groups --list
+groups --delete --group nothere
+topics --create --topic g1 --partitions 3
+console-producer --topic g1 PARSE
+console-consumer --topic g1 --group ga --from-beginning --max-messages 20
+console-consumer --topic g1 --group gb --from-beginning --max-messages 20
+groups --list --state
+groups --list --state empty,stable
+groups --list --type
+groups --list --type consumer
+groups --describe --group ga
+groups --describe --group ga --offsets --verbose
+groups --describe --group ga --members --verbose
+groups --describe --group ga --state --verbose
+groups --describe --all-groups --state
+groups --reset-offsets --group ga --topic g1 --to-earliest
+groups --reset-offsets --group ga --topic g1 --to-earliest --execute
+groups --reset-offsets --group ga --topic g1:0,2 --to-offset 3 --execute
+groups --reset-offsets --group ga --topic g1 --to-offset 1000 --execute
+groups --reset-offsets --group ga --topic g1 --shift-by -2 --execute
+groups --reset-offsets --group ga --topic g1 --by-duration PT1H --execute
+groups --reset-offsets --group ga --topic g1 --to-datetime 2040-01-01T00:00:00.000 --execute
+groups --reset-offsets --group ga --topic g1 --to-current --execute
+groups --reset-offsets --group ga --group gb --all-topics --to-offset 2 --export
+groups --reset-offsets --group ga --topic nothere --to-earliest --execute
+groups --reset-offsets --group gnew --topic g1 --to-earliest --execute
+groups --describe --all-groups
+groups --delete-offsets --group ga --topic g1:0
+groups --delete-offsets --group ga --topic nothere
+groups --describe --group ga
+streams-reset --application-id ga --input-topics g1 --dry-run
+groups --delete --group gb --group nothere
+groups --delete --all-groups
+groups --list
+topics --delete --topic g1
+"""
+
+OFFSETS = """
+topics --create --topic r1 --partitions 3
+console-producer --topic r1 PARSE
+get-offsets --topic r1
+get-offsets --topic r1 --time earliest
+get-offsets --topic r1 --time -2
+get-offsets --topic r1 --time earliest-local
+get-offsets --topic r1 --time latest-tiered
+get-offsets --topic r1 --time 1600000000000
+get-offsets --topic r1 --time 9999999999999
+get-offsets --topic r1 --partitions 0,2
+get-offsets --topic nothere
+get-offsets --topic-partitions r1:1-2
+get-offsets --exclude-internal-topics
+log-dirs --describe --topic-list r1
+log-dirs --describe --topic-list nothere
+log-dirs --describe --broker-list 9
+delete-records --offset-json-file FILES/some.json
+delete-records --offset-json-file FILES/beyond.json
+delete-records --offset-json-file FILES/twice.json
+get-offsets --topic r1 --time earliest
+reassign --generate --topics-to-move-json-file FILES/topics.json --broker-list 1
+transactions find-hanging --topic r1
+topics --delete --topic r1
+"""
+
+FILES = {
+    "some.json": '{"version":1,"partitions":[{"topic":"r1","partition":0,"offset":2}]}',
+    "beyond.json": '{"version":1,"partitions":[{"topic":"r1","partition":0,"offset":999}]}',
+    "twice.json": '{"version":1,"partitions":[{"topic":"r1","partition":0,"offset":1},'
+    '{"topic":"r1","partition":0,"offset":1}]}',
+    "topics.json": '{"version":1,"topics":[{"topic":"r1"}]}',
+    "moves.json": '{"version":1,"partitions":[{"topic":"r1","partition":0,"replicas":[1]}]}',
+    "client.properties": "client.id=tools\n",
+}
+
+REFUSED = """
+DESCRIBE_CLIENT_QUOTAS configs --describe --entity-type clients
+DESCRIBE_CLIENT_QUOTAS configs --alter --ip 10.0.0.1 --add-config connection_creation_rate=100
+ALTER_USER_SCRAM_CREDENTIALS configs --alter --user a --add-config SCRAM-SHA-256=[password=b]
+ELECT_LEADERS leader-election --election-type preferred --all-topic-partitions
+LIST_PARTITION_REASSIGNMENTS reassign --list
+LIST_PARTITION_REASSIGNMENTS reassign --execute --reassignment-json-file FILES/moves.json
+LIST_TRANSACTIONS transactions list
+DESCRIBE_DELEGATION_TOKEN delegation-tokens --describe --command-config FILES/client.properties
+DESCRIBE_QUORUM metadata-quorum describe --status
+"""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One broker, a JVM with the tools of one release, and the files that arguments name."""
+
+    version: str
+    broker: BrokerProcess
+    jvm: ToolsJvm
+    files: str
+
+    def run(self, line: str) -> Ended:
+        """Run a line of a script."""
+        name, *arguments = shlex.split(line.replace("FILES", self.files).replace("PARSE", self._parse()))
+        bootstrap = ["--bootstrap-server", self.broker.bootstrap]
+        text = RECORDS if name == "console-producer" else ""
+        return self.jvm.run(self._main_class(name), [*bootstrap, *arguments], text)
+
+    def _main_class(self, name: str) -> str:
+        if name in MOVED:
+            return f"{'kafka.tools.' if self.version.startswith('3.') else TOOLS}{MOVED[name]}"
+        return CLASSES[name]
+
+    def _parse(self) -> str:
+        option = "--property" if self.version.startswith("3.") else "--reader-property"
+        return f"{option} parse.key=true {option} key.separator=:"
+
+    def said(self, line: str) -> list[str]:
+        """What a run shows a person, without what must differ: port, directory, ids, frames of Java."""
+        ended = self.run(line)
+        text = f"{ended.out}\n--\n{ended.err}"
+        text = text.replace(str(self.broker.home), "HOME").replace(str(self.broker.port), "PORT")
+        text = re.sub(r"TopicId: \S{22}", "TopicId: ID", text)
+        text = re.sub(r"(?m)^\[\d{4}-\d\d-\d\d \S+\]", "TIME", text)
+        lines = [line for line in text.splitlines() if not line.startswith("\tat ")]
+        return [f"exit code {ended.code}", *(sorted(lines) if line.startswith("console-consumer") else lines)]
+
+
+@dataclass(frozen=True)
+class Benches:
+    """kcompat, and Kafka."""
+
+    ours: Bench
+    kafka: Bench
+
+    def compare(self, script: str) -> None:
+        """Run a script line by line. A look is repeated: Kafka shows a change a moment after it was made."""
+        with ThreadPoolExecutor(2) as pool:
+            for line in script.strip().splitlines():
+                looks = 20 if LOOKS.search(line) else 1
+                for _ in range(looks):
+                    ours, kafka = pool.map(Bench.said, (self.ours, self.kafka), (line, line))
+                    if ours == kafka:
+                        break
+                assert ours == kafka, line
+
+
+@pytest.fixture(scope="module")
+def brokers(new_broker: Callable[..., BrokerProcess]) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
+    """Ours and Kafka 3.9.2, with the same number."""
+    if shutil.which("javac") is None or not all((CACHE / f"kafka-{v}" / "libs").is_dir() for v in VERSIONS):
+        pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
+    with new_broker(properties={"broker.id": "1"}) as ours, RealKafka() as kafka:
+        yield ours, kafka
+        assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def benches(
+    request: pytest.FixtureRequest,
+    brokers: tuple[BrokerProcess, BrokerProcess],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Benches]:
+    version: str = request.param
+    runner = tmp_path_factory.mktemp(f"tools-{version}")
+    compile_runner(version, runner)
+    for name, text in FILES.items():
+        (runner / name).write_text(text)
+    with ToolsJvm(version, runner) as one, ToolsJvm(version, runner) as other:
+        ours, kafka = brokers
+        yield Benches(Bench(version, ours, one, str(runner)), Bench(version, kafka, other, str(runner)))
+
+
+@pytest.mark.parametrize(
+    "script", [TOPICS, CONFIGS, GROUPS, OFFSETS], ids=("topics", "configs", "groups", "offsets")
+)
+def test_a_tool_prints_what_it_prints_with_kafka(benches: Benches, script: str) -> None:
+    benches.compare(script)
+
+
+def test_what_is_not_served_is_refused_at_once(benches: Benches, request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--target") == "kafka":
+        pytest.skip("Kafka serves it")
+    for line in REFUSED.strip().splitlines():
+        api, command = line.split(" ", 1)
+        ended = benches.ours.run(command)
+        assert ended.code not in ("0", "hangs"), (command, ended)
+        assert f"The node does not support {api}" in ended.out + ended.err, (command, ended)
