@@ -75,6 +75,15 @@ def what_spark_lacks() -> str | None:
         return "Spark needs a Java runtime: install version 17, such as the package openjdk-17-jre-headless."
     if importlib.util.find_spec("pyspark") is None:
         return "Spark's Python package is missing: pip install pyspark==4.2.0."
+    fetch = HERE.parent / "interop-tests" / "fetch.py"
+    part = "spark-connector"
+    fetched = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, str(fetch), part], capture_output=True, text=True, check=False
+    )
+    if fetched.returncode:
+        return (
+            f"Spark's Kafka connector cannot be fetched: {fetched.stderr.strip().removeprefix(f'{part}: ')}."
+        )
     return None
 
 
@@ -101,7 +110,8 @@ class Demo:
                 )
                 self.produce(bootstrap)
                 self.read(bootstrap)
-                lacking = what_spark_lacks()
+                with self.console.waiting("looking for Spark and its connector"):
+                    lacking = what_spark_lacks()
                 if lacking is None:
                     self.spark(bootstrap, home)
                 self.console.heading("What this showed")
@@ -146,7 +156,6 @@ class Demo:
     def spark(self, bootstrap: str, home: Path) -> None:
         """Aggregate the topic with a streaming query while more orders arrive."""
         self.console.heading('A Spark streaming query, format("kafka")')
-        fetch_connector()
         from spark_session import spark_session
 
         os.environ.setdefault("JAVA_TOOL_OPTIONS", QUICK_JVM)
@@ -231,13 +240,6 @@ def standard_error_to(path: Path) -> Iterator[None]:
     finally:
         os.dup2(ours, 2)
         os.close(ours)
-
-
-def fetch_connector() -> None:
-    """Put the connector's jars where the session finds them; without Maven, Spark fetches them itself."""
-    fetch = HERE.parent / "interop-tests" / "fetch.py"
-    command = [sys.executable, str(fetch), "spark-connector"]
-    subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own command
 
 
 def in_order(partitions: list[list[Order]]) -> bool:

@@ -7,14 +7,18 @@ import os
 import shutil
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 from broker_process import REPOSITORY
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-def run_demo(scale: str, **environment: str) -> str:
+
+def run_demo(scale: str, clone: Path = REPOSITORY, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, REPOSITORY / "demo" / "run.py", "--scale", scale],
+        [sys.executable, clone / "demo" / "run.py", "--scale", scale],
         env=os.environ | environment,
         capture_output=True,
         text=True,
@@ -31,6 +35,20 @@ def test_without_java_the_demo_says_what_to_install(tmp_path):
     said = run_demo("0.05", PATH=str(tmp_path))
     assert "✓ 11,000 records came back" in said
     assert "install version 17" in said
+
+
+def test_without_the_connector_the_demo_says_what_to_install(tmp_path):
+    """In a clone that has fetched nothing, on a machine with Java and without Maven."""
+    for part in ("demo", "spark-examples", "interop-tests"):
+        shutil.copytree(
+            REPOSITORY / part, tmp_path / part, ignore=shutil.ignore_patterns(".*", "__pycache__")
+        )
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "java").touch(mode=0o755)
+    said = run_demo("0.05", tmp_path, PATH=str(programs))
+    assert "✓ 11,000 records came back" in said
+    assert "mvn is not on the PATH: install it" in said
 
 
 @pytest.mark.skipif(
