@@ -31,7 +31,7 @@ $(TOOLS): $(STAMP)
 run: $(STAMP)
 	$(BIN)/kcompat start
 
-# Java, Node and older Python clients go into .cache and .venvs; what is there already costs nothing.
+# Java, Node, Go and older Python clients go into .cache and .venvs; what is there already costs nothing.
 fetched: $(TOOLS)
 	$(BIN)/python interop-tests/fetch.py
 
