@@ -19,10 +19,8 @@ def run(options: argparse.Namespace) -> int:
         print(reference_page(), end="")
         return 0
     keys = TOPIC_KEYS if options.topic else BROKER_KEYS
-    found = [
-        key for key in keys.values()
-        if not options.words or any(word.lower() in key.name for word in options.words)
-    ]  # fmt: skip
+    words = [word.lower() for word in options.words]
+    found = [key for key in keys.values() if not words or any(word in key.name for word in words)]
     for key in found:
         print(_line(key))
     if not found:
