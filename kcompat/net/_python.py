@@ -1,4 +1,4 @@
-"""One poll of all connections of a loop: the twin of `_native`, and what it says of itself."""
+"""One poll of all connections of a loop, and where data lies: the twin of `_native`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ WRITABLE: Final = select.EPOLLOUT
 SENDS_AT_ONCE: Final = 8
 """Connections whose answers leave together. With more the peers have nothing to do meanwhile."""
 EVENTS_A_POLL: Final = 256
+GRAIN: Final = 32
+"""See `placing`."""
 
 
 def serve(
@@ -46,6 +48,18 @@ def serve(
     finally:
         _send_all(sends)
     return len(ready)
+
+
+def misfit(data: memoryview, position: int) -> int:
+    """How many bytes further on in memory `data` should have been, to be written to `position` of a file.
+
+    It is not empty; the answer is less than `GRAIN`. Where read-only memory lies is not known here: then 0.
+    """
+    import ctypes  # late: it takes a millisecond, and a broker of small batches never needs it
+
+    if data.readonly:
+        return 0
+    return (position - ctypes.addressof(ctypes.c_char.from_buffer(data))) % GRAIN
 
 
 def _send_all(sends: Sends) -> None:

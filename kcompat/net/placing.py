@@ -10,20 +10,18 @@ from __future__ import annotations
 
 from typing import Final
 
+from kcompat import extensions
+from kcompat.net._python import GRAIN
 from kcompat.net.limits import KIB
 
-GRAIN: Final = 32
+try:
+    extensions.allow()
+    from kcompat.net._native import misfit
+except ImportError:
+    extensions.excuse()
+    from kcompat.net._python import misfit
+
+__all__ = ["GRAIN", "WORTH_PLACING", "misfit"]
+
 WORTH_PLACING: Final = 128 * KIB
 """Bytes from which on the copy takes much longer than finding out where it goes."""
-
-
-def misfit(data: memoryview, position: int) -> int:
-    """How many bytes further on in memory `data` should have been, to be written to `position` of a file.
-
-    It is not empty; the answer is less than `GRAIN`. Nothing is known of memory that is read-only: then 0.
-    """
-    import ctypes  # late: it takes a millisecond, and a broker of small batches never needs it
-
-    if data.readonly:
-        return 0
-    return (position - ctypes.addressof(ctypes.c_char.from_buffer(data))) % GRAIN
