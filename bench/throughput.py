@@ -19,7 +19,7 @@ RECORDS_PER_BIG_BATCH = 950
 """Records of 1 KiB in a batch just below max.message.bytes."""
 SMALL_RECORDS_PER_BIG_BATCH = 9_000
 """And of 100 bytes."""
-RUNS = 3
+RUNS = 5
 """Of each trial with big batches, of which the best counts: some hosts of virtual machines put broker and
 client on one processor now and then, and then both take turns where else they work side by side."""
 PRODUCE_CHUNK = 10_000
