@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+QUICK_JVM = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m")
+"""For a program that is over before the optimising compiler has paid for itself."""
+
 
 def run(command: Sequence[str | Path], text: bytes = b"", timeout_s: float = 60) -> str:
     """Run a command with this standard input and return its standard output; fail unless it succeeds."""

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from broker_process import CACHE, BrokerProcess
-from commands import Running, run
+from commands import QUICK_JVM, Running, run
 from contract import BATCH_OVERHEAD, eventually
 from real_kafka import class_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-QUICK_JVM = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m"]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -277,7 +278,7 @@ def benches(
     compile_runner(version, runner)
     for name, text in FILES.items():
         (runner / name).write_text(text)
-    with ToolsJvm(version, runner) as one, ToolsJvm(version, runner) as other:
+    with closing(ToolsJvm(version, runner)) as one, closing(ToolsJvm(version, runner)) as other:
         ours, kafka = brokers
         yield Benches(Bench(version, ours, one, str(runner)), Bench(version, kafka, other, str(runner)))
 

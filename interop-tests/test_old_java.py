@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from broker_process import CACHE, REPOSITORY
-from commands import run
+from commands import QUICK_JVM, run
 from contract import contents
 from drivers.base import Record
 from drivers.confluent import Confluent
-from test_java import QUICK_JVM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from broker_process import CACHE, REPOSITORY
-from commands import Running, run
+from commands import QUICK_JVM, Running, run
 from contract import create_topic, eventually
 from drivers.base import Record
 from drivers.confluent import Confluent
 from real_kafka import class_path
-from test_java import QUICK_JVM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

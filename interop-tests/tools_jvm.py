@@ -6,19 +6,17 @@ import base64
 import os
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from broker_process import CACHE, REPOSITORY
-from commands import run
+from commands import QUICK_JVM, run
 from real_kafka import CONF
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-    from types import TracebackType
 
 SOURCE = REPOSITORY / "interop-tests" / "java" / "tools" / "RunTools.java"
-QUICK_JVM = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m")
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ def compile_runner(version: str, target: Path) -> None:
 
 
 class ToolsJvm:
-    """One JVM that runs tools of one release, one at a time. Close it, or use it in a `with`."""
+    """One JVM that runs tools of one release, one at a time. Close it."""
 
     def __init__(self, version: str, runner: Path) -> None:
         jars = sorted((CACHE / f"kafka-{version}" / "libs").glob("*.jar"))
@@ -64,14 +62,6 @@ class ToolsJvm:
         """End the JVM."""
         self._process.kill()
         self._process.communicate()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _wrap(text: str) -> str:
