@@ -70,7 +70,7 @@ def memory_mb(pid: int) -> int:
 
 
 def what_spark_lacks() -> str | None:
-    """One sentence about what to install for the Spark part; None when all is there, the connector fetched."""
+    """One sentence about what to install for the Spark part; None when all is there. Fetches the jars."""
     if shutil.which("java") is None:
         return "Spark needs a Java runtime: install version 17, such as the package openjdk-17-jre-headless."
     if importlib.util.find_spec("pyspark") is None:
