@@ -21,8 +21,9 @@ from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from broker_process import BrokerProcess
     from trial import Numbers, Trial
+
+    from broker_process import BrokerProcess
 
 BYTES, VALUE_SIZE = 1_000_000_000, 1000
 UPDATES_PER_KEY = 5

@@ -17,7 +17,7 @@ from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.message_set import read_messages
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient, request_frame
+from support.raw_client import RawClient, request_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,10 @@ import time
 from typing import TYPE_CHECKING
 
 import peers
-from broker_process import REPOSITORY, answers_api_versions, free_port
 from system import cpu_seconds, resident_mb
 from trial import Measure
+
+from broker_process import REPOSITORY, answers_api_versions, free_port
 
 if TYPE_CHECKING:
     from trial import Numbers, Trial

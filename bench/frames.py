@@ -9,7 +9,7 @@ from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import request_frame
+from support.raw_client import request_frame
 
 PRODUCE_VERSION = 7
 FETCH_VERSION = 11

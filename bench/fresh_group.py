@@ -20,8 +20,9 @@ import group_requests
 import peers
 from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Consumer, Producer
-from real_kafka import class_path, java
 from trial import Measure
+
+from real_kafka import class_path, java
 
 if TYPE_CHECKING:
     from trial import Numbers, Trial

@@ -14,7 +14,7 @@ from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 
 if TYPE_CHECKING:
-    from kcompat.testing.raw_client import RawClient
+    from support.raw_client import RawClient
 
 EARLIEST = -2
 SESSION_MS = 10_000

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from broker_process import BrokerProcess
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
-from kcompat.testing.raw_client import RawClient
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop-tests"))
-
-from broker_process import BrokerProcess
 from kcompat_broker import KcompatBroker
 from real_kafka import RealKafka
+from support.raw_client import RawClient
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

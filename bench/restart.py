@@ -13,23 +13,23 @@ import time
 from typing import TYPE_CHECKING
 
 import peers
-from broker_process import free_port
 from crc32c import crc32c
 from system import cpu_seconds_ever
 from trial import Measure
 
+from broker_process import free_port
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_requests import create_topic
+from support.raw_requests import create_topic
 
 if TYPE_CHECKING:
-    from broker_process import BrokerProcess
     from trial import Numbers, Trial
 
-    from kcompat.testing.raw_client import RawClient
+    from broker_process import BrokerProcess
+    from support.raw_client import RawClient
 
 TOPIC = "restart"
 PARTITIONS, SEGMENTS, BATCHES_PER_SEGMENT = 10, 100, 20

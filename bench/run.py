@@ -16,6 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop-tests"))
+
 import compaction
 import down_conversion
 import flush

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import peers
 import report
-from broker_process import REPOSITORY
 from confluent_kafka import Consumer, Producer, TopicPartition
+
+from broker_process import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

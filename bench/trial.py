@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from broker_process import BrokerProcess
     from generator import Generator
+
+    from broker_process import BrokerProcess
 
 LONGEST_DELETION_S = 3
 

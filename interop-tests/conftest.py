@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+
 from kcompat_broker import KcompatBroker
 from real_kafka import RealKafka
 

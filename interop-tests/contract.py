@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from drivers.base import Driver, DriverError, Record
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from kcompat_broker import KcompatBroker
-from log_tools import INDEXES, OTHER_FILES, what_kafka_finds_wrong
-from real_kafka import class_path, java
 
 from kcompat.log.checkpoints import CheckpointDamaged, parse_offsets
 from kcompat.log.names import CLEANER_OFFSETS, offset_of, parse_partition_directory
+from kcompat_broker import KcompatBroker
+from log_tools import INDEXES, OTHER_FILES, what_kafka_finds_wrong
+from real_kafka import class_path, java
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from broker_process import VENVS
 from drivers.remote import Remote
 

@@ -6,11 +6,11 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from log_tools import what_kafka_finds_wrong, what_we_find_wrong
 
 from kcompat.log.config import LogConfig
 from kcompat.records.compression import Codec
-from kcompat.testing.compaction import CompactionHarness
+from log_tools import what_kafka_finds_wrong, what_we_find_wrong
+from support.compaction import CompactionHarness
 
 if TYPE_CHECKING:
     from pathlib import Path

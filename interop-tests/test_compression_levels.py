@@ -6,15 +6,15 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from test_produced_batches import NOT_YET
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.records.batch import HEADER_SIZE, build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, fetch, produce, read_all
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, fetch, produce, read_all
+from test_produced_batches import NOT_YET
 
 if TYPE_CHECKING:
     from broker_process import BrokerProcess

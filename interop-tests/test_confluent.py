@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import OffsetSpec
+
 from contract import ClientContract, eventually, numbered
 from drivers.confluent import Confluent
 

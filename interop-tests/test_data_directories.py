@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from commands import run
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
@@ -17,12 +16,9 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, NewTopic
-from contract import eventually
-from kcompat_broker import KcompatBroker
-from log_tools import what_kafka_finds_wrong, what_we_find_wrong
-from real_kafka import RealKafka
-from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
+from commands import run
+from contract import eventually
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -31,7 +27,11 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
+from kcompat_broker import KcompatBroker
+from log_tools import what_kafka_finds_wrong, what_we_find_wrong
+from real_kafka import RealKafka
+from support.raw_client import RawClient
+from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
 from broker_process import REPOSITORY
 
 if TYPE_CHECKING:

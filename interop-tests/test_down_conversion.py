@@ -7,18 +7,18 @@ import struct
 import time
 from typing import TYPE_CHECKING, Any
 
-import old_messages as old
 import pytest
-from test_produced_batches import NOT_YET
 
+import old_messages as old
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch, iter_headers, read_records
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, fetch
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, fetch
+from test_produced_batches import NOT_YET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,6 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
+
 from broker_process import CACHE
 from contract import ClientContract, contents, create_topic, eventually, numbered
 from drivers.base import DriverError, Record

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from kazoo.client import KazooClient
-from zookeeper_kafka import ZooKeeper
 
 from kcompat import Broker
 from kcompat.cluster.sqlite_journal import SqliteJournal
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic
+from support.raw_client import RawClient
+from support.raw_requests import create_topic
+from zookeeper_kafka import ZooKeeper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+
 from broker_process import CACHE, BrokerProcess
 from commands import QUICK_JVM, Running, run
 from contract import BATCH_OVERHEAD, eventually

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import kafka
 import pytest
-from contract import ClientContract, create_topic, eventually, numbered
-from drivers.kafka_python import KafkaPython3
 from kafka.admin import OffsetSpec
 from kafka.errors import GroupSubscribedToTopicError, NoError
+
+from contract import ClientContract, create_topic, eventually, numbered
+from drivers.kafka_python import KafkaPython3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+
 from broker_process import CACHE, BrokerProcess
 from real_kafka import RealKafka
 from tools_jvm import Ended, ToolsJvm, compile_runner

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
+
 from broker_process import CACHE
 from contract import ClientContract
 from drivers.remote import HERE, Remote

@@ -8,6 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+
 from commands import Running, run
 from contract import BATCH_OVERHEAD, eventually
 

@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 TESTS = """
 import pytest
 from kcompat.log.config import LogConfig
-from kcompat.testing.compaction import CompactionHarness
+from support.compaction import CompactionHarness
 
 
 def left(directory):

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from contract import eventually
-from kcompat_broker import KcompatBroker
-from log_tools import dump_log_segments, files_in, what_kafka_finds_wrong, what_we_find_wrong
-from real_kafka import RealKafka
 
+from contract import eventually
 from kcompat.log.config import LogConfig
 from kcompat.log.log import AppendOrigin, Log
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
-from kcompat.testing.compaction import CompactionHarness
+from kcompat_broker import KcompatBroker
+from log_tools import dump_log_segments, files_in, what_kafka_finds_wrong, what_we_find_wrong
+from real_kafka import RealKafka
+from support.compaction import CompactionHarness
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,20 +9,20 @@ import struct
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-import old_messages as old
 import pytest
 import snappy
-from old_messages import message, seal, wrap
-from test_produced_batches import APPEND_TIME, BOUNDED, COMPACTED, NOT_YET, PLAIN, SMALL
 
+import old_messages as old
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.legacy_lz4 import with_right_checksum
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, fetch, read_all
+from old_messages import message, seal, wrap
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, fetch, read_all
+from test_produced_batches import APPEND_TIME, BOUNDED, COMPACTED, NOT_YET, PLAIN, SMALL
 
 if TYPE_CHECKING:
     from broker_process import BrokerProcess

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+
 from broker_process import CACHE, REPOSITORY
 from commands import QUICK_JVM, run
 from contract import contents

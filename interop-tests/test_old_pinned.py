@@ -9,6 +9,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+
 from commands import run
 from contract import contents, eventually
 from drivers.base import Record

@@ -17,8 +17,8 @@ from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import assign, build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, fetch, produce
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, fetch, produce
 
 if TYPE_CHECKING:
     from broker_process import BrokerProcess

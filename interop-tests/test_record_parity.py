@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 
 from kcompat.records.batch import build_batch, crc_matches, read_header, read_records
-from kcompat.testing.record_strategies import CODECS, RECORDS, fields
+from support.record_strategies import CODECS, RECORDS, fields
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)

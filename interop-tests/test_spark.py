@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from broker_process import REPOSITORY, BrokerProcess
 from contract import eventually
 from drivers.base import Record

@@ -12,6 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+
 from broker_process import CACHE, REPOSITORY
 from commands import QUICK_JVM, Running, run
 from contract import create_topic, eventually

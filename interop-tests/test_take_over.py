@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import test_data_directories as directories
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -16,6 +15,8 @@ from confluent_kafka.admin import (
     NewPartitions,
     NewTopic,
 )
+
+import test_data_directories as directories
 from contract import eventually
 from kcompat_broker import KcompatBroker
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-import old_messages as old
 import pytest
 
+import old_messages as old
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
@@ -19,7 +19,7 @@ from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
-from kcompat.testing.raw_client import RawClient
+from support.raw_client import RawClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,10 +7,9 @@ import socket
 from typing import TYPE_CHECKING
 
 from broker_process import BrokerProcess
-from real_kafka import RealKafka, class_path, java
-
 from kcompat.protocol.messages.metadata import MetadataRequest
-from kcompat.testing.raw_client import RawClient
+from real_kafka import RealKafka, class_path, java
+from support.raw_client import RawClient
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,9 +12,9 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from kcompat.broker import BrokerNode
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.listeners import Endpoint
+from kcompat.node.broker import BrokerNode
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

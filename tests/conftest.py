@@ -4,8 +4,6 @@ of a property test may take as long as a busy machine needs for it.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hypothesis import settings
@@ -13,12 +11,9 @@ from hypothesis import settings
 if TYPE_CHECKING:
     import pytest
 
-INTEROP = Path(__file__).resolve().parent.parent / "interop-tests"
-
 settings.register_profile("unhurried", parent=settings.default, deadline=None)
 settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    sys.path.insert(0, str(INTEROP))
     config.pluginmanager.import_plugin("left_directories")

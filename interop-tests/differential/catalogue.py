@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from differential.play import Play
-
 from kcompat.api.registry import SERVED
 from kcompat.protocol.api_keys import ApiKey
 

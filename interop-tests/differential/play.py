@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from differential.building import build
 from differential.normal import Normaliser
-
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient, request_frame
+from support.raw_client import RawClient, request_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

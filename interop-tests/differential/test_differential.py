@@ -14,17 +14,17 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
+
 from broker_process import CACHE, REPOSITORY
 from differential.accepted import ACCEPTED, Verdicts
 from differential.catalogue import KAFKA_3_9_LAST, KAFKA_4_3_LAST, SCENARIOS, release_of
 from differential.compare import differences
 from differential.play import Play
 from differential.scenarios import load_all
-from kcompat_broker import KcompatBroker
-from real_kafka import RealKafka
-
 from kcompat.api.registry import SERVED
 from kcompat.protocol.api_keys import ApiKey
+from kcompat_broker import KcompatBroker
+from real_kafka import RealKafka
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
+    from kcompat.controller.controller import Controller
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.log.manager import LogManager
     from kcompat.net.answers import Close
     from kcompat.net.connection import Connection
     from kcompat.net.helpers import Helpers
     from kcompat.promise import Promise
-    from kcompat.replication.controller.controller import Controller
     from kcompat.replication.fetch_session import FetchSessions
     from kcompat.replication.replicas import ReplicaManager
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kcompat.controller.values import Outcome, PartitionsSpec
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
-from kcompat.replication.controller.values import Outcome, PartitionsSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

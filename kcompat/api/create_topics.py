@@ -18,16 +18,16 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kcompat.config.describe import describe_topic
+from kcompat.controller.values import TopicSpec
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from kcompat.replication.controller.values import TopicSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.api.context import RequestContext
-    from kcompat.replication.controller.values import TopicResult
+    from kcompat.controller.values import TopicResult
 
 FIRST_WITH_CONFIGS = 5
 _KRAFT_LOG = "__cluster_metadata"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kcompat.api.context import RequestContext
     from kcompat.cluster.image import TopicImage
-    from kcompat.replication.controller.values import Outcome
+    from kcompat.controller.values import Outcome
 
 FIRST_WITH_DELETION_DISABLED = 3
 FIRST_WITH_TOPIC_IDS = 6

@@ -72,7 +72,7 @@ def _ask(running: AdminClient, topic: str) -> int:
 
 async def _compact(config: BrokerConfig, topics: list[str]) -> int:
     """Compact topics with a broker of our own, which nobody else hears of."""
-    from kcompat.broker import BrokerNode
+    from kcompat.node.broker import BrokerNode
 
     node = BrokerNode(config)
     await node.start()

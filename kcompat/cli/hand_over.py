@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, attempt, data_directories, locked, parse_connect, session
 from kcompat.cluster.store import StoreError
-from kcompat.replication.hand_over import (
+from kcompat.migration.hand_over import (
     HandOverRefusedError,
     check_logs,
     check_owner,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kazoo.client import KazooClient
 
-    from kcompat.replication.hand_over import Found, Owner, Registration
+    from kcompat.migration.hand_over import Found, Owner, Registration
 
 RESERVED_BROKER_ID = 1000
 """Kafka's `reserved.broker.max.id`: larger ids are refused unless that is larger too."""
@@ -49,8 +49,8 @@ def _hand_over(options: argparse.Namespace) -> None:
 @contextmanager
 def _opened(directories: Sequence[str]) -> Iterator[Registration]:
     """What the metadata store says. The directories and the store are locked meanwhile."""
-    from kcompat.broker import METADATA_FILE
     from kcompat.cluster.sqlite_journal import SqliteJournal
+    from kcompat.node.broker import METADATA_FILE
 
     with locked(directories):
         path = Path(directories[0]) / METADATA_FILE

@@ -133,7 +133,7 @@ def _ending_signals() -> list[signal.Signals]:
 
 
 async def _serve(config: BrokerConfig) -> None:
-    from kcompat.broker import BrokerNode
+    from kcompat.node.broker import BrokerNode
 
     node = BrokerNode(config)
     stopping = asyncio.Event()

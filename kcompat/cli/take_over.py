@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, attempt, data_directories, locked, parse_connect, session
 from kcompat.cluster import znodes
 from kcompat.cluster.store import Create, StoreError
-from kcompat.replication.hand_over import HandOverRefusedError, check_logs, check_owner
-from kcompat.replication.take_over import ReadNode, registration_from, to_read_below
+from kcompat.migration.hand_over import HandOverRefusedError, check_logs, check_owner
+from kcompat.migration.take_over import ReadNode, registration_from, to_read_below
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kazoo.client import KazooClient
 
-    from kcompat.replication.hand_over import Registration
+    from kcompat.migration.hand_over import Registration
 
 
 def run(options: argparse.Namespace) -> int:
@@ -85,9 +85,9 @@ def _nodes(client: KazooClient, root: str, paths: list[str]) -> Iterator[tuple[s
 
 async def _store(registration: Registration, directory: str) -> None:
     """Put all of it into the metadata store at once, which must be new."""
-    from kcompat.broker import METADATA_FILE
     from kcompat.cluster.embedded import EmbeddedStore
     from kcompat.cluster.sqlite_journal import SqliteJournal
+    from kcompat.node.broker import METADATA_FILE
 
     path = Path(directory) / METADATA_FILE
     store = EmbeddedStore(SqliteJournal(path), lambda: int(time.time() * 1000))

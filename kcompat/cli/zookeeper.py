@@ -13,7 +13,7 @@ from kcompat.cli.start import read_values
 from kcompat.cluster.store import StoreError
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
-from kcompat.replication.hand_over import HandOverRefusedError
+from kcompat.migration.hand_over import HandOverRefusedError
 
 if TYPE_CHECKING:
     import argparse

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage, MetadataCache
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.topic import TopicConfig
+    from kcompat.controller.state import AssignedPartition, PartitionErrors
     from kcompat.log.manager import LogManager
-    from kcompat.replication.controller.state import AssignedPartition, PartitionErrors
     from kcompat.replication.partition import Partition
     from kcompat.replication.replicas import ReplicaManager
 

@@ -14,7 +14,7 @@ from kcompat.log.cleaner import _python
 from kcompat.records.batch import HEADER_SIZE, build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record, append_varint, encode_records
-from kcompat.testing.record_strategies import edited
+from support.record_strategies import edited
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

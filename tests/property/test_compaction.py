@@ -24,8 +24,8 @@ from kcompat.log.log import Log
 from kcompat.records.batch import read_records
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, read_marker
-from kcompat.testing.compaction import CompactionHarness
-from kcompat.testing.faulty_files import Crash, CrashingFiles
+from support.compaction import CompactionHarness
+from support.faulty_files import Crash, CrashingFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

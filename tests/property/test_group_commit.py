@@ -18,7 +18,7 @@ from kcompat.log.files import Files
 from kcompat.log.group_commit import NONE_WAITS
 from kcompat.log.log import Log
 from kcompat.records.batch import read_header
-from kcompat.testing.log_harness import make_batch
+from support.log_harness import make_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

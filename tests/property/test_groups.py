@@ -18,8 +18,8 @@ from kcompat.group.classic.state import GroupState
 from kcompat.group.config import GroupConfig
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.protocol.errors import ErrorCode
-from kcompat.testing.group_world import GROUP, PARTITIONS, GroupWorld
-from kcompat.testing.virtual_clock import VirtualClock
+from support.group_world import GROUP, PARTITIONS, GroupWorld
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

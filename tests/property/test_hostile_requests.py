@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kcompat.protocol.api_keys import API_FACTS, request_class
 from kcompat.protocol.compiling import read_request_header
 from kcompat.protocol.schema import ProtocolViolation
-from kcompat.testing.hostile_frames import length_lies, mutations, noise, truncations, valid_frame
+from support.hostile_frames import length_lies, mutations, noise, truncations, valid_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kcompat.log.config import LogConfig
 from kcompat.log.names import LOG, segment_name
 from kcompat.records.batch import iter_headers
-from kcompat.testing.log_harness import LogHarness, make_batch
+from support.log_harness import LogHarness, make_batch
 
 
 class Batch(NamedTuple):

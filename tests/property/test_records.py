@@ -15,7 +15,7 @@ from kcompat.records.compression import Codec, compress, decompress
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import Record, append_varint
 from kcompat.records.validate import Refusal, check_produced
-from kcompat.testing.record_strategies import CODECS, RECORDS, fields
+from support.record_strategies import CODECS, RECORDS, fields
 
 
 @given(RECORDS, CODECS, st.integers(0, 2**62))

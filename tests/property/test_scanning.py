@@ -13,7 +13,7 @@ from kcompat.records import _python, scanning
 from kcompat.records.batch import build_batch, crc_matches, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record, append_varint, encode_records
-from kcompat.testing.record_strategies import edited
+from support.record_strategies import edited
 
 _native = pytest.importorskip("kcompat.records._native", exc_type=ImportError)
 

@@ -1,7 +1,7 @@
 """A broker is recorded, file operation by file operation; then it ends before and after each, by a kill and
 by a power cut, and another broker starts on what is left, with nobody's help.
 
-The scenario is `kcompat.testing.crash_scenario`, the promises `crash_ledger`, the file system `disk`.
+The scenario is `support.crash_scenario`, the promises `crash_ledger`, the file system `disk`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.testing import disk
-from kcompat.testing.broker_world import EagerWorker, LazyWorker
-from kcompat.testing.crash_scenario import Life, recorded_life
-from kcompat.testing.disk import Disk, Fate, PowerCut, Write, torn
-from kcompat.testing.revival import revival_of, revived
+from support import disk
+from support.broker_world import EagerWorker, LazyWorker
+from support.crash_scenario import Life, recorded_life
+from support.disk import Disk, Fate, PowerCut, Write, torn
+from support.revival import revival_of, revived
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcompat.testing.crash_ledger import Facts
+    from support.crash_ledger import Facts
 
 Operations = list[disk.Operation]
 

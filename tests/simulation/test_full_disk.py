@@ -7,13 +7,13 @@ import errno
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from kcompat.controller.values import TopicSpec
 from kcompat.log.files import Files
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from kcompat.replication.controller.values import TopicSpec
-from kcompat.testing.broker_world import BrokerWorld, EagerWorker, one_thread
-from kcompat.testing.disk import Disk
+from support.broker_world import BrokerWorld, EagerWorker, one_thread
+from support.disk import Disk
 
 if TYPE_CHECKING:
     from pathlib import Path

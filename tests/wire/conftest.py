@@ -1,16 +1,12 @@
-"""Makes importable here: the broker process of the tests with real clients. And both twins of the poll."""
+"""Both twins of the poll."""
 
 from __future__ import annotations
 
 import importlib
-import sys
-from pathlib import Path
 
 import pytest
 
 from kcompat.net import poller
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "interop-tests"))
 
 
 @pytest.fixture(params=["_python", "_native"])

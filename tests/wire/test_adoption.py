@@ -12,7 +12,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
+from support.raw_client import RawClient
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,9 +15,9 @@ from kcompat import Broker
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
-from kcompat.testing.compacted_topics import compact, create_compacted_topic, fill, fill_with_long_values
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import commit_offset, create_topic, find_coordinator, read_all
+from support.compacted_topics import compact, create_compacted_topic, fill, fill_with_long_values
+from support.raw_client import RawClient
+from support.raw_requests import commit_offset, create_topic, find_coordinator, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

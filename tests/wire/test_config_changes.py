@@ -12,8 +12,8 @@ from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, fetch, produce
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, fetch, produce
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

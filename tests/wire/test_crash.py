@@ -13,7 +13,6 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from kcompat_broker import KcompatBroker
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -23,8 +22,9 @@ from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import (
+from kcompat_broker import KcompatBroker
+from support.raw_client import RawClient
+from support.raw_requests import (
     ACKS_ALL,
     commit_offset,
     committed_offset,

@@ -16,7 +16,7 @@ from kcompat import Broker, embedded
 from kcompat.config.errors import ConfigError
 from kcompat.net.listener import ListenerError
 from kcompat.protocol.messages.metadata import MetadataRequest
-from kcompat.testing.raw_client import RawClient
+from support.raw_client import RawClient
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,15 +12,15 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from kcompat_broker import KcompatBroker
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.records.batch import build_batch, read_header, seal
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import (
+from kcompat_broker import KcompatBroker
+from support.raw_client import RawClient
+from support.raw_requests import (
     create_topic,
     delete_records,
     earliest_offset,

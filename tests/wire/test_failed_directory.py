@@ -13,8 +13,8 @@ from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import (
+from support.raw_client import RawClient
+from support.raw_requests import (
     create_topic,
     delete_records,
     describe_topic,

@@ -15,8 +15,8 @@ from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import (
+from support.raw_client import RawClient
+from support.raw_requests import (
     commit_offset,
     committed_offset,
     create_topic,

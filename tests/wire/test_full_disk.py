@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from kcompat_broker import KcompatBroker
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import (
+from kcompat_broker import KcompatBroker
+from support.raw_client import RawClient
+from support.raw_requests import (
     commit_offset,
     committed_offset,
     create_topic,

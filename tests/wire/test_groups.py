@@ -14,7 +14,7 @@ from kcompat.protocol.messages.leave_group import LeaveGroupRequest
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
-from kcompat.testing.raw_client import RawClient
+from support.raw_client import RawClient
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from kcompat_broker import KcompatBroker
 
 from kcompat.api.registry import SERVED
 from kcompat.protocol.api_keys import ApiKey
@@ -31,7 +30,8 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.records.batch import build_batch, read_header, read_records, seal
 from kcompat.records.compression import Codec, compress
 from kcompat.records.record import Record
-from kcompat.testing.hostile_frames import (
+from kcompat_broker import KcompatBroker
+from support.hostile_frames import (
     FOREIGN,
     FRAME_LENGTHS,
     length_lies,
@@ -40,8 +40,8 @@ from kcompat.testing.hostile_frames import (
     truncations,
     valid_frame,
 )
-from kcompat.testing.raw_client import RawClient, request_frame
-from kcompat.testing.raw_requests import create_topic, describe_topic, fetch, fetch_request, produce
+from support.raw_client import RawClient, request_frame
+from support.raw_requests import create_topic, describe_topic, fetch, fetch_request, produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

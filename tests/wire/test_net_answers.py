@@ -10,7 +10,7 @@ import pytest
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.net.limits import Limits
 from kcompat.promise import Promise
-from kcompat.testing.raw_peer import ScriptedHandler, echo, framed, peer_of, serving, until
+from support.raw_peer import ScriptedHandler, echo, framed, peer_of, serving, until
 
 pytestmark = pytest.mark.usefixtures("either_poll")
 

@@ -13,7 +13,7 @@ import pytest
 from kcompat.net.answers import Mode, Waiting
 from kcompat.net.limits import KIB, Limits
 from kcompat.promise import Promise
-from kcompat.testing.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving
+from support.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving
 
 pytestmark = pytest.mark.usefixtures("either_poll")
 

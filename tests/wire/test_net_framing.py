@@ -11,7 +11,7 @@ import pytest
 
 from kcompat.net.hub import SCRATCH_SIZE
 from kcompat.net.limits import Limits
-from kcompat.testing.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving
+from support.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving
 
 pytestmark = pytest.mark.usefixtures("either_poll")
 

@@ -15,7 +15,7 @@ from kcompat.net.hub import CAREFUL_READ, SCRATCH_SIZE, SHORT_READ
 from kcompat.net.limits import KIB, MIB, Limits
 from kcompat.net.listener import Listener, ListenerError
 from kcompat.net.server import Server
-from kcompat.testing.raw_peer import ScriptedHandler, framed, peer_of, serving, until
+from support.raw_peer import ScriptedHandler, framed, peer_of, serving, until
 
 pytestmark = pytest.mark.usefixtures("either_poll")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.net.placing import misfit
-from kcompat.testing.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving, until
+from support.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving, until
 
 if TYPE_CHECKING:
     from kcompat.net.answers import Answer

@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from kcompat.net.limits import MIB, Limits
-from kcompat.testing.raw_peer import ScriptedHandler, framed, peer_of, serving, until
+from support.raw_peer import ScriptedHandler, framed, peer_of, serving, until
 
 pytestmark = pytest.mark.usefixtures("either_poll")
 

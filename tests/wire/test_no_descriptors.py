@@ -7,13 +7,12 @@ import socket
 from contextlib import ExitStack
 from pathlib import Path
 
-from kcompat_broker import KcompatBroker
-
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, produce, read_all
+from kcompat_broker import KcompatBroker
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, produce, read_all
 
 SPARE = 20
 BATCH = bytes(build_batch([Record(0, -1, None, b"v")]))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from kcompat_broker import KcompatBroker
 
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.protocol.messages.fetch import FetchRequest
@@ -16,8 +15,9 @@ from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.message_set import read_messages
 from kcompat.records.record import Record
-from kcompat.testing.raw_client import RawClient, request_frame
-from kcompat.testing.raw_requests import create_topic, produce
+from kcompat_broker import KcompatBroker
+from support.raw_client import RawClient, request_frame
+from support.raw_requests import create_topic, produce
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,6 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from kcompat_broker import KcompatBroker
 
 from kcompat import Broker
 from kcompat.protocol.errors import ErrorCode
@@ -21,8 +20,9 @@ from kcompat.records.compression import Codec
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.wrapper import encode_wrapper
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, init_producer_id, produce, read_all
+from kcompat_broker import KcompatBroker
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, init_producer_id, produce, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

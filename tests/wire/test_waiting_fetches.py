@@ -9,8 +9,8 @@ import pytest
 
 from kcompat import Broker
 from kcompat.protocol.messages.fetch import FetchRequest
-from kcompat.testing.raw_client import RawClient
-from kcompat.testing.raw_requests import create_topic, fetch_request
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, fetch_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

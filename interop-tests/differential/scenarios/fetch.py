@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
 from differential.play import batch
-
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.records.compression import Codec
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
-
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.records.compression import Codec
 

@@ -6,9 +6,9 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from crc32c import crc32c
+
 from differential.catalogue import scenario
 from differential.play import batch
-
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.records.compression import Codec
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
 from differential.play import NOBODY
-
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kcompat.controller import loading
+from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.controller import loading
-from kcompat.replication.controller.values import PartitionsSpec, TopicSpec
-from kcompat.testing.cluster_world import ClusterWorld
+from support.cluster_world import ClusterWorld
 
 NAMES = st.sampled_from(["a", "b", "c.d", "c_d", "__consumer_offsets"])
 COUNTS = st.integers(1, 4)

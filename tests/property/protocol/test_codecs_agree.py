@@ -15,8 +15,8 @@ import pytest
 
 from kcompat.protocol.plan import plan_message
 from kcompat.protocol.schema import ProtocolViolation
-from kcompat.testing.codecs import NATIVE, PYTHON
-from kcompat.testing.messages import message_classes
+from support.codecs import NATIVE, PYTHON
+from support.messages import message_classes
 
 from .strategies import INTEGERS
 

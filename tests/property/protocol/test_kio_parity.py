@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from kcompat.testing.codecs import CODECS
-from kcompat.testing.messages import message_classes
+from support.codecs import CODECS
+from support.messages import message_classes
 
 from .strategies import messages
 

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcompat.protocol.schema import ProtocolViolation
-from kcompat.testing.codecs import CODECS
-from kcompat.testing.messages import message_classes
+from support.codecs import CODECS
+from support.messages import message_classes
 
 from . import reference
 from .strategies import messages

@@ -22,7 +22,7 @@ from kcompat.protocol.messages.describe_topic_partitions import DescribeTopicPar
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
-from kcompat.testing.cluster_world import LOCAL_ADDRESS, ClusterWorld
+from support.cluster_world import LOCAL_ADDRESS, ClusterWorld
 
 Row = MetadataRequest.MetadataRequestTopic
 Topic = DescribeTopicPartitionsRequest.TopicRequest

@@ -18,7 +18,7 @@ from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersio
 from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from kcompat.testing.raw_client import request_frame
+from support.raw_client import request_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
-from kcompat.testing.group_world import PARTITIONS, GroupWorld
+from support.group_world import PARTITIONS, GroupWorld
 
 if TYPE_CHECKING:
     from kcompat.protocol.schema import Message

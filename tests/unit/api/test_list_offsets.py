@@ -13,7 +13,7 @@ from kcompat.cluster.image import MetadataCache
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.replication.replicas import ReplicaManager
-from kcompat.testing.virtual_clock import VirtualClock
+from support.virtual_clock import VirtualClock
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION

@@ -31,7 +31,7 @@ from kcompat.records.wrapper import encode_wrapper
 from kcompat.replication.partition import Role
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.settings import log_config
-from kcompat.testing.virtual_clock import VirtualClock
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from kcompat.api import create_partitions, create_topics, delete_topics
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
-from kcompat.testing.cluster_world import ClusterWorld
+from support.cluster_world import ClusterWorld
 
 Topic = CreateTopicsRequest.CreatableTopic
 Config = CreateTopicsRequest.CreatableTopicConfig

@@ -8,7 +8,7 @@ import pytest
 
 from kcompat.cluster.image import BrokerInfo, ClusterImage
 from kcompat.config.broker import BrokerConfig
-from kcompat.replication.controller.state import ControllerState
+from kcompat.controller.state import ControllerState
 
 
 def broker(broker_id: int, rack: str | None = None, epoch: int = 5) -> BrokerInfo:

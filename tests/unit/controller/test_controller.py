@@ -14,20 +14,20 @@ from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.cluster.store import StoreUnavailableError
 from kcompat.cluster.znodes import BrokerRegistration, DamagedZnodeError, ProducerIdBlock
 from kcompat.config.broker import BrokerConfig
+from kcompat.controller import loading
+from kcompat.controller.controller import Controller
+from kcompat.controller.loading import BrokerIdInUseError, ControllerElsewhereError
+from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.controller import loading
-from kcompat.replication.controller.controller import Controller
-from kcompat.replication.controller.loading import BrokerIdInUseError, ControllerElsewhereError
-from kcompat.replication.controller.values import Outcome, PartitionsSpec, TopicSpec
-from kcompat.testing.virtual_clock import VirtualClock
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from kcompat.cluster.image import ClusterImage
+    from kcompat.controller.state import AssignedPartition, PartitionErrors
     from kcompat.promise import Promise
-    from kcompat.replication.controller.state import AssignedPartition, PartitionErrors
 
 T = TypeVar("T")
 

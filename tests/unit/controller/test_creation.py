@@ -8,15 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.cluster.store import Create, SetData
+from kcompat.controller.creation import CreatePartitions, CreateTopics
+from kcompat.controller.state import LeaderAndIsr, UpdateMetadata
+from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.controller.creation import CreatePartitions, CreateTopics
-from kcompat.replication.controller.state import LeaderAndIsr, UpdateMetadata
-from kcompat.replication.controller.values import Outcome, PartitionsSpec, TopicSpec
 
 if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
-    from kcompat.replication.controller.state import ControllerState, Decision
-    from kcompat.replication.controller.values import TopicResult
+    from kcompat.controller.state import ControllerState, Decision
+    from kcompat.controller.values import TopicResult
 
 RANDOM = Random(1)
 

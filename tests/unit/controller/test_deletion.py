@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.store import Create, Delete
+from kcompat.controller.creation import CreateTopics
+from kcompat.controller.deletion import DeleteTopics
+from kcompat.controller.state import StopReplica, UpdateMetadata
+from kcompat.controller.values import Outcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.controller.creation import CreateTopics
-from kcompat.replication.controller.deletion import DeleteTopics
-from kcompat.replication.controller.state import StopReplica, UpdateMetadata
-from kcompat.replication.controller.values import Outcome, TopicSpec
 
 if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
-    from kcompat.replication.controller.state import ControllerState
+    from kcompat.controller.state import ControllerState
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from kcompat.cluster.image import BrokerInfo, PartitionInfo, TopicImage
 from kcompat.cluster.store import SetData
-from kcompat.replication.controller.leadership import BrokerStarted, ReplicasFailed
-from kcompat.replication.controller.state import LeaderAndIsr, UpdateMetadata
+from kcompat.controller.leadership import BrokerStarted, ReplicasFailed
+from kcompat.controller.state import LeaderAndIsr, UpdateMetadata
 
 if TYPE_CHECKING:
-    from kcompat.replication.controller.state import ControllerState
+    from kcompat.controller.state import ControllerState
 
 BROKER_1 = BrokerInfo(1, None, {"PLAINTEXT": ("h", 1)}, epoch=50)
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from kcompat.cluster.znodes import ProducerIdBlock
+from kcompat.controller.producer_ids import ProducerIds
 from kcompat.promise import Promise
-from kcompat.replication.controller.producer_ids import ProducerIds
 
 
 class Blocks:

@@ -14,8 +14,8 @@ from kcompat.protocol.schema import Message, ProtocolViolation, message, string
 from kcompat.records.batch import build_batch
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
-from kcompat.testing.coordinator_log import MemoryCoordinatorLog
-from kcompat.testing.virtual_clock import VirtualClock
+from support.coordinator_log import MemoryCoordinatorLog
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

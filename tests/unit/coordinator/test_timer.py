@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.coordinator.timer import KeyedTimers
-from kcompat.testing.virtual_clock import VirtualClock
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from kcompat.coordinator.operation import Operation, Result

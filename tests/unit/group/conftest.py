@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.testing.group_world import GroupWorld
+from support.group_world import GroupWorld
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

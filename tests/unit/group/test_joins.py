@@ -7,7 +7,7 @@ import pytest
 from kcompat.group.config import GroupConfig
 from kcompat.group.requests import JoinAnswer, JoinedMember
 from kcompat.protocol.errors import ErrorCode
-from kcompat.testing.group_world import GroupWorld
+from support.group_world import GroupWorld
 
 
 def test_the_first_member_leads_generation_one(world: GroupWorld) -> None:

@@ -11,7 +11,7 @@ from kcompat.group.requests import FetchedOffset
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
-from kcompat.testing.group_world import GROUP, GroupWorld
+from support.group_world import GROUP, GroupWorld
 
 T0, T1 = ("topic", 0), ("topic", 1)
 OTHER = ("other", 0)

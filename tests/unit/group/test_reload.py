@@ -6,7 +6,7 @@ import pytest
 
 from kcompat.group.requests import DescribedGroup, DescribedMember, JoinAnswer, ListedGroup, SyncAnswer
 from kcompat.protocol.errors import ErrorCode
-from kcompat.testing.group_world import GROUP, PARTITIONS, GroupWorld
+from support.group_world import GROUP, PARTITIONS, GroupWorld
 
 
 def test_a_stable_group_goes_on_after_a_restart(world: GroupWorld) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kcompat.group.requests import JoinAnswer, MemberIdentity, SyncAnswer
 from kcompat.protocol.errors import ErrorCode
-from kcompat.testing.group_world import GROUP, GroupWorld
+from support.group_world import GROUP, GroupWorld
 
 
 def static_group(world: GroupWorld) -> None:

@@ -10,7 +10,7 @@ from kcompat.group.requests import JoinAnswer, LeaveAnswer, MemberIdentity, Sync
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.testing.group_world import GroupWorld
+    from support.group_world import GroupWorld
 
 
 def completing(world: GroupWorld) -> tuple[str, str]:

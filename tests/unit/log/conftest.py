@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.log.config import LogConfig
-from kcompat.testing.log_harness import LogHarness
+from support.log_harness import LogHarness
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import pytest
 from kcompat.log.config import LogConfig
 from kcompat.log.files import FILES
 from kcompat.log.log import Log
-from kcompat.testing.faulty_files import Crash, CrashingFiles
-from kcompat.testing.log_harness import LogHarness
+from support.faulty_files import Crash, CrashingFiles
+from support.log_harness import LogHarness
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from kcompat.log.context import LogContext
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
 from kcompat.log.group_commit import NONE_WAITS
-from kcompat.testing.log_harness import LogHarness
+from support.log_harness import LogHarness
 
 if TYPE_CHECKING:
     from collections.abc import Callable

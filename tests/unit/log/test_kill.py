@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import sys
 from kcompat.log.config import LogConfig
 from kcompat.log.log import Log
 from kcompat.records.batch import read_header
-from kcompat.testing.log_harness import make_batch
+from support.log_harness import make_batch
 
 log = Log.open(sys.argv[1], "t", 0, LogConfig(segment_bytes=20_000, index_interval_bytes=500), now_ms=0)
 sequence = max((producer.last_sequence for producer in log.producers), default=-1) + 1
@@ -30,6 +31,8 @@ while True:
     print(result.last_offset, flush=True)
 """
 
+WITH_OUR_TOOLS = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
 
 def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     directory = tmp_path / "t-0"
@@ -37,7 +40,7 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     Log.create(directory, "t", 0, config, topic_id=bytes(16), now_ms=0).discard()
     for life in range(3):
         command = [sys.executable, "-c", APPEND_FOR_EVER, str(directory), str(life)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=WITH_OUR_TOOLS) as child:
             assert child.stdout is not None
             for _ in range(300):
                 child.stdout.readline()

@@ -13,7 +13,7 @@ from kcompat.log.files import Files
 from kcompat.log.manager import LogManager
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from kcompat.testing.virtual_clock import VirtualClock
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, crc_matches, iter_headers, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
-from kcompat.testing.faulty_files import FaultyFiles
-from kcompat.testing.log_harness import make_batch
+from support.faulty_files import FaultyFiles
+from support.log_harness import make_batch
 
 
 def records(*timestamps: int, **options: Any) -> memoryview:

@@ -13,9 +13,9 @@ from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.log.files import FILES, Files
 from kcompat.log.manager import LogManager
 from kcompat.records.batch import read_header
-from kcompat.testing.faulty_files import FaultyFiles
-from kcompat.testing.log_harness import make_batch
-from kcompat.testing.virtual_clock import VirtualClock
+from support.faulty_files import FaultyFiles
+from support.log_harness import make_batch
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from kcompat.log.producer_snapshot import encode_snapshot
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
-from kcompat.testing.log_harness import make_batch
+from support.log_harness import make_batch
 
 if TYPE_CHECKING:
     from pathlib import Path

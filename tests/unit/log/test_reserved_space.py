@@ -9,7 +9,7 @@ import pytest
 
 from kcompat.log import files as files_module
 from kcompat.log.files import Files
-from kcompat.testing.log_harness import make_batch
+from support.log_harness import make_batch
 
 if TYPE_CHECKING:
     from pathlib import Path

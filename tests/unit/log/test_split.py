@@ -13,8 +13,8 @@ from kcompat.log.files import FILES, Files
 from kcompat.log.log import Log
 from kcompat.log.split import split_segment
 from kcompat.records.batch import read_header
-from kcompat.testing.faulty_files import Crash, CrashingFiles
-from kcompat.testing.log_harness import make_batch
+from support.faulty_files import Crash, CrashingFiles
+from support.log_harness import make_batch
 
 if TYPE_CHECKING:
     from pathlib import Path

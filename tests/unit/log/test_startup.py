@@ -8,7 +8,7 @@ import pytest
 
 from kcompat.log.files import FILES
 from kcompat.log.startup import finish_interrupted_work, remove_orphans
-from kcompat.testing.log_harness import make_batch
+from support.log_harness import make_batch
 
 if TYPE_CHECKING:
     from pathlib import Path

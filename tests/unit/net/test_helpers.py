@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.net.helpers import Helpers, Lane
-from kcompat.testing.virtual_clock import VirtualClock
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.testing.codecs import CODECS, MessageCodec, using
+from support.codecs import CODECS, MessageCodec, using
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

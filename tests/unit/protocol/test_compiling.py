@@ -8,8 +8,8 @@ import pytest
 
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.protocol.schema import decoder, encoder
-from kcompat.testing import chosen_extension
-from kcompat.testing.codecs import NATIVE
+from support import chosen_extension
+from support.codecs import NATIVE
 
 chosen = partial(
     chosen_extension.chosen,

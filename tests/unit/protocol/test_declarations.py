@@ -15,7 +15,7 @@ import pytest
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.schema import OPEN_END, Wire, version_range
-from kcompat.testing.messages import message_classes
+from support.messages import message_classes
 
 TABLES = Path(__file__).parents[4] / "shared" / "protocol"
 ZERO = {"bool": False, "string": "", "bytes": b"", "records": b"", "uuid": bytes(16), "float64": 0.0}

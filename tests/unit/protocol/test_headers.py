@@ -10,7 +10,7 @@ from kcompat.protocol.messages.fetch import FetchResponse
 from kcompat.protocol.messages.headers import RequestHeader
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcompat.protocol.schema import ProtocolViolation
-from kcompat.testing.raw_client import request_frame
+from support.raw_client import request_frame
 
 
 def view(text):

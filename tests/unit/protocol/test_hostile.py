@@ -16,7 +16,7 @@ from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcompat.protocol.messages.stop_replica import StopReplicaRequest
 from kcompat.protocol.reading import read_uvarint
 from kcompat.protocol.schema import MAX_VALUES, ProtocolViolation
-from kcompat.testing.messages import message_classes, sample
+from support.messages import message_classes, sample
 
 
 def decode(cls, version, wire):

@@ -10,7 +10,7 @@ import pytest
 from kcompat.records._python import Fault
 from kcompat.records.conversion import FIRST, Flag
 from kcompat.records.message_set import encode_message
-from kcompat.testing import chosen_extension
+from support import chosen_extension
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from kcompat.records.batch import build_batch, read_header, set_max_timestamp
 from kcompat.records.compression import Codec
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import Record, encode_records
-from kcompat.testing import chosen_extension
+from support import chosen_extension
 
 if TYPE_CHECKING:
     from types import ModuleType

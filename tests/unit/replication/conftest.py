@@ -13,7 +13,7 @@ from kcompat.records.record import Record
 from kcompat.replication.partition import Partition, Role
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.settings import log_config
-from kcompat.testing.virtual_clock import VirtualClock
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

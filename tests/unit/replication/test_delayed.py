@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcompat.replication.delayed_fetch import Results
     from kcompat.replication.purgatory import Delayed
     from kcompat.replication.replicas import ReplicaManager
-    from kcompat.testing.virtual_clock import VirtualClock
+    from support.virtual_clock import VirtualClock
 
 
 OTHER = 2

@@ -9,6 +9,7 @@ import pytest
 
 from kcompat.cluster.image import MetadataCache, PartitionInfo
 from kcompat.config.broker import BrokerConfig
+from kcompat.controller.state import AssignedPartition
 from kcompat.log.checkpoints import parse_partition_metadata
 from kcompat.log.config import LogConfig
 from kcompat.log.files import Files
@@ -16,10 +17,9 @@ from kcompat.log.manager import LogManager
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from kcompat.replication.controller.state import AssignedPartition
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replicas import ReplicaManager
-from kcompat.testing.virtual_clock import VirtualClock
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, read_marker
 from kcompat.records.message_set import encode_message, read_messages
 from kcompat.records.wrapper import encode_wrapper
-from kcompat.testing.compaction import CompactionHarness
+from support.compaction import CompactionHarness
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from kcompat.log.files import Files
 from kcompat.log.manager import LogManager
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.record import Record
-from kcompat.testing.virtual_clock import VirtualClock
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from kcompat.log.cleaner.reading import SegmentReader
 from kcompat.log.files import FILES
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import encode_message
-from kcompat.testing.log_harness import make_batch
+from support.log_harness import make_batch
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from kcompat.log.cleaner.runners import ProcessRunner, Runner, StepRunner
 from kcompat.log.cleaner.selection import assess
 from kcompat.log.config import CleanerSettings, LogConfig
 from kcompat.log.files import FILES
-from kcompat.testing.compaction import CompactionHarness
+from support.compaction import CompactionHarness
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,133 @@
+"""Replicas of new partitions: the client's own assignment checked, or ours placed. Messages are Kafka's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.cluster.placement import PlacementError, TooFewBrokersError, place_replicas
+from kcompat.controller.values import USE_DEFAULT, RefusedError
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from kcompat.cluster.image import ClusterImage, TopicImage
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.controller.values import PartitionsSpec, TopicSpec
+
+Replicas = tuple[tuple[int, ...], ...]
+
+
+def replicas_of_new_topic(
+    spec: TopicSpec, image: ClusterImage, config: BrokerConfig, random: Random
+) -> Replicas:
+    """Replicas of each partition of a new topic, or a `RefusedError`."""
+    if spec.assignments:
+        return _manual_topic(spec, image)
+    if spec.replication_factor < USE_DEFAULT or spec.replication_factor == 0:
+        raise RefusedError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    if spec.num_partitions < USE_DEFAULT or spec.num_partitions == 0:
+        raise RefusedError(
+            ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
+        )
+    partitions = config.num_partitions if spec.num_partitions == USE_DEFAULT else spec.num_partitions
+    factor = spec.replication_factor
+    if factor == USE_DEFAULT:
+        factor = config.default_replication_factor
+    brokers = max(len(image.brokers), 1)
+    return _place(image, partitions, factor, start=random.randrange(brokers), shift=random.randrange(brokers))
+
+
+def replicas_of_more_partitions(spec: PartitionsSpec, topic: TopicImage, image: ClusterImage) -> Replicas:
+    """Replicas of the partitions that `topic` gets in addition, or a `RefusedError`. Placing goes on where
+    the topic began.
+    """
+    existing, additional = len(topic.partitions), spec.count - len(topic.partitions)
+    factor = topic.replication_factor
+    if spec.assignments is not None:
+        if len(spec.assignments) != additional:
+            raise RefusedError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"Attempted to add {additional} additional partition(s), but only {len(spec.assignments)} "
+                "assignment(s) were specified.",
+            )
+        for replicas in spec.assignments:
+            _check_manual(replicas, image, factor)
+        return tuple(tuple(replicas) for replicas in spec.assignments)
+    first = topic.partitions[0].replicas[0]
+    start = max(0, next((n for n, broker in enumerate(sorted(image.brokers)) if broker >= first), 0))
+    return _place(image, additional, factor, start=start, shift=start, first_partition=existing)
+
+
+def _place(
+    image: ClusterImage, partitions: int, factor: int, *, start: int, shift: int, first_partition: int = 0
+) -> Replicas:
+    racks = {broker.id: broker.rack for broker in image.brokers.values()}
+    if any(rack is None for rack in racks.values()):
+        racks = dict.fromkeys(
+            racks
+        )  # Kafka's default for automatic placement: racks count only if all brokers have one
+    try:
+        return place_replicas(
+            racks, partitions, factor, start=start, shift=shift, first_partition=first_partition
+        )
+    except TooFewBrokersError as error:
+        raise RefusedError(ErrorCode.INVALID_REPLICATION_FACTOR, str(error)) from error
+    except PlacementError as error:
+        raise RefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, str(error)) from error
+
+
+def _manual_topic(spec: TopicSpec, image: ClusterImage) -> Replicas:
+    if spec.replication_factor != USE_DEFAULT:
+        raise RefusedError(
+            ErrorCode.INVALID_REQUEST,
+            "A manual partition assignment was specified, but replication factor was not set to -1.",
+        )
+    if spec.num_partitions != USE_DEFAULT:
+        raise RefusedError(
+            ErrorCode.INVALID_REQUEST,
+            "A manual partition assignment was specified, but numPartitions was not set to -1.",
+        )
+    assigned: dict[int, tuple[int, ...]] = {}
+    factor: int | None = None
+    for index, replicas in spec.assignments:
+        if index in assigned:
+            raise RefusedError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"Found multiple manual partition assignments for partition {index}",
+            )
+        _check_manual(replicas, image, factor)
+        factor = len(replicas)
+        assigned[index] = tuple(replicas)
+    if sorted(assigned) != list(range(len(assigned))):
+        raise RefusedError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "partitions should be a consecutive 0-based integer sequence",
+        )
+    return tuple(assigned[index] for index in range(len(assigned)))
+
+
+def _check_manual(replicas: Sequence[int], image: ClusterImage, factor: int | None) -> None:
+    """Check one partition's assignment; `factor` is the replication factor of the partitions before it."""
+    problem = None
+    unknown = [broker for broker in replicas if broker not in image.brokers]
+    repeated = [broker for broker in sorted(replicas) if replicas.count(broker) > 1]
+    if not replicas:
+        problem = "The manual partition assignment includes an empty replica list."
+    elif unknown:
+        problem = (
+            f"The manual partition assignment includes broker {unknown[0]}, but no such broker is registered."
+        )
+    elif repeated:
+        problem = f"The manual partition assignment includes the broker {repeated[0]} more than once."
+    elif factor is not None and len(replicas) != factor:
+        problem = (
+            f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this "
+            f"is not consistent with previous partitions, which have {factor} replica(s)."
+        )
+    if problem is not None:
+        raise RefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)

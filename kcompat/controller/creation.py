@@ -1,0 +1,260 @@
+"""Events that make topics and partitions: CreateTopics, CreatePartitions. Pure.
+
+All topics of one request go into one store transaction, and their partitions into one LeaderAndIsr request.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.cluster.image import NO_LEADER, PartitionInfo, TopicImage
+from kcompat.cluster.store import Create, SetData
+from kcompat.cluster.znodes import (
+    TopicAssignment,
+    config_path,
+    encode_config,
+    encode_topic,
+    partition_path,
+    partition_state_path,
+    topic_path,
+)
+from kcompat.config.errors import ConfigError
+from kcompat.config.topic import check_new_topic
+from kcompat.controller.assignment import replicas_of_more_partitions, replicas_of_new_topic
+from kcompat.controller.state import (
+    AssignedPartition,
+    Decision,
+    LeaderAndIsr,
+    UpdateMetadata,
+    encode_state,
+)
+from kcompat.controller.values import Outcome, RefusedError, TopicResult
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.uuids import uuid_to_text
+from kcompat.topics import name_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from random import Random
+
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.store import Op
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.controller.state import ControllerState
+    from kcompat.controller.values import PartitionsSpec, TopicSpec
+
+MAX_PARTITIONS_PER_REQUEST = 10_000
+TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
+
+
+class CreateTopics(Struct, frozen=True):
+    """Create topics; names are distinct. A topic that cannot be made gets an error, the others are made."""
+
+    specs: Sequence[TopicSpec]
+    validate_only: bool
+    config: BrokerConfig
+    random: Random
+
+    def decide(self, state: ControllerState) -> Decision[list[TopicResult]]:
+        """All topics that can be made, in one decision."""
+        if self._partitions_asked() > MAX_PARTITIONS_PER_REQUEST:
+            return Decision(state, self._all(ErrorCode.POLICY_VIOLATION, TOO_MANY_PARTITIONS))
+        made: dict[str, TopicImage] = {}
+        metric_names = self._metric_names(state.image)
+        configs: dict[str, dict[str, str]] = {}
+        results = []
+        for spec in self.specs:
+            try:
+                _check_name(spec.name, state, metric_names)
+                topic_configs = self._configs(spec)
+                topic = self._topic(spec, state.image)
+            except RefusedError as refusal:
+                results.append(TopicResult(spec.name, refusal.error, refusal.message))
+                continue
+            made[spec.name] = topic
+            metric_names[_metric_name(spec.name)] = spec.name
+            configs[spec.name] = topic_configs
+            results.append(_created(topic, topic_configs))
+        if self.validate_only or not made:
+            return Decision(state, results)
+        return self._decision(state, made, configs, results)
+
+    def refused(self, error: ErrorCode) -> list[TopicResult]:
+        """The same error for every topic."""
+        return self._all(error, None)
+
+    def _all(self, error: ErrorCode, message: str | None) -> list[TopicResult]:
+        return [TopicResult(spec.name, error, message) for spec in self.specs]
+
+    def _partitions_asked(self) -> int:
+        """How many partitions the request would make; a bound on the work of one event."""
+        return sum(len(spec.assignments) or max(spec.num_partitions, 1) for spec in self.specs)
+
+    def _metric_names(self, image: ClusterImage) -> dict[str, str]:
+        """Known topics by the name their metrics go by; empty where no new topic can share one."""
+        if all(_metric_name(spec.name) == spec.name and "_" not in spec.name for spec in self.specs):
+            return {}
+        return {_metric_name(name): name for name in image.topics}
+
+    def _configs(self, spec: TopicSpec) -> dict[str, str]:
+        if not spec.configs:
+            return {}
+        try:
+            return check_new_topic(dict(spec.configs), self.config)
+        except ConfigError as error:
+            raise RefusedError(ErrorCode.INVALID_CONFIG, str(error)) from error
+
+    def _topic(self, spec: TopicSpec, image: ClusterImage) -> TopicImage:
+        replicas = replicas_of_new_topic(spec, image, self.config, self.random)
+        topic_id = _new_topic_id(self.random)
+        return TopicImage(spec.name, topic_id, tuple(_new_partition(ids, image) for ids in replicas))
+
+    @staticmethod
+    def _decision(
+        state: ControllerState,
+        made: Mapping[str, TopicImage],
+        configs: Mapping[str, Mapping[str, str]],
+        results: list[TopicResult],
+    ) -> Decision[list[TopicResult]]:
+        epoch = state.image.controller_epoch
+        writes: list[Op] = []
+        for name, topic in made.items():
+            assignment = TopicAssignment(
+                topic.topic_id, tuple(partition.replicas for partition in topic.partitions)
+            )
+            writes.append(Create(config_path("topics", name), encode_config(configs[name])))
+            writes.append(Create(topic_path(name), encode_topic(assignment)))
+            writes.append(Create(f"{topic_path(name)}/partitions"))
+            writes.extend(_partition_writes(topic, 0, epoch))
+        image = state.image.with_topics(made.values()).with_configs(
+            {("topics", name): values for name, values in configs.items()}
+        )
+        assigned = [part for topic in made.values() for part in _assigned(topic, 0, image)]
+        return Decision(
+            replace(state, image=image), results, writes, [LeaderAndIsr(assigned), UpdateMetadata(image)]
+        )
+
+
+class CreatePartitions(Struct, frozen=True):
+    """Add partitions to topics; names are distinct. One that cannot grow gets an error, the others grow."""
+
+    specs: Sequence[PartitionsSpec]
+    validate_only: bool
+
+    def decide(self, state: ControllerState) -> Decision[dict[str, Outcome]]:
+        """All topics that can grow, in one decision."""
+        grown: dict[str, TopicImage] = {}
+        outcomes = {}
+        for spec in self.specs:
+            try:
+                grown[spec.name] = _grown(spec, state.image)
+                outcomes[spec.name] = Outcome()
+            except RefusedError as refusal:
+                outcomes[spec.name] = Outcome(refusal.error, refusal.message)
+        if self.validate_only or not grown:
+            return Decision(state, outcomes)
+        writes: list[Op] = []
+        assigned: list[AssignedPartition] = []
+        image = state.image.with_topics(grown.values())
+        for name, topic in grown.items():
+            existing = len(state.image.topics[name].partitions)
+            assignment = TopicAssignment(
+                topic.topic_id, tuple(partition.replicas for partition in topic.partitions)
+            )
+            writes.append(SetData(topic_path(name), encode_topic(assignment)))
+            writes.extend(_partition_writes(topic, existing, image.controller_epoch))
+            assigned.extend(_assigned(topic, existing, image))
+        return Decision(
+            replace(state, image=image), outcomes, writes, [LeaderAndIsr(assigned), UpdateMetadata(image)]
+        )
+
+    def refused(self, error: ErrorCode) -> dict[str, Outcome]:
+        """The same error for every topic."""
+        return {spec.name: Outcome(error) for spec in self.specs}
+
+
+def _metric_name(topic: str) -> str:
+    """Metrics cannot tell "." from "_", so topics that differ in nothing else may not live together."""
+    return topic.replace(".", "_")
+
+
+def _check_name(name: str, state: ControllerState, metric_names: Mapping[str, str]) -> None:
+    """Refuse a name that is illegal, taken, still being deleted, or whose metrics another topic has."""
+    problem = name_problem(name)
+    if problem is not None:
+        raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+    if name in state.image.topics:
+        raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    if name in state.deleting:
+        raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
+    known = metric_names.get(_metric_name(name))
+    if known is not None:
+        raise RefusedError(
+            ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {known}"
+        )
+
+
+def _new_topic_id(random: Random) -> bytes:
+    """A version 4 uuid whose text does not begin with a dash, as Kafka draws them."""
+    while True:
+        topic_id = UUID(int=random.getrandbits(128), version=4).bytes
+        if not uuid_to_text(topic_id).startswith("-"):
+            return topic_id
+
+
+def _created(topic: TopicImage, configs: Mapping[str, str]) -> TopicResult:
+    return TopicResult(
+        topic.name,
+        topic_id=topic.topic_id,
+        num_partitions=len(topic.partitions),
+        replication_factor=topic.replication_factor,
+        configs=configs,
+    )
+
+
+def _grown(spec: PartitionsSpec, image: ClusterImage) -> TopicImage:
+    topic = image.topics.get(spec.name)
+    if topic is None:
+        raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+    existing = len(topic.partitions)
+    if spec.count == existing:
+        raise RefusedError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {existing} partition(s).")
+    if spec.count < existing:
+        raise RefusedError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"The topic {spec.name} currently has {existing} partition(s); {spec.count} would not be "
+            "an increase.",
+        )
+    if spec.count - existing > MAX_PARTITIONS_PER_REQUEST:
+        raise RefusedError(ErrorCode.POLICY_VIOLATION, TOO_MANY_PARTITIONS)
+    replicas = replicas_of_more_partitions(spec, topic, image)
+    return replace(topic, partitions=topic.partitions + tuple(_new_partition(ids, image) for ids in replicas))
+
+
+def _new_partition(replicas: tuple[int, ...], image: ClusterImage) -> PartitionInfo:
+    """New to Online: the first live replica leads, all live ones are in sync, epochs start at 0."""
+    live = tuple(broker for broker in replicas if broker in image.brokers)
+    return PartitionInfo(live[0] if live else NO_LEADER, 0, live, replicas, 0)
+
+
+def _partition_writes(topic: TopicImage, first: int, controller_epoch: int) -> Iterable[Op]:
+    states: dict[PartitionInfo, bytes] = {}
+    for index in range(first, len(topic.partitions)):
+        partition = topic.partitions[index]
+        data = states.get(partition)
+        if data is None:
+            data = states[partition] = encode_state(partition, controller_epoch)
+        yield Create(partition_path(topic.name, index))
+        yield Create(partition_state_path(topic.name, index), data)
+
+
+def _assigned(topic: TopicImage, first: int, image: ClusterImage) -> Iterable[AssignedPartition]:
+    configs = image.configs("topics", topic.name)
+    for index in range(first, len(topic.partitions)):
+        yield AssignedPartition(
+            topic.name, topic.topic_id, index, topic.partitions[index], configs, is_new=True
+        )

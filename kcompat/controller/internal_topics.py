@@ -1,0 +1,53 @@
+"""Topics that nobody created by hand: auto-created ones and Kafka's internal two.
+
+Answers to Kafka's `AutoTopicCreationManager`, except that an internal topic gets at most as many replicas as
+there are brokers, so that a single broker works unconfigured.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.controller.values import TopicSpec
+from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from kcompat.config.broker import BrokerConfig
+
+
+def spec_of_automatic_topic(name: str, config: BrokerConfig, live_brokers: int) -> TopicSpec:
+    """How the broker's configuration says to make a topic."""
+    if name == CONSUMER_OFFSETS:
+        return _offsets(config, live_brokers)
+    if name == TRANSACTION_STATE:
+        return _transactions(config, live_brokers)
+    return TopicSpec(name)
+
+
+def _offsets(config: BrokerConfig, live_brokers: int) -> TopicSpec:
+    return TopicSpec(
+        CONSUMER_OFFSETS,
+        config.offsets_topic_num_partitions,
+        config.offsets_replication_factor(live_brokers),
+        configs=(
+            ("cleanup.policy", "compact"),
+            ("segment.bytes", str(config.offsets_topic_segment_bytes)),
+            ("compression.type", "producer"),
+        ),
+    )
+
+
+def _transactions(config: BrokerConfig, live_brokers: int) -> TopicSpec:
+    factor = config.transaction_replication_factor(live_brokers)
+    return TopicSpec(
+        TRANSACTION_STATE,
+        config.integer("transaction.state.log.num.partitions"),
+        factor,
+        configs=(
+            ("unclean.leader.election.enable", "false"),
+            ("compression.type", "uncompressed"),
+            ("cleanup.policy", "compact"),
+            ("min.insync.replicas", str(min(config.integer("transaction.state.log.min.isr"), factor))),
+            ("segment.bytes", str(config.integer("transaction.state.log.segment.bytes"))),
+        ),
+    )

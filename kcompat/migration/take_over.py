@@ -1,0 +1,61 @@
+"""Taking over the metadata of a Kafka broker in ZooKeeper mode: what of its ZooKeeper the store gets.
+
+The counterpart of `hand_over`, whose checks of the directories serve here, too. ZooKeeper is read from the
+root down; which way that goes is decided here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.cluster import znodes
+from kcompat.migration.hand_over import NOTIFICATIONS, HandOverRefusedError, Registration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TAKEN = frozenset(
+    (
+        "admin",
+        "brokers",
+        "cluster",
+        "config",
+        "controller_epoch",
+        "isr_change_notification",
+        "kafka-acl",
+        "kafka-acl-extended",
+        "latest_producer_id_block",
+        "log_dir_event_notification",
+    )
+)
+"""What a broker keeps below its root. Others may have something beside it, such as old consumers."""
+
+
+class ReadNode(Struct, frozen=True):
+    """A node of ZooKeeper's with the names of its children."""
+
+    data: bytes
+    children: Sequence[str]
+
+
+def to_read_below(path: str, node: ReadNode) -> list[str]:
+    """Which nodes to read after this one; the path of the root is empty."""
+    if f"{path}/" in NOTIFICATIONS:
+        return []
+    return [f"{path}/{name}" for name in sorted(node.children) if path or name in TAKEN]
+
+
+def registration_from(nodes: Mapping[str, ReadNode]) -> Registration:
+    """What the store gets of the nodes, which were read by way of `to_read_below`.
+
+    Raises HandOverRefusedError when they are not those of a cluster whose brokers are all stopped.
+    """
+    if znodes.CLUSTER_ID not in nodes:
+        raise HandOverRefusedError("no Kafka has kept its metadata there")
+    if running := nodes[znodes.BROKER_IDS].children if znodes.BROKER_IDS in nodes else ():
+        raise HandOverRefusedError(
+            f"broker {min(running)} is registered there: stop it, or wait until its end was noticed"
+        )
+    return Registration({path: node.data for path, node in sorted(nodes.items()) if path})

@@ -1,0 +1,89 @@
+"""A cluster of one without logs or sockets: a real controller over a store in memory, and handlers to ask."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Self
+
+from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.image import MetadataCache
+from kcompat.cluster.znodes import CLUSTER_ID, BrokerRegistration, encode_cluster_id
+from kcompat.config.broker import BrokerConfig
+from kcompat.controller import loading
+from kcompat.controller.controller import Controller
+from kcompat.promise import Promise
+from support.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.controller.state import AssignedPartition, PartitionErrors
+
+LOCAL_ADDRESS = ("10.0.0.7", 19092)
+
+
+class Brokerless:
+    """A broker port that takes everything and shows the picture."""
+
+    def __init__(self, cluster: MetadataCache) -> None:
+        self.update_metadata = cluster.update
+
+    def leader_and_isr(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
+        """No role fails."""
+        return {}
+
+    def stop_replica(
+        self,
+        partitions: Sequence[tuple[str, int]],
+        *,
+        delete: bool,
+    ) -> PartitionErrors:
+        """No log is there to be deleted."""
+        return {}
+
+
+class ClusterWorld:
+    """Broker 1 and its cluster; `ask` sends a request to a handler as a client of the PLAINTEXT listener."""
+
+    def __init__(self, **settings: str) -> None:
+        """`settings` are config keys with "_" for "."."""
+        self.config = BrokerConfig({key.replace("_", "."): value for key, value in settings.items()})
+        self.cluster = MetadataCache("the-cluster")
+
+    async def __aenter__(self) -> Self:
+        clock = VirtualClock()
+        self.store = EmbeddedStore.in_memory(clock.now_ms)
+        self.session = session = await self.store.session()
+        await loading.prepare(session)
+        await session.create(CLUSTER_ID, encode_cluster_id("the-cluster"))
+        broker = Brokerless(self.cluster)
+        self.controller = Controller(1, session, broker, lambda: self.config, clock)
+        await self.controller.start(
+            BrokerRegistration({"PLAINTEXT": ("advertised", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1")
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.controller.stop()
+        await self.store.close()
+
+    async def ask(self, module: Any, version: int, request: Any) -> Any:
+        """The response of `module.handle`; both messages travel through the codec of this version."""
+        services = SimpleNamespace(
+            broker_id=1, config=self.config, cluster=self.cluster, controller=self.controller
+        )
+        context = SimpleNamespace(
+            api_version=version, listener="PLAINTEXT", local_address=LOCAL_ADDRESS, services=services
+        )
+        response = module.handle(context, _travelled(request, version))
+        if isinstance(response, Promise):
+            future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            response.then(future.set_result)
+            response = await asyncio.wait_for(future, 10)
+        return _travelled(response, version)
+
+
+def _travelled(message: Any, version: int) -> Any:
+    encoded = b"".join(bytes(part) for part in message.encode(version))
+    return type(message).decode(memoryview(encoded), version)
