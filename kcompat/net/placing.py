@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from kcompat import extensions
+from kcompat import twins
 from kcompat.net._python import GRAIN
 from kcompat.net.limits import KIB
 
-try:
-    extensions.allow()
+if twins.native("kcompat.net._native"):
     from kcompat.net._native import misfit
-except ImportError:
-    extensions.excuse()
+else:
     from kcompat.net._python import misfit
 
 __all__ = ["GRAIN", "WORTH_PLACING", "misfit"]

@@ -13,14 +13,12 @@ from __future__ import annotations
 import select
 from typing import TYPE_CHECKING, Final
 
-from kcompat import extensions
+from kcompat import twins
 from kcompat.net._python import READABLE, WRITABLE
 
-try:
-    extensions.allow()
+if twins.native("kcompat.net._native"):
     from kcompat.net._native import serve
-except ImportError:
-    extensions.excuse()
+else:
     from kcompat.net._python import serve
 
 if TYPE_CHECKING:

@@ -1,24 +1,19 @@
-"""Who reads and writes messages: the native codec where it was built, else functions generated in Python.
-
-The one place that chooses.
-"""
+"""Who reads and writes messages: the native codec where it was built, else functions generated in Python."""
 
 from __future__ import annotations
 
-from kcompat import extensions
+from kcompat import twins
 
 __all__ = ["compile_decoder", "compile_encoder", "compile_framer", "read_request_header"]
 
-try:
-    extensions.allow()
+if twins.native("kcompat.protocol._native"):
     from kcompat.protocol.native import (
         compile_decoder,
         compile_encoder,
         compile_framer,
         read_request_header,
     )
-except ImportError:
-    extensions.excuse()
+else:
     from kcompat.protocol.decoding import compile_decoder
     from kcompat.protocol.encoding import compile_encoder, compile_framer
     from kcompat.protocol.reading import read_request_header

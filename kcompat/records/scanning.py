@@ -1,13 +1,13 @@
 """The records of a batch one by one, whatever their codec: checking them all, reading them.
 
-The one place that chooses who does it: `_native` where it was built, else its twin `_python`.
+Done by `_native` where it was built, else by its twin `_python`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat import extensions
+from kcompat import twins
 from kcompat.records._python import NEVER, Fault
 from kcompat.records.compression import decompress
 from kcompat.records.errors import RecordsDamaged
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["INSPECTS_CRC", "check_records", "damage", "inspect", "read", "read_records"]
 
-try:
-    extensions.allow()
+if twins.native("kcompat.records._native"):
     from kcompat.records._native import checks_crc, inspect, read, scan
-except ImportError:
-    extensions.excuse()
+else:
     from kcompat.records._python import checks_crc, inspect, read, scan
 
 INSPECTS_CRC = checks_crc()

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unittest import mock
 
-from kcompat import extensions
+from kcompat import twins
 from kcompat.protocol import compiling, decoding, encoding, reading, schema
 
 if TYPE_CHECKING:
@@ -34,11 +34,10 @@ PYTHON: Final = MessageCodec(
 
 
 def _find_native() -> MessageCodec | None:
-    try:
-        from kcompat.protocol import native
-    except ImportError:
-        extensions.excuse()
+    if not twins.native("kcompat.protocol._native"):
         return None
+    from kcompat.protocol import native
+
     return MessageCodec(
         "native",
         native.compile_decoder,
@@ -49,7 +48,7 @@ def _find_native() -> MessageCodec | None:
 
 
 NATIVE: Final = _find_native()
-"""None where the extension was not built; with KCOMPAT_NATIVE=1 that is an ImportError."""
+"""None where the extension is not used (see `kcompat.twins`)."""
 
 CODECS: Final = [codec for codec in (PYTHON, NATIVE) if codec is not None]
 

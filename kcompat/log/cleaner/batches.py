@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from crc32c import crc32c
 
-from kcompat.log.cleaner import native
+from kcompat.log.cleaner import sieve
 from kcompat.log.cleaner.offset_map import damage
 from kcompat.records.batch import (
     CODEC_MASK,
@@ -61,9 +61,9 @@ class BatchCleaner:
     def clean_plain(
         self, chunk: memoryview, position: int
     ) -> tuple[int, int, int, Buffer, list[tuple[int, int, int]]]:
-        """What remains of the plain batches of a chunk from `position` on: see `native.keep_plain`."""
+        """What remains of the plain batches of a chunk from `position` on: see `sieve.keep_plain`."""
         newest, rules = self._newest, self._rules
-        return native.keep_plain(
+        return sieve.keep_plain(
             newest.table, crc32c, chunk, position, newest.latest, rules.now_ms, rules.upper_offset
         )
 
@@ -76,7 +76,7 @@ class BatchCleaner:
             return self._empty(batch, header)
         body = unpack(batch, header, self._rules.max_message_bytes)
         keeps_tombstones = not header.has_delete_horizon or self._rules.now_ms < header.base_timestamp
-        found = native.keep(
+        found = sieve.keep(
             self._newest.table,
             body,
             header.record_count,
@@ -111,7 +111,7 @@ class BatchCleaner:
     ) -> Kept:
         """The batch with these records and the time when its tombstones, or the marker, may go."""
         horizon_ms = self._rules.now_ms + self._rules.delete_retention_ms
-        rebased = native.rebase(records, count, _as_long(header.base_timestamp - horizon_ms))
+        rebased = sieve.rebase(records, count, _as_long(header.base_timestamp - horizon_ms))
         if rebased is None:
             raise damage(header.base_offset, header.record_count)
         return _rewrite(batch, header, rebased, count, newest_ms, horizon_ms)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from crc32c import crc32c
 
-from kcompat.log.cleaner import native
+from kcompat.log.cleaner import sieve
 from kcompat.log.cleaner._python import WIDTH, locate
 from kcompat.records.errors import RecordsDamaged
 
@@ -42,7 +42,7 @@ class OffsetMap:
         self.latest = MISSING
         self._slots = min(_SMALLEST, self._max_slots)
         self.table = _empty(self._slots)
-        """For `native`, and to be read alone."""
+        """For `sieve`, and to be read alone."""
 
     def put_batch(self, body: Buffer, count: int, base_offset: int, first_offset: int) -> bool:
         """Note the keys of the `count` records in a batch's uncompressed bytes, from `first_offset` on.
@@ -54,18 +54,18 @@ class OffsetMap:
             raise damage(base_offset, count)
         if not self._make_room(count):
             return False
-        added = native.put(self.table, body, count, base_offset, first_offset)
+        added = sieve.put(self.table, body, count, base_offset, first_offset)
         if added < 0:
             raise damage(base_offset, count)
         self.size += added
         return True
 
     def put_plain(self, chunk: memoryview, position: int, first_offset: int) -> int:
-        """Note the keys of the plain batches of a chunk from `position` on, as `native.put_plain` does, and
+        """Note the keys of the plain batches of a chunk from `position` on, as `sieve.put_plain` does, and
         see to `latest`. Returns where it stopped.
         """
         room = self._capacity() - self.size
-        position, added, last_offset = native.put_plain(
+        position, added, last_offset = sieve.put_plain(
             self.table, crc32c, chunk, position, room, first_offset
         )
         self.size += added
@@ -106,7 +106,7 @@ class OffsetMap:
         slots = _prime_up_to(max(min(int(2 * needed / _COMFORTABLE), self._max_slots), least))
         if slots > self._slots:
             table = _empty(slots)
-            native.move(self.table, table)
+            sieve.move(self.table, table)
             self.table, self._slots = table, slots
         return True
 

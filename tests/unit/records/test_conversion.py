@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from kcompat.records._python import Fault
 from kcompat.records.conversion import FIRST, Flag
 from kcompat.records.message_set import encode_message
-from support import chosen_extension
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,23 +192,3 @@ def test_every_length_has_the_right_crc(converter: ModuleType) -> None:
         record, end, *_ = as_records(converter, message, 0)
         assert end == len(message)
         assert as_messages(converter, record, 0, base_offset=0)[0] == message
-
-
-chosen = partial(
-    chosen_extension.chosen,
-    "kcompat.records._conversion",
-    "from kcompat.records import conversion; print(conversion.write_records.__module__)",
-)
-
-
-def test_the_environment_chooses() -> None:
-    assert chosen("0") == "kcompat.records._conversion_python"
-    assert chosen("", missing=True) == "kcompat.records._conversion_python"
-    assert "kcompat.records._conversion" in chosen("1", missing=True)
-    assert "Error" in chosen("1", missing=True)
-
-
-def test_the_extension_is_chosen_where_it_is() -> None:
-    pytest.importorskip("kcompat.records._conversion", exc_type=ImportError)
-    assert chosen("").endswith("_conversion")
-    assert chosen("1").endswith("_conversion")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +13,6 @@ from kcompat.records.batch import build_batch, read_header, set_max_timestamp
 from kcompat.records.compression import Codec
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.record import Record, encode_records
-from support import chosen_extension
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -281,23 +279,3 @@ def test_a_crc_is_compared_by_whom_says_so(scanner: ModuleType) -> None:
         assert scanner.inspect(batch, LARGEST, 5, 0, 0) is not None
         batch[20] ^= 1
         assert (scanner.inspect(batch, LARGEST, 5, 0, 0) is None) == scanner.checks_crc()
-
-
-chosen = partial(
-    chosen_extension.chosen,
-    "kcompat.records._native",
-    "from kcompat.records import scanning; print(scanning.scan.__module__)",
-)
-
-
-def test_the_environment_chooses() -> None:
-    assert chosen("0") == "kcompat.records._python"
-    assert chosen("", missing=True) == "kcompat.records._python"
-    assert "kcompat.records._native" in chosen("1", missing=True)
-    assert "Error" in chosen("1", missing=True)
-
-
-def test_the_extension_is_chosen_where_it_is() -> None:
-    pytest.importorskip("kcompat.records._native", exc_type=ImportError)
-    assert chosen("").endswith("_native")
-    assert chosen("1").endswith("_native")

@@ -1,16 +1,15 @@
-"""The one place that chooses who looks at records for the log cleaner: `_native` where it was built, else its
-twin `_python`.
+"""The log cleaner looks at records one by one: notes their keys in a table, keeps them or leaves them out.
+
+Done by `_native` where it was built, else by its twin `_python`.
 """
 
 from __future__ import annotations
 
-from kcompat import extensions
+from kcompat import twins
 
 __all__ = ["keep", "keep_plain", "move", "put", "put_plain", "rebase"]
 
-try:
-    extensions.allow()
+if twins.native("kcompat.log.cleaner._native"):
     from kcompat.log.cleaner._native import keep, keep_plain, move, put, put_plain, rebase
-except ImportError:
-    extensions.excuse()
+else:
     from kcompat.log.cleaner._python import keep, keep_plain, move, put, put_plain, rebase
