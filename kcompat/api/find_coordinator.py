@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.cluster_view import reachable_brokers
-from kcompat.coordinator.placement import partition_for
+from kcompat.coordinator.partitioning import partition_for
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse

@@ -58,5 +58,5 @@ class Result(Struct, Generic[T]):
     answers: list[Answer] = []
 
 
-Operation = Callable[[S, int], Result[T]]
+ShardOperation = Callable[[S, int], Result[T]]
 """`operation(shard, now_ms) -> Result`: reads the shard, changes nothing that the log holds."""

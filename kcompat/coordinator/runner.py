@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.clock import Clock, Timer
-    from kcompat.coordinator.operation import CoordinatorRecord, Operation
+    from kcompat.coordinator.operation import CoordinatorRecord, ShardOperation
     from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
 
 S = TypeVar("S", bound="Shard")
@@ -70,7 +70,7 @@ class ShardRunner(Generic[S]):
         self._busy = False
         self._closed = False
 
-    def submit(self, operation: Operation[S, T], failed: Callable[[ErrorCode], T]) -> Promise[T]:
+    def submit(self, operation: ShardOperation[S, T], failed: Callable[[ErrorCode], T]) -> Promise[T]:
         """Run an operation now, or after the one under way.
 
         `failed` makes the answer to a raw append error.
@@ -87,7 +87,7 @@ class ShardRunner(Generic[S]):
         """The partition has left this broker: answer NOT_COORDINATOR to all who wait."""
         self._do(self._close)
 
-    def _run_timer(self, operation: Operation[S, None]) -> None:
+    def _run_timer(self, operation: ShardOperation[S, None]) -> None:
         self.submit(operation, _ignore)
 
     def _do(self, job: Callable[[], None]) -> None:
@@ -106,7 +106,7 @@ class ShardRunner(Generic[S]):
                 promise.complete(value)
 
     def _execute(
-        self, operation: Operation[S, T], failed: Callable[[ErrorCode], T], promise: Promise[T]
+        self, operation: ShardOperation[S, T], failed: Callable[[ErrorCode], T], promise: Promise[T]
     ) -> None:
         if self._closed:
             self._answers.append(Answer(promise, failed(ErrorCode.NOT_COORDINATOR)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kcompat.clock import Clock
-    from kcompat.coordinator.operation import Operation
+    from kcompat.coordinator.operation import ShardOperation
     from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
     from kcompat.coordinator.timer import KeyedTimers
 
@@ -106,7 +106,7 @@ class Runtime(Generic[S]):
             slot.runner.close()
 
     def write(
-        self, partition: int, operation: Operation[S, T], failed: Callable[[ErrorCode], T]
+        self, partition: int, operation: ShardOperation[S, T], failed: Callable[[ErrorCode], T]
     ) -> Promise[T]:
         """Run an operation on a shard and give its response once its records are committed.
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from kcompat.clock import Clock, Timer
-    from kcompat.coordinator.operation import Operation
+    from kcompat.coordinator.operation import ShardOperation
 
 
 class KeyedTimers:
@@ -17,12 +17,12 @@ class KeyedTimers:
 
     __slots__ = ("_clock", "_run", "_timers")
 
-    def __init__(self, clock: Clock, run: Callable[[Operation[Any, None]], object]) -> None:
+    def __init__(self, clock: Clock, run: Callable[[ShardOperation[Any, None]], object]) -> None:
         self._clock = clock
         self._run = run
         self._timers: dict[Hashable, Timer] = {}
 
-    def schedule(self, key: Hashable, delay_ms: float, operation: Operation[Any, None]) -> None:
+    def schedule(self, key: Hashable, delay_ms: float, operation: ShardOperation[Any, None]) -> None:
         """Run `operation` in `delay_ms` milliseconds, unless the key is set again or cancelled before."""
         self.cancel(key)
         self._timers[key] = self._clock.call_later(delay_ms, partial(self._expire, key, operation))
@@ -38,6 +38,6 @@ class KeyedTimers:
         for key in list(self._timers):
             self.cancel(key)
 
-    def _expire(self, key: Hashable, operation: Operation[Any, None]) -> None:
+    def _expire(self, key: Hashable, operation: ShardOperation[Any, None]) -> None:
         del self._timers[key]
         self._run(operation)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcompat.group.classic.group import ClassicGroup
-    from kcompat.group.config import GroupConfig
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.requests import CommitRequest, OffsetToCommit, TopicPartition
     from kcompat.group.shard import GroupShard
     from kcompat.group.turn import Turn
@@ -85,7 +85,7 @@ def _expiry(now_ms: int, retention_ms: int) -> int:
     return -1 if retention_ms == -1 else min(now_ms + retention_ms, MAX_TIMESTAMP)
 
 
-def _metadata_fits(metadata: str, config: GroupConfig) -> bool:
+def _metadata_fits(metadata: str, config: GroupCoordinatorConfig) -> bool:
     """Whether the metadata is short enough, counted in UTF-16 code units as Java counts."""
     limit = config.offset_metadata_max_bytes
     return len(metadata) <= limit and sum(1 + (char > "\uffff") for char in metadata) <= limit

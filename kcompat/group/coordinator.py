@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from kcompat.coordinator.errors import commit_error, group_error
-from kcompat.coordinator.placement import partition_for
+from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
 from kcompat.group import commits, describe, removal
 from kcompat.group.classic import joins, membership, syncs
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from kcompat.clock import Clock, Timer
-    from kcompat.coordinator.operation import Operation, Result
+    from kcompat.coordinator.operation import Result, ShardOperation
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.commits import Errors
-    from kcompat.group.config import GroupConfig
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.requests import (
         CommitRequest,
         JoinRequest,
@@ -55,7 +55,7 @@ class GroupCoordinator:
         self,
         log: CoordinatorLog,
         clock: Clock,
-        config: GroupConfig,
+        config: GroupCoordinatorConfig,
         partition_count: Callable[[], int],
         new_uuid: Callable[[], str] = _new_uuid,
     ) -> None:
@@ -203,7 +203,7 @@ class GroupCoordinator:
     # --- inside
 
     def _write(
-        self, group_id: str, operation: Operation[GroupShard, T], failed: Callable[[ErrorCode], T]
+        self, group_id: str, operation: ShardOperation[GroupShard, T], failed: Callable[[ErrorCode], T]
     ) -> Promise[T]:
         return self.runtime.write(self.partition_of(group_id), operation, failed)
 
@@ -231,7 +231,7 @@ class GroupCoordinator:
         self.runtime.write(partition, operation, _given_up).then(again)
 
 
-def _operation(decide: Callable[[Turn], T | Promise[T]]) -> Operation[GroupShard, T]:
+def _operation(decide: Callable[[Turn], T | Promise[T]]) -> ShardOperation[GroupShard, T]:
     """An operation of the runtime from a decision on a turn."""
 
     def operation(shard: GroupShard, now_ms: int) -> Result[T]:

@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition
     from kcompat.coordinator.timer import KeyedTimers
-    from kcompat.group.config import GroupConfig
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.promise import Promise
 
 
 class GroupShard:
     """One partition's groups. Other types of groups will stand beside the classic ones in `groups`."""
 
-    def __init__(self, timers: KeyedTimers, config: GroupConfig, new_uuid: Callable[[], str]) -> None:
+    def __init__(
+        self, timers: KeyedTimers, config: GroupCoordinatorConfig, new_uuid: Callable[[], str]
+    ) -> None:
         self.timers = timers
         self.config = config
         self.new_uuid = new_uuid

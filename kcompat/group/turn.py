@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.classic.group import ClassicGroup
-    from kcompat.group.config import GroupConfig
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.shard import GroupShard
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
@@ -40,7 +40,7 @@ class Turn:
         return self.shard.timers
 
     @property
-    def config(self) -> GroupConfig:
+    def config(self) -> GroupCoordinatorConfig:
         """The group settings."""
         return self.shard.config
 

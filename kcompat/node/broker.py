@@ -24,8 +24,8 @@ from kcompat.config.listeners import check_supported
 from kcompat.config.topic import topic_config
 from kcompat.controller import loading
 from kcompat.controller.controller import Controller
-from kcompat.group.config import GroupConfig
 from kcompat.group.coordinator import GroupCoordinator
+from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.log.cleaner import runners
 from kcompat.log.cleaner.cleaner import Compacted, LogCleaner
 from kcompat.log.cleaner.watch import compact_now
@@ -216,7 +216,7 @@ class BrokerNode:
         config = self.config
         log = TopicLog(self.replicas, CONSUMER_OFFSETS)
         groups = GroupCoordinator(
-            log, self._clock, GroupConfig.read(config.get), self._count_offsets_partitions
+            log, self._clock, GroupCoordinatorConfig.read(config.get), self._count_offsets_partitions
         )
 
         def follow(partition: Partition) -> None:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from kcompat.group.classic.state import GroupState
-from kcompat.group.config import GroupConfig
 from kcompat.group.coordinator import GroupCoordinator
+from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.protocol.errors import ErrorCode
 from support.group_world import GROUP, PARTITIONS, GroupWorld
 from support.virtual_clock import VirtualClock
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 TOPIC_PARTITIONS = [("topic", index) for index in range(6)]
 INSTANCES = ("s1", "s2")
 SESSION_MS, REBALANCE_MS, RETENTION_MS = 10_000, 15_000, 1_000_000_000
-CONFIG = GroupConfig(max_size=4, offsets_retention_ms=RETENTION_MS, retention_check_interval_ms=RETENTION_MS)
+CONFIG = GroupCoordinatorConfig(
+    max_size=4, offsets_retention_ms=RETENTION_MS, retention_check_interval_ms=RETENTION_MS
+)
 
 
 class Client:

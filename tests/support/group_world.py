@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from kcompat.group.config import GroupConfig
 from kcompat.group.coordinator import GroupCoordinator
+from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.requests import CommitRequest, JoinRequest, MemberIdentity, OffsetToCommit, SyncRequest
 from support.coordinator_log import MemoryCoordinatorLog
 from support.virtual_clock import VirtualClock
@@ -26,10 +26,10 @@ GROUP = "group"
 class GroupWorld:
     """One broker's group coordinator. Member ids end in 1, 2, 3, ... in the order they are handed out."""
 
-    def __init__(self, config: GroupConfig | None = None) -> None:
+    def __init__(self, config: GroupCoordinatorConfig | None = None) -> None:
         self.clock = VirtualClock()
         self.log = MemoryCoordinatorLog()
-        self.config = config or GroupConfig()
+        self.config = config or GroupCoordinatorConfig()
         self._ids = count(1)
         self.epoch = 0
         self.coordinator = self.restart()

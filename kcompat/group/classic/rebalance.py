@@ -18,7 +18,7 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.coordinator.operation import Operation
+    from kcompat.coordinator.operation import ShardOperation
     from kcompat.group.classic.group import ClassicGroup
     from kcompat.group.classic.member import Member
 
@@ -207,7 +207,7 @@ def _expire_session(turn: Turn, group: ClassicGroup, member_id: str) -> None:
         remove_member(turn, group, member)
 
 
-def on_group(group_id: str, action: Callable[[Turn, ClassicGroup], None]) -> Operation[Any, None]:
+def on_group(group_id: str, action: Callable[[Turn, ClassicGroup], None]) -> ShardOperation[Any, None]:
     """The operation of a timer: run `action` on the group, if it still is there."""
 
     def operation(shard: Any, now_ms: int) -> Any:

@@ -20,7 +20,7 @@ from support.virtual_clock import VirtualClock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.coordinator.operation import Operation, Settled
+    from kcompat.coordinator.operation import Settled, ShardOperation
     from kcompat.coordinator.timer import KeyedTimers
 
 
@@ -83,7 +83,7 @@ class Registers:
 
 def put(
     key: str, *values: str, response: Any = "ok", settled: Settled | None = None
-) -> Operation[Registers, Any]:
+) -> ShardOperation[Registers, Any]:
     def operation(_shard: Registers, _now_ms: int) -> Result[Any]:
         return Result(response, [CoordinatorRecord(Text(key), Text(value)) for value in values], settled)
 
@@ -104,7 +104,7 @@ class World:
         self.runtime.load(0, leader_epoch=1)
         return dict(self.runtime.active())[0]
 
-    def write(self, operation: Operation[Registers, Any]) -> Promise[Any]:
+    def write(self, operation: ShardOperation[Registers, Any]) -> Promise[Any]:
         return self.runtime.write(0, operation, failed)
 
 

@@ -10,10 +10,10 @@ from kcompat.coordinator.timer import KeyedTimers
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from kcompat.coordinator.operation import Operation, Result
+    from kcompat.coordinator.operation import Result, ShardOperation
 
 
-def operation(name: str) -> Operation[Any, None]:
+def operation(name: str) -> ShardOperation[Any, None]:
     def run(_shard: Any, _now_ms: int) -> Result[None]:
         raise AssertionError(name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.group.config import GroupConfig
+from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.requests import JoinAnswer, JoinedMember
 from kcompat.protocol.errors import ErrorCode
 from support.group_world import GroupWorld
@@ -109,7 +109,7 @@ def test_the_protocol_is_voted_for_among_what_all_support(world: GroupWorld) -> 
 
 
 def test_the_initial_delay_collects_members_and_grows_with_each(world: GroupWorld) -> None:
-    world = GroupWorld(GroupConfig(initial_rebalance_delay_ms=3000))
+    world = GroupWorld(GroupCoordinatorConfig(initial_rebalance_delay_ms=3000))
     first = world.join(client_id="a")
     world.clock.advance(2000)
     second = world.join(client_id="b")
@@ -122,7 +122,7 @@ def test_the_initial_delay_collects_members_and_grows_with_each(world: GroupWorl
 
 
 def test_the_initial_delay_ends_with_the_rebalance_timeout() -> None:
-    world = GroupWorld(GroupConfig(initial_rebalance_delay_ms=3000))
+    world = GroupWorld(GroupCoordinatorConfig(initial_rebalance_delay_ms=3000))
     joins = [world.join(client_id="first", rebalance_timeout_ms=7000)]
     for number in range(6):
         world.clock.advance(1000)
@@ -187,7 +187,7 @@ def test_a_new_member_is_given_up_after_five_minutes(world: GroupWorld) -> None:
 
 
 def test_a_full_group_takes_nobody_else() -> None:
-    world = GroupWorld(GroupConfig(max_size=2))
+    world = GroupWorld(GroupCoordinatorConfig(max_size=2))
     leader, follower = world.stable("a", "b")
     assert world.join(client_id="c").value == JoinAnswer(ErrorCode.GROUP_MAX_SIZE_REACHED)
     assert world.join(follower).value.error == ErrorCode.NONE
@@ -197,7 +197,7 @@ def test_a_full_group_takes_nobody_else() -> None:
 def test_a_group_over_a_lowered_limit_turns_the_last_ones_away() -> None:
     world = GroupWorld()
     members = world.stable("a", "b", "c")
-    world.config = GroupConfig(max_size=2)
+    world.config = GroupCoordinatorConfig(max_size=2)
     world.restart()
     assert world.describe_state() == "PreparingRebalance"
     joins = [world.join(member) for member in members]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition
-from kcompat.group.config import GroupConfig
+from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.removal import MAX_TOMBSTONES
 from kcompat.group.requests import FetchedOffset
 from kcompat.protocol.errors import ErrorCode
@@ -304,7 +304,7 @@ def test_offsets_of_a_group_expire_by_the_time_it_became_empty() -> None:
 
 
 def test_a_live_consumer_group_loses_offsets_of_topics_it_left() -> None:
-    world = GroupWorld(GroupConfig(offsets_retention_ms=1_000_000))
+    world = GroupWorld(GroupCoordinatorConfig(offsets_retention_ms=1_000_000))
     world.coordinator.start()
     subscribed = (("range", subscription("topic")),)
     member = world.join(protocols=subscribed, session_timeout_ms=1_800_000).value.member_id

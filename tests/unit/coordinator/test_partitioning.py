@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.coordinator.placement import java_string_hash, partition_for
+from kcompat.coordinator.partitioning import java_string_hash, partition_for
 
 
 @pytest.mark.parametrize(

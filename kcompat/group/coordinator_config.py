@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 INT_MAX = 2**31 - 1
 
 
-class GroupConfig(Struct, frozen=True):
+class GroupCoordinatorConfig(Struct, frozen=True):
     """A snapshot of the broker's group settings, with Kafka's defaults. Times in ms."""
 
     min_session_timeout_ms: int = 6_000
@@ -26,7 +26,7 @@ class GroupConfig(Struct, frozen=True):
     commit_timeout_ms: int = 5_000
 
     @classmethod
-    def read(cls, get: Callable[[str], Any]) -> GroupConfig:
+    def read(cls, get: Callable[[str], Any]) -> GroupCoordinatorConfig:
         """The settings, by Kafka's names."""
         return cls(
             min_session_timeout_ms=get("group.min.session.timeout.ms"),
