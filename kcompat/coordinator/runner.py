@@ -66,7 +66,7 @@ class ShardRunner(Generic[S]):
         self._commit_timeout_ms = commit_timeout_ms
         self._jobs: deque[Callable[[], None]] = deque()
         self._answers: deque[Answer] = deque()
-        self._pending: set[_Pending[Any]] = set()
+        self._pending: dict[_Pending[Any], None] = {}  # in the order of their records
         self._busy = False
         self._closed = False
 
@@ -132,7 +132,7 @@ class ShardRunner(Generic[S]):
         if committed.done:
             self._on_commit(pending, last_offset, committed.value)
             return
-        self._pending.add(pending)
+        self._pending[pending] = None
         pending.timer = self._clock.call_later(
             self._commit_timeout_ms,
             lambda: self._do(partial(self._settle, pending, ErrorCode.REQUEST_TIMED_OUT)),
@@ -162,7 +162,7 @@ class ShardRunner(Generic[S]):
         if pending.timer is not None:
             if pending not in self._pending:
                 return
-            self._pending.discard(pending)
+            del self._pending[pending]
             pending.timer.cancel()
         settled = pending.result.settled
         if settled is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
-from uuid import uuid4
 
 from kcompat.coordinator.errors import commit_error, group_error
 from kcompat.coordinator.partitioning import partition_for
@@ -40,14 +39,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _new_uuid() -> str:
-    return str(uuid4())
-
-
 class GroupCoordinator:
     """All groups of one broker.
 
-    `partition_count` tells how many partitions `__consumer_offsets` has. Partitions come and go with `load`
+    `partition_count` tells how many partitions `__consumer_offsets` has. `new_uuid` gives the part of a new
+    member's id that nobody can guess, as Java's `UUID.toString` writes it. Partitions come and go with `load`
     and `unload`.
     """
 
@@ -57,7 +53,7 @@ class GroupCoordinator:
         clock: Clock,
         config: GroupCoordinatorConfig,
         partition_count: Callable[[], int],
-        new_uuid: Callable[[], str] = _new_uuid,
+        new_uuid: Callable[[], str],
     ) -> None:
         self.config = config
         self._clock = clock

@@ -32,7 +32,7 @@ def delete_group(turn: Turn, group_id: str) -> ErrorCode:
     offsets = turn.shard.offsets.get(group_id)
     for partition in [partition for partition, _ in offsets.items()] if offsets is not None else ():
         bury(turn, group_id, partition)
-    for member_id in list(group.pending_members):
+    for member_id in sorted(group.pending_members):
         rebalance.remove_pending(turn, group, member_id)
     _bury_group(turn, group)
     return ErrorCode.NONE

@@ -121,7 +121,7 @@ class GroupShard:
 
     def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
         """Apply a transaction marker to the groups that staged commits in it."""
-        for group_id in self._open_transactions.pop(producer_id, ()):
+        for group_id in sorted(self._open_transactions.pop(producer_id, ())):
             self.offsets[group_id].end_transaction(producer_id, committed, offset)
 
     def committed(self, offset: int) -> None:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from kcompat.api.context import Services
 from kcompat.api.dispatcher import Dispatcher
@@ -216,7 +217,11 @@ class BrokerNode:
         config = self.config
         log = TopicLog(self.replicas, CONSUMER_OFFSETS)
         groups = GroupCoordinator(
-            log, self._clock, GroupCoordinatorConfig.read(config.get), self._count_offsets_partitions
+            log,
+            self._clock,
+            GroupCoordinatorConfig.read(config.get),
+            self._count_offsets_partitions,
+            lambda: str(uuid4()),
         )
 
         def follow(partition: Partition) -> None:

@@ -272,7 +272,9 @@ class Groups(RuleBasedStateMachine):
 
     @invariant()
     def replay_gives_the_live_state(self) -> None:
-        copy = GroupCoordinator(self.world.log, VirtualClock(), self.world.config, lambda: PARTITIONS)
+        copy = GroupCoordinator(
+            self.world.log, VirtualClock(), self.world.config, lambda: PARTITIONS, lambda: "no new member"
+        )
         for partition in range(PARTITIONS):
             copy.load(partition, 1)
         assert durable(copy) == durable(self.world.coordinator)

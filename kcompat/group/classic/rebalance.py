@@ -128,8 +128,9 @@ def _expire_syncs(turn: Turn, group: ClassicGroup, generation: int) -> None:
     """Members that took their generation but never asked for an assignment are out."""
     if group.generation != generation or not group.is_in(GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
         return
-    for member_id in list(group.pending_syncs):
-        member = group.members[member_id]
+    for member_id, member in list(group.members.items()):
+        if member_id not in group.pending_syncs:
+            continue
         turn.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
         turn.timers.cancel(_session_key(group, member_id))
         group.remove(member_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
@@ -341,6 +342,20 @@ def test_unloading_answers_all_who_wait_and_stops_the_timers(world: World) -> No
     assert world.clock.pending == 0
     world.log.release()
     assert shard.committed_to == -1
+
+
+def test_unloading_answers_in_the_order_of_the_writes(world: World) -> None:
+    world.load()
+    world.log.hold()
+    answered: list[int] = []
+
+    def note(number: int, _answer: str) -> None:
+        answered.append(number)
+
+    for number in range(50):
+        world.write(put("a", str(number))).then(partial(note, number))
+    world.runtime.unload(0, leader_epoch=2)
+    assert answered == list(range(50))
 
 
 def test_what_a_new_leader_has_above_the_high_watermark_is_shown_later(world: World) -> None:
