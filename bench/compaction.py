@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from trial import Numbers, Trial
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 BYTES, VALUE_SIZE = 1_000_000_000, 1000
 UPDATES_PER_KEY = 5

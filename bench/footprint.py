@@ -13,7 +13,8 @@ import peers
 from system import cpu_seconds, resident_mb
 from trial import Measure
 
-from broker_process import REPOSITORY, answers_api_versions, free_port
+from support.broker_process import answers_api_versions, free_port
+from support.places import REPOSITORY
 
 if TYPE_CHECKING:
     from trial import Numbers, Trial

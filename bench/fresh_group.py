@@ -22,7 +22,7 @@ from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Consumer, Producer
 from trial import Measure
 
-from real_kafka import class_path, java
+from support.kafka_jars import class_path, java
 
 if TYPE_CHECKING:
     from trial import Numbers, Trial

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from broker_process import BrokerProcess
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
-from kcompat_broker import KcompatBroker
 from real_kafka import RealKafka
+from support.broker_process import BrokerProcess
+from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:

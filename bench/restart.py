@@ -17,18 +17,18 @@ from crc32c import crc32c
 from system import cpu_seconds_ever
 from trial import Measure
 
-from broker_process import free_port
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.broker_process import free_port
 from support.raw_requests import create_topic
 
 if TYPE_CHECKING:
     from trial import Numbers, Trial
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
     from support.raw_client import RawClient
 
 TOPIC = "restart"

@@ -36,7 +36,7 @@ from trial import Measure, Trial
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 MEASURES: tuple[Measure, ...] = (
     *footprint.FIRST,

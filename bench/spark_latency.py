@@ -20,12 +20,12 @@ import peers
 import report
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from broker_process import REPOSITORY
+from support.places import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 ROUNDS = 2
 SECONDS = 25.0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from generator import Generator
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 LONGEST_DELETION_S = 3
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat_broker import KcompatBroker
 from real_kafka import RealKafka
+from support.kcompat_broker import KcompatBroker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 _numbers = itertools.count(1)
 
@@ -61,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.import_plugin("left_directories")
+    config.pluginmanager.import_plugin("support.left_directories")
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from drivers.base import Driver, DriverError, Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 MESSAGE_TOO_LARGE = 10
 TOPIC_ALREADY_EXISTS = 36

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker_process import VENVS
 from drivers.remote import Remote
+from support.places import VENVS
 
 
 def open_in_venv(

@@ -10,43 +10,23 @@ The jars come from ``.cache/kafka-VERSION/libs``; ``python interop-tests/fetch.p
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from typing import TYPE_CHECKING
 
-from broker_process import CACHE, REPOSITORY, BrokerProcess, free_port
+from support.broker_process import BrokerProcess, free_port
+from support.kafka_jars import class_path, java
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CONF = REPOSITORY / "interop-tests" / "java" / "conf"
 CLUSTER_ID = "kcompatInteropTests00w"
-
-
-def java() -> str:
-    """The path of the Java launcher, or an error that says what to install."""
-    found = shutil.which("java")
-    if found is None:
-        raise FileNotFoundError(
-            "no java on the PATH: install a Java 17 runtime, such as openjdk-17-jre-headless"
-        )
-    return found
-
-
-def class_path(version: str) -> str:
-    """The class path of one Kafka release and the logging configuration of its tools."""
-    libs = CACHE / f"kafka-{version}" / "libs"
-    if not libs.is_dir():
-        raise FileNotFoundError(f"no jars in {libs}: run python interop-tests/fetch.py jars")
-    return f"{CONF}{os.pathsep}{libs}/*"
 
 
 class RealKafka(BrokerProcess):

@@ -9,8 +9,8 @@ import pytest
 
 from kcompat.log.config import LogConfig
 from kcompat.records.compression import Codec
-from log_tools import what_kafka_finds_wrong, what_we_find_wrong
 from support.compaction import CompactionHarness
+from support.log_tools import what_kafka_finds_wrong, what_we_find_wrong
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from support.raw_requests import create_topic, fetch, produce, read_all
 from test_produced_batches import NOT_YET
 
 if TYPE_CHECKING:
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 TOPIC, SET = 2, 0
 LINES = [

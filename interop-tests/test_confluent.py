@@ -14,8 +14,8 @@ from drivers.confluent import Confluent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from broker_process import BrokerProcess
     from drivers.base import Driver
+    from support.broker_process import BrokerProcess
 
 
 class TestConfluent(ClientContract):

@@ -27,9 +27,9 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat_broker import KcompatBroker
-from log_tools import what_kafka_finds_wrong, what_we_find_wrong
 from real_kafka import RealKafka
+from support.kcompat_broker import KcompatBroker
+from support.log_tools import what_kafka_finds_wrong, what_we_find_wrong
 from support.raw_client import RawClient
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CUT = "t-none"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_process import REPOSITORY
+from support.places import REPOSITORY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,7 @@ from test_produced_batches import NOT_YET
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 NOW = int(time.time() * 1000)
 RECORDS = [

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from broker_process import CACHE
 from contract import ClientContract, contents, create_topic, eventually, numbered
 from drivers.base import DriverError, Record
 from drivers.remote import HERE, Remote
+from support.places import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 NOT_LEADER_OR_FOLLOWER = 6
 FIRST_MS = 1_600_000_000_000

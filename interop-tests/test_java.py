@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_process import CACHE, BrokerProcess
 from commands import QUICK_JVM, Running, run
 from contract import BATCH_OVERHEAD, eventually
-from real_kafka import class_path
+from support.kafka_jars import class_path
+from support.places import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from support.broker_process import BrokerProcess
 
 
 @dataclass(frozen=True)

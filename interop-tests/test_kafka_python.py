@@ -15,8 +15,8 @@ from drivers.kafka_python import KafkaPython3
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from broker_process import BrokerProcess
     from drivers.base import Driver
+    from support.broker_process import BrokerProcess
 
 
 class TestKafkaPython(ClientContract):

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_process import CACHE, BrokerProcess
 from real_kafka import RealKafka
+from support.places import CACHE
 from tools_jvm import Ended, ToolsJvm, compile_runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from support.broker_process import BrokerProcess
 
 VERSIONS = ("3.9.2", "4.3.0")
 TOOLS = "org.apache.kafka.tools."

@@ -6,9 +6,9 @@ import shutil
 
 import pytest
 
-from broker_process import CACHE
 from contract import ClientContract
 from drivers.remote import HERE, Remote
+from support.places import CACHE
 
 
 class TestKafkajs(ClientContract):

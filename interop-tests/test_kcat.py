@@ -13,7 +13,7 @@ from commands import Running, run
 from contract import BATCH_OVERHEAD, eventually
 
 if TYPE_CHECKING:
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 pytestmark = pytest.mark.skipif(
     shutil.which("kcat") is None, reason="kcat is not there: apt-get install kcat"

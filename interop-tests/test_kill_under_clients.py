@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 KILLS = 4
 PARTITIONS = 3

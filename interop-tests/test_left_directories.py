@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from support.places import REPOSITORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 pytestmark = pytest.mark.leaves_damage("to see whether it is found")
-HERE = Path(__file__).resolve().parent
 TESTS = """
 import pytest
 from kcompat.log.config import LogConfig
@@ -56,10 +60,11 @@ def outcome_of(directory: Path, tests: str) -> str:
     """What pytest prints that runs only those of the tests above whose names hold `tests`."""
     path = directory / "test_them.py"
     path.write_text(TESTS)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "left_directories", "-p", "no:cacheprovider"]
+    plugins = ("-p", "support.left_directories", "-p", "no:cacheprovider")
+    command = [sys.executable, "-m", "pytest", "-q", *plugins]
     found = subprocess.run(
         [*command, f"--basetemp={directory / 'left'}", "-k", tests, f"--rootdir={directory}", path],
-        env=os.environ | {"PYTHONPATH": str(HERE)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "tests")))},
         cwd=directory,
         capture_output=True,
         text=True,

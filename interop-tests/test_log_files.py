@@ -17,15 +17,15 @@ from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
-from kcompat_broker import KcompatBroker
-from log_tools import dump_log_segments, files_in, what_kafka_finds_wrong, what_we_find_wrong
 from real_kafka import RealKafka
 from support.compaction import CompactionHarness
+from support.kcompat_broker import KcompatBroker
+from support.log_tools import dump_log_segments, files_in, what_kafka_finds_wrong, what_we_find_wrong
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 COUNT = 300
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

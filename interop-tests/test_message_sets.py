@@ -25,7 +25,7 @@ from support.raw_requests import create_topic, fetch, read_all
 from test_produced_batches import APPEND_TIME, BOUNDED, COMPACTED, NOT_YET, PLAIN, SMALL
 
 if TYPE_CHECKING:
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 NOW = int(time.time() * 1000)
 NONE, UNKNOWN, CORRUPT = ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.CORRUPT_MESSAGE

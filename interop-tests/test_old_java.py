@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_process import CACHE, REPOSITORY
 from commands import QUICK_JVM, run
 from contract import contents
 from drivers.base import Record
 from drivers.confluent import Confluent
+from support.places import CACHE, REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 SOURCES = REPOSITORY / "interop-tests" / "java"
 FIRST = "0.8.2.2"

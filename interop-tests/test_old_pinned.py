@@ -19,8 +19,8 @@ from old_venv import open_in_venv
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from broker_process import BrokerProcess
     from drivers.remote import Remote
+    from support.broker_process import BrokerProcess
 
 CODECS = (None, "gzip", "snappy", "lz4")
 RECORDS = [

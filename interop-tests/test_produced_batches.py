@@ -21,7 +21,7 @@ from support.raw_client import RawClient
 from support.raw_requests import create_topic, fetch, produce
 
 if TYPE_CHECKING:
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 NOW = int(time.time() * 1000)
 NONE, UNKNOWN, CORRUPT = ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.CORRUPT_MESSAGE

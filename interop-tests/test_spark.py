@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_process import REPOSITORY, BrokerProcess
 from contract import eventually
 from drivers.base import Record
 from drivers.confluent import Confluent
+from support.places import REPOSITORY
 
 pytest.importorskip("pyspark", reason="pyspark is not there: pip install pyspark==4.2.0")
 if shutil.which("java") is None:
@@ -27,6 +27,8 @@ from pyspark.errors import StreamingQueryException
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from support.broker_process import BrokerProcess
 
 EXAMPLES = REPOSITORY / "spark-examples"
 sys.path.insert(0, str(EXAMPLES))

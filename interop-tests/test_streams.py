@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_process import CACHE, REPOSITORY
 from commands import QUICK_JVM, Running, run
 from contract import create_topic, eventually
 from drivers.base import Record
 from drivers.confluent import Confluent
-from real_kafka import class_path
+from support.kafka_jars import class_path
+from support.places import CACHE, REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from broker_process import BrokerProcess
     from drivers.base import Driver
+    from support.broker_process import BrokerProcess
 
 LIBS = CACHE / "kafka-streams" / "libs"
 PARTITIONS = 3

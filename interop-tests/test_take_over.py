@@ -18,14 +18,14 @@ from confluent_kafka.admin import (
 
 import test_data_directories as directories
 from contract import eventually
-from kcompat_broker import KcompatBroker
+from support.kcompat_broker import KcompatBroker
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 CHROOT = "/some/kafka"
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.9", "max.message.bytes": "4321"}

@@ -24,7 +24,7 @@ from support.raw_client import RawClient
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from broker_process import BrokerProcess
+    from support.broker_process import BrokerProcess
 
 SENT = old.message(0, 0, b"key", b"one") + old.message(0, 1, None, b"two")
 PATIENCE_S = 30

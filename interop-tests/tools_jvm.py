@@ -8,9 +8,9 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker_process import CACHE, REPOSITORY
 from commands import QUICK_JVM, run
-from real_kafka import CONF
+from support.kafka_jars import CONF
+from support.places import CACHE, REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

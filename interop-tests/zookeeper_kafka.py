@@ -6,9 +6,10 @@ import contextlib
 import socket
 from typing import TYPE_CHECKING
 
-from broker_process import BrokerProcess
 from kcompat.protocol.messages.metadata import MetadataRequest
-from real_kafka import RealKafka, class_path, java
+from real_kafka import RealKafka
+from support.broker_process import BrokerProcess
+from support.kafka_jars import class_path, java
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:

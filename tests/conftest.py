@@ -16,4 +16,4 @@ settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.import_plugin("left_directories")
+    config.pluginmanager.import_plugin("support.left_directories")

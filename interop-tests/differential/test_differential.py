@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_process import CACHE, REPOSITORY
 from differential.accepted import ACCEPTED, Verdicts
 from differential.catalogue import KAFKA_3_9_LAST, KAFKA_4_3_LAST, SCENARIOS, release_of
 from differential.compare import differences
@@ -23,15 +22,16 @@ from differential.play import Play
 from differential.scenarios import load_all
 from kcompat.api.registry import SERVED
 from kcompat.protocol.api_keys import ApiKey
-from kcompat_broker import KcompatBroker
 from real_kafka import RealKafka
+from support.kcompat_broker import KcompatBroker
+from support.places import CACHE, REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from broker_process import BrokerProcess
     from differential.catalogue import Scenario
     from differential.play import Step
+    from support.broker_process import BrokerProcess
 
 PROPERTIES = {
     "group.min.session.timeout.ms": "50",

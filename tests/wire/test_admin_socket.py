@@ -18,8 +18,8 @@ from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import Progress
 from kcompat.net import admin_socket
 from kcompat.net.admin_socket import FILE_NAME, MAX_CONNECTIONS, MAX_LINE, AdminClient, AdminSocket
-from kcompat_broker import KcompatBroker
 from support.compacted_topics import compact, create_compacted_topic, fill, fill_with_long_values
+from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, read_all
 

@@ -22,7 +22,7 @@ from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record
-from kcompat_broker import KcompatBroker
+from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import (
     ACKS_ALL,

@@ -18,7 +18,7 @@ from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.records.batch import build_batch, read_header, seal
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record
-from kcompat_broker import KcompatBroker
+from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import (
     create_topic,

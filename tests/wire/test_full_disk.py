@@ -15,7 +15,7 @@ import pytest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat_broker import KcompatBroker
+from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import (
     commit_offset,

@@ -30,7 +30,6 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.records.batch import build_batch, read_header, read_records, seal
 from kcompat.records.compression import Codec, compress
 from kcompat.records.record import Record
-from kcompat_broker import KcompatBroker
 from support.hostile_frames import (
     FOREIGN,
     FRAME_LENGTHS,
@@ -40,6 +39,7 @@ from support.hostile_frames import (
     truncations,
     valid_frame,
 )
+from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient, request_frame
 from support.raw_requests import create_topic, describe_topic, fetch, fetch_request, produce
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat_broker import KcompatBroker
+from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, produce, read_all
 

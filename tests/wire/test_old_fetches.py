@@ -15,7 +15,7 @@ from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.message_set import read_messages
 from kcompat.records.record import Record
-from kcompat_broker import KcompatBroker
+from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient, request_frame
 from support.raw_requests import create_topic, produce
 

@@ -20,7 +20,7 @@ from kcompat.records.compression import Codec
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.wrapper import encode_wrapper
-from kcompat_broker import KcompatBroker
+from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, init_producer_id, produce, read_all
 

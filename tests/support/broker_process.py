@@ -14,12 +14,10 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from support.places import REPOSITORY
+
 if TYPE_CHECKING:
     from types import TracebackType
-
-REPOSITORY = Path(__file__).resolve().parent.parent
-CACHE = REPOSITORY / ".cache"
-VENVS = REPOSITORY / ".venvs"
 
 _API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 

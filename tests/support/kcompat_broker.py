@@ -6,7 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from broker_process import BrokerProcess
+from support.broker_process import BrokerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

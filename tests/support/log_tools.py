@@ -7,7 +7,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from real_kafka import class_path, java
+from support.kafka_jars import class_path, java
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,7 +64,7 @@ def what_kafka_finds_wrong(
     """
     found = files_in(directory, *INDEXES, *OTHER_FILES) if files is None else list(files)
     indexes = [name for name in found if name.endswith(INDEXES)]
-    wrong = []
+    wrong: list[str] = []
     if found:
         how = ("--deep-iteration",) if deep else ()
         wrong += _complaints(_dumped_lines((*how, "--files", ",".join(found)), directory))

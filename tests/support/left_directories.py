@@ -24,9 +24,9 @@ import pytest
 
 from kcompat.log.checkpoints import CheckpointDamaged, parse_offsets
 from kcompat.log.names import CLEANER_OFFSETS, offset_of, parse_partition_directory
-from kcompat_broker import KcompatBroker
-from log_tools import INDEXES, OTHER_FILES, what_kafka_finds_wrong
-from real_kafka import class_path, java
+from support.kafka_jars import class_path, java
+from support.kcompat_broker import KcompatBroker
+from support.log_tools import INDEXES, OTHER_FILES, what_kafka_finds_wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -54,7 +54,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     path = item.funcargs.get("tmp_path") if isinstance(item, pytest.Function) else None
-    for mark in (GAPS, DAMAGE) if path else ():
+    if not isinstance(path, Path):
+        return
+    for mark in (GAPS, DAMAGE):
         if item.get_closest_marker(mark):
             item.config.stash[_EXCEPTED][path] = mark
 
@@ -68,7 +70,8 @@ def kafka_finds_nothing_wrong(
     yield
     KcompatBroker.left_in = None
     if not request.session.shouldfail:
-        complaints = _judge(tmp_path_factory.getbasetemp(), request.config.stash[_EXCEPTED])
+        excepted = request.config.stash[_EXCEPTED]
+        complaints = _judge(tmp_path_factory.getbasetemp(), excepted)
         if complaints:
             shown = "\n".join(complaints[:_SHOWN])
             pytest.fail(f"Kafka's tool finds fault with what the tests left:\n{shown}", pytrace=False)
@@ -128,7 +131,7 @@ def _log_bytes(partition: Path) -> int:
 
 def _distinct(partitions: Mapping[Path, bool]) -> dict[Path, bool]:
     """Of partitions with the same files, which all may have gaps or all may not, the first."""
-    found = {}
+    found: dict[bytes, Path] = {}
     for partition, may_have_gaps in partitions.items():
         digest = hashlib.sha256(bytes([may_have_gaps]))
         for path in _segment_files(partition):
