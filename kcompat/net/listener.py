@@ -1,173 +1,59 @@
-"""One listening socket: accepts in batches and makes connections of what it gets."""
+"""The port through which a broker is reached: how it binds to an address, whatever carries the bytes there.
+
+`plain_listener.bind` is the one for sockets. A simulation has one of its own.
+"""
 
 from __future__ import annotations
 
-import errno
-import logging
-import os
-import socket
-from typing import TYPE_CHECKING, Final
-
-from kcompat.net.connection import Connection
-from kcompat.net.hang_up import hang_up
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    import asyncio
-
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
-
-logger = logging.getLogger(__name__)
-
-ACCEPT_BATCH: Final = 64
-"""Connections accepted per event, so that a storm of them leaves time for those that are there."""
-RETRY_S: Final = 0.5
-"""How long to stop accepting when descriptors or `max.connections` are used up."""
 
 
 class ListenerError(Exception):
     """A listener cannot be opened; the message is one sentence for the user."""
 
 
-class Listener:
-    """A bound and listening socket. `open` it first; it accepts between `start` and `close`."""
+class Listener(Protocol):
+    """A bound address. It accepts connections between `start` and `close`."""
 
-    def __init__(
-        self, name: str, sock: socket.socket, handler: FrameHandler, *, protected: bool = False
-    ) -> None:
-        self.name = name
+    @property
+    def name(self) -> str:
         """Kafka's listener name, e.g. PLAINTEXT."""
-        self.host, self.port = _address(sock.getsockname())
-        """The address bound to; the port is the real one where 0 was asked for."""
-        self.is_protected = protected
-        """The inter-broker listener: when full it closes the longest idle one of another listener."""
-        self._socket = sock
-        self._handler = handler
-        self._hub: Hub | None = None
-        self._local: dict[tuple[str, int], tuple[str, int]] = {}
-        self._retry: asyncio.TimerHandle | None = None
 
-    @classmethod
-    def open(
-        cls,
+    @property
+    def host(self) -> str:
+        """The address bound to."""
+
+    @property
+    def port(self) -> int:
+        """The port bound to: the real one where 0 was asked for."""
+
+    def start(self, hub: Hub, handler: FrameHandler) -> None:
+        """Begin to accept, from the thread of the hub's loop; `handler` gets what the connections receive."""
+
+    def close(self) -> None:
+        """Stop accepting and let go of the address. Connections stay. May be called more than once."""
+
+
+class Bind(Protocol):
+    """Opens listeners."""
+
+    def __call__(
+        self,
         name: str,
         host: str,
         port: int,
-        handler: FrameHandler,
         *,
         backlog: int = 50,
         buffers: tuple[int, int] = (-1, -1),
         protected: bool = False,
     ) -> Listener:
-        """Bind and listen; an empty host is every address, port 0 a free port. Raises `ListenerError`.
+        """Bind to an address; an empty host is every address, port 0 a free port. Raises `ListenerError`.
 
-        `buffers` are the sizes in bytes of the receive and the send buffer of its connections; -1 leaves one
-        to the system.
+        `backlog` peers may wait to be accepted. `buffers` are the sizes in bytes of the receive and the send
+        buffer of a connection; -1 leaves one to the system. `protected` is the inter-broker listener: at
+        `max.connections` it closes the longest idle connection of another listener to accept one of its own.
         """
-        try:
-            sock = _listen(_bind(host, port), backlog, *buffers)
-        except OSError as error:
-            reason = (
-                "the port is already in use" if error.errno == errno.EADDRINUSE else error.strerror or error
-            )
-            raise ListenerError(f"Cannot listen on {host or '*'}:{port} ({name}): {reason}.") from error
-        return cls(name, sock, handler, protected=protected)
-
-    def start(self, hub: Hub) -> None:
-        """Begin to accept; from the thread of the hub's loop."""
-        self._hub = hub
-        self._accept_on(hub)
-
-    def close(self) -> None:
-        """Stop accepting. Connections stay."""
-        if self._hub is not None and self._socket.fileno() >= 0:
-            self._hub.loop.remove_reader(self._socket.fileno())
-        if self._retry is not None:
-            self._retry.cancel()
-            self._retry = None
-        hang_up(self._socket)
-
-    def _accept_on(self, hub: Hub) -> None:
-        self._retry = None
-        hub.loop.add_reader(self._socket.fileno(), self._accept, hub)
-
-    def _pause(self, hub: Hub) -> None:
-        hub.loop.remove_reader(self._socket.fileno())
-        self._retry = hub.loop.call_later(RETRY_S, self._accept_on, hub)
-
-    def _accept(self, hub: Hub) -> None:
-        for _ in range(ACCEPT_BATCH):
-            if hub.is_full and not (self.is_protected and hub.close_longest_idle(self.name)):
-                self._pause(hub)
-                return
-            try:
-                sock, peer = self._socket.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                logger.error("Listener %s cannot accept: %s", self.name, error.strerror)  # noqa: TRY400
-                self._pause(hub)
-                return
-            self._connect(hub, sock, _address(peer))
-
-    def _connect(self, hub: Hub, sock: socket.socket, peer: tuple[str, int]) -> None:
-        host = peer[0]
-        if not hub.admits(host):
-            sock.close()
-            hub.closed["too many connections of one address"] += 1
-            hub.complain(host, "connection closed: the address has too many")
-            return
-        try:
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            local = _address(sock.getsockname())
-        except OSError:  # gone between accept and here
-            sock.close()
-            return
-        # Few local addresses serve many connections: share the tuple.
-        Connection(hub, sock, self._handler, self.name, peer, self._local.setdefault(local, local))
-
-
-def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, int]:
-    """Host and port, with an IPv4 address that came through an IPv6 socket written as IPv4."""
-    return name[0].removeprefix("::ffff:"), name[1]
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    """A bound socket on the first address of `host`, IPv4 first as clients try that first too."""
-    if not host:
-        family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-        return _bind_to(family, ("", port))
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
-    return _bind_to(family, address)
-
-
-def _bind_to(family: int, address: object) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            only_v6 = address != ("", address[1])  # type: ignore[index]
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only_v6)
-        sock.bind(address)  # type: ignore[arg-type]
-        sock.setblocking(False)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
-
-
-def _listen(sock: socket.socket, backlog: int, receive_buffer: int, send_buffer: int) -> socket.socket:
-    """Make a bound socket listen; the sockets it accepts inherit the sizes of its buffers."""
-    try:
-        for option, size in ((socket.SO_RCVBUF, receive_buffer), (socket.SO_SNDBUF, send_buffer)):
-            if size >= 0:
-                sock.setsockopt(socket.SOL_SOCKET, option, size)
-        sock.listen(backlog)
-    except BaseException:
-        sock.close()
-        raise
-    return sock

@@ -10,6 +10,7 @@ from kcompat.net.hub import Hub
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kcompat.net.answers import FrameHandler
     from kcompat.net.limits import Limits
     from kcompat.net.listener import Listener
 
@@ -18,17 +19,20 @@ GRACE_S: Final = 1.0
 
 
 class Server:
-    """Opened listeners, started and stopped together on the running loop."""
+    """Opened listeners of one handler, started and stopped together on the running loop."""
 
-    def __init__(self, listeners: Iterable[Listener], limits: Limits | None = None) -> None:
+    def __init__(
+        self, listeners: Iterable[Listener], handler: FrameHandler, limits: Limits | None = None
+    ) -> None:
         self.listeners = list(listeners)
+        self._handler = handler
         self.hub = Hub(asyncio.get_running_loop(), limits)
 
     def start(self) -> None:
         """Accept connections."""
         self.hub.start()
         for listener in self.listeners:
-            listener.start(self.hub)
+            listener.start(self.hub, self._handler)
 
     async def stop(self, grace_s: float = GRACE_S) -> None:
         """Stop accepting, answer what is in flight within `grace_s` seconds, then close every connection."""

@@ -36,8 +36,8 @@ from kcompat.migration.adoption import adopt
 from kcompat.net.admin_socket import AdminSocket
 from kcompat.net.helpers import Helpers
 from kcompat.net.limits import Limits
-from kcompat.net.listener import Listener
 from kcompat.net.loop_clock import LoopClock
+from kcompat.net.plain_listener import bind
 from kcompat.net.server import Server
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
 from kcompat.replication.fetch_session import FetchSessions
@@ -56,8 +56,7 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.cleaner.watch import Progress
     from kcompat.log.log import Log
-    from kcompat.net.answers import Answer, FrameHandler
-    from kcompat.net.connection import Connection
+    from kcompat.net.listener import Listener
     from kcompat.replication.partition import Partition
 
 logger = logging.getLogger(__name__)
@@ -109,7 +108,7 @@ class BrokerNode:
 
     async def _start(self) -> None:
         config, broker_id = self.config, self.config.broker_id
-        for listener in self._open_listeners(_Nobody()):  # a taken port is refused before anything is made
+        for listener in self._open_listeners():  # a taken port is refused before anything is made
             listener.close()
         self._clock = LoopClock(asyncio.get_running_loop())
         store = await self._open_store()
@@ -142,8 +141,8 @@ class BrokerNode:
             clock=self._clock,
             helpers=helpers,
         )
-        listeners = self._open_listeners(Dispatcher(self.services))
-        self.server = Server(listeners, limits_of(config))
+        listeners = self._open_listeners()
+        self.server = Server(listeners, Dispatcher(self.services), limits_of(config))
         self.cluster.subscribe(self._image_changed)
         self._stops.append(self.controller.stop)
         await self.controller.start(self._registration(listeners))
@@ -174,14 +173,13 @@ class BrokerNode:
         self._stops.append(store.close)
         return store
 
-    def _open_listeners(self, handler: FrameHandler) -> list[Listener]:
+    def _open_listeners(self) -> list[Listener]:
         listeners: list[Listener] = []
         for endpoint in self.config.listeners:
-            listener = Listener.open(
+            listener = bind(
                 endpoint.name,
                 endpoint.host,
                 endpoint.port,
-                handler,
                 backlog=self.config.socket_listen_backlog_size,
                 buffers=self.config.socket_buffers,
                 protected=endpoint.name == self.config.inter_broker_listener
@@ -339,18 +337,6 @@ class BrokerNode:
 
     def _expire_producers(self) -> None:
         self.logs.expire_producers(self._clock.now_ms(), self.config.producer_id_expiration_ms)
-
-
-class _Nobody:
-    """Serves a listener that never accepts."""
-
-    def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
-        """Is never called."""
-        raise AssertionError(connection, frame)
-
-    def ends_wait(self, frame: memoryview) -> bool:
-        """Is never called."""
-        raise AssertionError(frame)
 
 
 def _made_directory(path: str) -> Path:

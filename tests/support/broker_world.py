@@ -102,7 +102,7 @@ class BrokerWorld(BrokerNode):
         self._stops.append(store.close)
         return store
 
-    def _open_listeners(self, _dispatcher: object) -> list[Listener]:
+    def _open_listeners(self) -> list[Listener]:
         return []
 
     def _registration(self, _listeners: object) -> BrokerRegistration:

@@ -7,7 +7,7 @@ import struct
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from kcompat.net.listener import Listener
+from kcompat.net.plain_listener import bind
 from kcompat.net.server import Server
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class ScriptedHandler:
 @asynccontextmanager
 async def serving(handler: ScriptedHandler, limits: Limits | None = None) -> AsyncIterator[Server]:
     """A server of `handler` on a free port of the loopback."""
-    server = Server([Listener.open("PLAINTEXT", "127.0.0.1", 0, handler, backlog=1000)], limits)
+    server = Server([bind("PLAINTEXT", "127.0.0.1", 0, backlog=1000)], handler, limits)
     server.start()
     try:
         yield server

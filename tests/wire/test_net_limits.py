@@ -13,7 +13,8 @@ import pytest
 
 from kcompat.net.hub import CAREFUL_READ, SCRATCH_SIZE, SHORT_READ
 from kcompat.net.limits import KIB, MIB, Limits
-from kcompat.net.listener import Listener, ListenerError
+from kcompat.net.listener import ListenerError
+from kcompat.net.plain_listener import bind
 from kcompat.net.server import Server
 from support.raw_peer import ScriptedHandler, framed, peer_of, serving, until
 
@@ -204,10 +205,9 @@ async def test_over_max_connections_a_peer_waits_until_another_leaves():
 
 
 async def test_the_inter_broker_listener_makes_room_for_itself():
-    handler = ScriptedHandler()
-    clients = Listener.open("CLIENTS", "127.0.0.1", 0, handler)
-    brokers = Listener.open("BROKERS", "127.0.0.1", 0, handler, protected=True)
-    server = Server([brokers, clients], Limits(max_connections=1))
+    clients = bind("CLIENTS", "127.0.0.1", 0)
+    brokers = bind("BROKERS", "127.0.0.1", 0, protected=True)
+    server = Server([brokers, clients], ScriptedHandler(), Limits(max_connections=1))
     server.start()
     reader, writer = await asyncio.open_connection("127.0.0.1", clients.port)
     await until(lambda: server.hub.connections)
@@ -223,23 +223,23 @@ def test_a_taken_port_is_one_clear_sentence():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ListenerError) as caught:
-            Listener.open("PLAINTEXT", "127.0.0.1", port, ScriptedHandler())
+            bind("PLAINTEXT", "127.0.0.1", port)
     assert str(caught.value) == f"Cannot listen on 127.0.0.1:{port} (PLAINTEXT): the port is already in use."
 
 
 def test_an_unknown_host_is_one_clear_sentence():
     with pytest.raises(ListenerError, match=r"^Cannot listen on 192\.0\.2\.1:9092 \(PLAINTEXT\): [^.]*\.$"):
-        Listener.open("PLAINTEXT", "192.0.2.1", 9092, ScriptedHandler())
+        bind("PLAINTEXT", "192.0.2.1", 9092)
 
 
 @pytest.mark.parametrize(
-    ("bound", "used", "seen"), [("::1", "::1", "::1"), ("", "127.0.0.1", "127.0.0.1"), ("::", "::1", "::1")]
+    ("address", "used", "seen"), [("::1", "::1", "::1"), ("", "127.0.0.1", "127.0.0.1"), ("::", "::1", "::1")]
 )
-async def test_ipv6_and_all_addresses(bound, used, seen):
+async def test_ipv6_and_all_addresses(address, used, seen):
     if not socket.has_dualstack_ipv6():
         pytest.skip("no IPv6 here")
     handler = ScriptedHandler()
-    server = Server([Listener.open("PLAINTEXT", bound, 0, handler)])
+    server = Server([bind("PLAINTEXT", address, 0)], handler)
     server.start()
     reader, writer = await asyncio.open_connection(used, server.listeners[0].port)
     writer.write(framed(b"x"))
@@ -267,9 +267,9 @@ async def test_five_thousand_idle_connections_cost_at_most_ten_megabytes():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     count = 5000 if hard > 11_000 else (hard - 500) // 2
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2 * count + 500), hard))
-    peers = []
+    handler, peers = ScriptedHandler(), []
     try:
-        async with serving(ScriptedHandler(), Limits(max_connections_per_ip=10_000)) as server:
+        async with serving(handler, Limits(max_connections_per_ip=10_000)) as server:
             listener = server.listeners[0]
             template = framed(b"hello")
             for _ in range(count):
@@ -284,7 +284,7 @@ async def test_five_thousand_idle_connections_cost_at_most_ten_megabytes():
                 if not len(peers) % 200:
                     await until(lambda: len(server.hub.connections) == len(peers))
             await until(lambda: len(server.hub.connections) == count)
-            server.listeners[0]._handler.connections.clear()
+            handler.connections.clear()
             gc.collect()
             assert resident() - before <= count * 2 * KIB + MIB
             assert server.hub.memory.used == 0

@@ -1,0 +1,157 @@
+"""A listening socket: it accepts in batches and makes connections of what it gets."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import socket
+from typing import TYPE_CHECKING, Final
+
+from kcompat.net.connection import Connection
+from kcompat.net.hang_up import hang_up
+from kcompat.net.listener import ListenerError
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from kcompat.net.answers import FrameHandler
+    from kcompat.net.hub import Hub
+
+logger = logging.getLogger(__name__)
+
+ACCEPT_BATCH: Final = 64
+"""Connections accepted per event, so that a storm of them leaves time for those that are there."""
+RETRY_S: Final = 0.5
+"""How long to stop accepting when descriptors or `max.connections` are used up."""
+
+
+def bind(
+    name: str,
+    host: str,
+    port: int,
+    *,
+    backlog: int = 50,
+    buffers: tuple[int, int] = (-1, -1),
+    protected: bool = False,
+) -> PlainListener:
+    """Open a listening TCP socket: see `listener.Bind`. Raises `ListenerError`."""
+    try:
+        sock = _listen(_bind(host, port), backlog, *buffers)
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        reason = "the port is already in use" if taken else error.strerror or error
+        raise ListenerError(f"Cannot listen on {host or '*'}:{port} ({name}): {reason}.") from error
+    return PlainListener(name, sock, protected=protected)
+
+
+class PlainListener:
+    """A `Listener` on a bound and listening socket."""
+
+    def __init__(self, name: str, sock: socket.socket, *, protected: bool = False) -> None:
+        self.name = name
+        self.host, self.port = _address(sock.getsockname())
+        self._is_protected = protected
+        self._socket = sock
+        self._hub: Hub | None = None
+        self._local: dict[tuple[str, int], tuple[str, int]] = {}
+        self._retry: asyncio.TimerHandle | None = None
+
+    def start(self, hub: Hub, handler: FrameHandler) -> None:
+        """See `Listener.start`."""
+        self._hub = hub
+        self._accept_on(hub, handler)
+
+    def close(self) -> None:
+        """See `Listener.close`."""
+        if self._hub is not None and self._socket.fileno() >= 0:
+            self._hub.loop.remove_reader(self._socket.fileno())
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        hang_up(self._socket)
+
+    def _accept_on(self, hub: Hub, handler: FrameHandler) -> None:
+        self._retry = None
+        hub.loop.add_reader(self._socket.fileno(), self._accept, hub, handler)
+
+    def _pause(self, hub: Hub, handler: FrameHandler) -> None:
+        hub.loop.remove_reader(self._socket.fileno())
+        self._retry = hub.loop.call_later(RETRY_S, self._accept_on, hub, handler)
+
+    def _accept(self, hub: Hub, handler: FrameHandler) -> None:
+        for _ in range(ACCEPT_BATCH):
+            if hub.is_full and not (self._is_protected and hub.close_longest_idle(self.name)):
+                self._pause(hub, handler)
+                return
+            try:
+                sock, peer = self._socket.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                logger.error("Listener %s cannot accept: %s", self.name, error.strerror)  # noqa: TRY400
+                self._pause(hub, handler)
+                return
+            self._connect(hub, handler, sock, _address(peer))
+
+    def _connect(self, hub: Hub, handler: FrameHandler, sock: socket.socket, peer: tuple[str, int]) -> None:
+        host = peer[0]
+        if not hub.admits(host):
+            sock.close()
+            hub.closed["too many connections of one address"] += 1
+            hub.complain(host, "connection closed: the address has too many")
+            return
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            local = _address(sock.getsockname())
+        except OSError:  # gone between accept and here
+            sock.close()
+            return
+        # Few local addresses serve many connections: share the tuple.
+        Connection(hub, sock, handler, self.name, peer, self._local.setdefault(local, local))
+
+
+def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, int]:
+    """Host and port, with an IPv4 address that came through an IPv6 socket written as IPv4."""
+    return name[0].removeprefix("::ffff:"), name[1]
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """A bound socket on the first address of `host`, IPv4 first as clients try that first too."""
+    if not host:
+        family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+        return _bind_to(family, ("", port))
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+    return _bind_to(family, address)
+
+
+def _bind_to(family: int, address: object) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            only_v6 = address != ("", address[1])  # type: ignore[index]
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only_v6)
+        sock.bind(address)  # type: ignore[arg-type]
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _listen(sock: socket.socket, backlog: int, receive_buffer: int, send_buffer: int) -> socket.socket:
+    """Make a bound socket listen; the sockets it accepts inherit the sizes of its buffers."""
+    try:
+        for option, size in ((socket.SO_RCVBUF, receive_buffer), (socket.SO_SNDBUF, send_buffer)):
+            if size >= 0:
+                sock.setsockopt(socket.SOL_SOCKET, option, size)
+        sock.listen(backlog)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
