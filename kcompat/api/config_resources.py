@@ -106,7 +106,7 @@ def _store(
         else:
             stored.complete(outcome if error is ErrorCode.NONE else Change(error, error.message))
 
-    services.controller.set_configs(kind, name, dict(outcome.configs), basis).then(done)
+    services.decisions.set_configs(kind, name, dict(outcome.configs), basis).then(done)
 
 
 def _gather(outcomes: list[Change], pending: Sequence[tuple[int, Promise[Change]]]) -> Promise[list[Change]]:

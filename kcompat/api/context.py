@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
-    from kcompat.controller.controller import Controller
+    from kcompat.controller.decisions import Decisions
+    from kcompat.controller.producer_ids import ProducerIds
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.log.manager import LogManager
     from kcompat.net.answers import Close
@@ -41,7 +42,8 @@ class Services(Struct):
     served: tuple[Served, ...]
     config: BrokerConfig
     cluster: ImageHolder
-    controller: Controller
+    decisions: Decisions
+    producer_ids: ProducerIds
     replicas: ReplicaManager
     logs: LogManager
     groups: GroupCoordinator

@@ -51,7 +51,7 @@ def handle(
     if not specs:
         return _response(names, refused)
     answer: Promise[CreatePartitionsResponse] = Promise()
-    growing = context.services.controller.create_partitions(specs, validate_only=request.validate_only)
+    growing = context.services.decisions.create_partitions(specs, validate_only=request.validate_only)
     growing.then(lambda outcomes: answer.complete(_response(names, {**refused, **outcomes})))
     return answer
 

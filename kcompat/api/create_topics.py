@@ -62,7 +62,7 @@ def handle(
         made = {result.name: _answer(context, result) for result in results}
         answer.complete(_response(names, {**refused, **made}))
 
-    context.services.controller.create_topics(specs, validate_only=request.validate_only).then(created)
+    context.services.decisions.create_topics(specs, validate_only=request.validate_only).then(created)
     return answer
 
 

@@ -62,7 +62,7 @@ def handle(
                 row.error_code, row.error_message = outcomes[row.name].error, outcomes[row.name].message
         answer.complete(DeleteTopicsResponse(responses=rows))
 
-    context.services.controller.delete_topics(names).then(deleted)
+    context.services.decisions.delete_topics(names).then(deleted)
     return answer
 
 

@@ -48,7 +48,7 @@ def handle(
     if request.key_type != GROUP or CONSUMER_OFFSETS in context.services.cluster.image.topics:
         return _response(context, request)
     answer: Promise[FindCoordinatorResponse] = Promise()
-    creating = context.services.controller.ensure_topics([CONSUMER_OFFSETS])
+    creating = context.services.decisions.ensure_topics([CONSUMER_OFFSETS])
     creating.then(lambda _: answer.complete(_response(context, request)))
     return answer
 

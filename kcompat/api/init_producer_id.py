@@ -43,7 +43,7 @@ def handle(
         else:
             answer.complete(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
 
-    context.services.controller.producer_ids.next().then(given)
+    context.services.producer_ids.next().then(given)
     return answer
 
 

@@ -66,7 +66,7 @@ def handle(context: RequestContext, request: MetadataRequest) -> MetadataRespons
     ):
         return _by_name(context, request, names, {})
     answer: Promise[MetadataResponse] = Promise()
-    creating = context.services.controller.ensure_topics(unknown)
+    creating = context.services.decisions.ensure_topics(unknown)
     creating.then(lambda errors: answer.complete(_by_name(context, request, names, errors)))
     return answer
 

@@ -2,7 +2,7 @@
 is told.
 
 Answers to Kafka's `KafkaController`. The decisions are pure and live in the modules beside this one; here is
-what they need: the queue, the store, the brokers. Handlers call the facade and get promises; a promise is
+what they need: the queue, the store, the brokers. Brokers ask by `Decisions` and get promises; a promise is
 completed after the brokers took their roles and saw the new image, so a client that heard of its topic can
 use it.
 """
@@ -11,18 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from random import SystemRandom
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcompat.cluster.store import BadVersionError, Check, SessionExpiredError, StoreUnavailableError
 from kcompat.cluster.znodes import CONTROLLER_EPOCH
 from kcompat.controller import loading
-from kcompat.controller.creation import CreatePartitions, CreateTopics
-from kcompat.controller.deletion import DeleteTopics, ResumeDeletion
-from kcompat.controller.internal_topics import spec_of_automatic_topic
+from kcompat.controller.deletion import ResumeDeletion
 from kcompat.controller.leadership import BrokerStarted, ReplicasFailed
-from kcompat.controller.producer_ids import ProducerIds
-from kcompat.controller.settings import AllocateProducerIds, SetConfigs
 from kcompat.controller.state import (
     LeaderAndIsr,
     StopReplica,
@@ -32,13 +27,9 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from random import Random
-
     from kcompat.clock import Clock
     from kcompat.cluster.store import MetadataStore
-    from kcompat.cluster.znodes import BrokerRegistration, ProducerIdBlock
-    from kcompat.config.broker import BrokerConfig
+    from kcompat.cluster.znodes import BrokerRegistration
     from kcompat.controller.state import (
         BrokerPort,
         ControllerState,
@@ -46,7 +37,6 @@ if TYPE_CHECKING:
         PartitionErrors,
         Request,
     )
-    from kcompat.controller.values import Outcome, PartitionsSpec, TopicResult, TopicSpec
 
 T = TypeVar("T")
 
@@ -64,18 +54,12 @@ class Controller:
         broker_id: int,
         store: MetadataStore,
         broker: BrokerPort,
-        config: Callable[[], BrokerConfig],
         clock: Clock,
-        random: Random | None = None,
     ) -> None:
-        """`config` gives the configuration in force; `random` places replicas and draws topic ids."""
-        self.producer_ids = ProducerIds(self.allocate_producer_ids)
         self._broker_id = broker_id
         self._store = store
         self._broker = broker
-        self._config = config
         self._clock = clock
-        self._random = random or SystemRandom()
         self._events: asyncio.Queue[tuple[Event[Any], Promise[Any]] | None] = asyncio.Queue(MAX_QUEUED_EVENTS)
         self._state: ControllerState | None = None
         self._running: asyncio.Task[None] | None = None
@@ -105,66 +89,10 @@ class Controller:
             self._events.put_nowait(None)
             await running
 
-    # -- what handlers ask -------------------------------------------------------------------------------
-
-    def create_topics(
-        self, specs: Sequence[TopicSpec], *, validate_only: bool = False
-    ) -> Promise[list[TopicResult]]:
-        """Create topics with distinct names; one result each, in order. Those that cannot be made do not stop
-        the others.
-        """
-        return self._submit(CreateTopics(specs, validate_only, self._config(), self._random))
-
-    def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
-        """Create those of `names` that do not exist, with the broker's defaults, or as Kafka makes its
-        internal topics.
-
-        NONE stands for a topic that is there afterwards. Kafka clips nothing; here an internal topic gets as
-        many replicas as there are brokers, if fewer than configured, so that a single broker works
-        unconfigured.
-        """
-        answer: Promise[dict[str, ErrorCode]] = Promise()
-        specs = [spec_of_automatic_topic(name, self._config(), len(self._image_brokers())) for name in names]
-
-        def created(results: list[TopicResult]) -> None:
-            errors = {result.name: result.error for result in results}
-            exists = ErrorCode.TOPIC_ALREADY_EXISTS
-            answer.complete(
-                {name: ErrorCode.NONE if error is exists else error for name, error in errors.items()}
-            )
-
-        self.create_topics(specs).then(created)
-        return answer
-
-    def delete_topics(self, names: Sequence[str]) -> Promise[Mapping[str, Outcome]]:
-        """Delete topics with distinct names, answered when their logs and znodes are gone."""
-        return self._submit(DeleteTopics(names))
-
-    def create_partitions(
-        self, specs: Sequence[PartitionsSpec], *, validate_only: bool = False
-    ) -> Promise[dict[str, Outcome]]:
-        """Add partitions to topics with distinct names."""
-        return self._submit(CreatePartitions(specs, validate_only))
-
-    def set_configs(
-        self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
-    ) -> Promise[ErrorCode]:
-        """Replace all dynamic configs of an entity, which the caller has validated; `kind` is "topics" or
-        "brokers". INVALID_UPDATE_VERSION if they were not `basis` any more.
-        """
-        return self._submit(SetConfigs(kind, name, configs, basis))
-
-    def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
-        """A fresh block of producer ids; None when it cannot be had now."""
-        return self._submit(AllocateProducerIds(self._broker_id))
-
-    def replicas_failed(self, partitions: Sequence[tuple[str, int]]) -> Promise[None]:
-        """This broker cannot serve these partitions any more: their log directory is offline."""
-        return self._submit(ReplicasFailed(self._broker_id, frozenset(partitions)))
-
     # -- one event at a time -----------------------------------------------------------------------------
 
-    def _submit(self, event: Event[T]) -> Promise[T]:
+    def submit(self, event: Event[T]) -> Promise[T]:
+        """Queue an event. Refused with NOT_CONTROLLER out of office, REQUEST_TIMED_OUT if too many wait."""
         promise: Promise[T] = Promise()
         if self._running is None:
             promise.complete(event.refused(ErrorCode.NOT_CONTROLLER))
@@ -228,6 +156,3 @@ class Controller:
             case UpdateMetadata(image):
                 self._broker.update_metadata(image)
                 return {}
-
-    def _image_brokers(self) -> Mapping[int, object]:
-        return {} if self._state is None else self._state.image.brokers

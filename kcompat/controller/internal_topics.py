@@ -1,4 +1,4 @@
-"""Topics that nobody created by hand: auto-created ones and Kafka's internal two.
+"""Topics that nobody created by hand: auto-created ones and Kafka's internal two. Pure.
 
 Answers to Kafka's `AutoTopicCreationManager`, except that an internal topic gets at most as many replicas as
 there are brokers, so that a single broker works unconfigured.
@@ -8,11 +8,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from kcompat.controller.creation import CreateTopics
+from kcompat.controller.state import Decision
 from kcompat.controller.values import TopicSpec
+from kcompat.protocol.errors import ErrorCode
 from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from random import Random
+
     from kcompat.config.broker import BrokerConfig
+    from kcompat.controller.state import ControllerState
+    from kcompat.controller.values import TopicResult
+
+
+class EnsureTopics(Struct, frozen=True):
+    """Create those topics that do not exist, as the configuration says."""
+
+    names: Sequence[str]
+    config: BrokerConfig
+    random: Random
+
+    def decide(self, state: ControllerState) -> Decision[dict[str, ErrorCode]]:
+        """The decision of CreateTopics; a topic that is there already is no error."""
+        live = len(state.image.brokers)
+        specs = [spec_of_automatic_topic(name, self.config, live) for name in self.names]
+        made = CreateTopics(specs, False, self.config, self.random).decide(state)
+        return Decision(made.state, _errors(made.answer), made.writes, made.requests)
+
+    def refused(self, error: ErrorCode) -> dict[str, ErrorCode]:
+        """The same error for every topic."""
+        return dict.fromkeys(self.names, error)
+
+
+def _errors(results: Iterable[TopicResult]) -> dict[str, ErrorCode]:
+    exists = ErrorCode.TOPIC_ALREADY_EXISTS
+    return {result.name: ErrorCode.NONE if result.error is exists else result.error for result in results}
 
 
 def spec_of_automatic_topic(name: str, config: BrokerConfig, live_brokers: int) -> TopicSpec:

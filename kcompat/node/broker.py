@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from pathlib import Path
+from random import SystemRandom
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -25,6 +26,8 @@ from kcompat.config.listeners import check_supported
 from kcompat.config.topic import topic_config
 from kcompat.controller import loading
 from kcompat.controller.controller import Controller
+from kcompat.controller.decisions import Decisions
+from kcompat.controller.producer_ids import ProducerIds
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.log.cleaner import runners
@@ -125,7 +128,8 @@ class BrokerNode:
         self.cluster = MetadataCache(cluster_id)
         self.replicas = ReplicaManager(broker_id, self._clock, self.cluster)
         self._local = LocalBroker(config, self.cluster, self.logs, self.replicas)
-        self.controller = Controller(broker_id, session, self._local, lambda: self.config, self._clock)
+        self.controller = Controller(broker_id, session, self._local, self._clock)
+        self.decisions = Decisions(self.controller.submit, broker_id, lambda: self.config, SystemRandom())
         self.groups = self._make_groups()
         helpers = Helpers(self._clock)
         self.services = Services(
@@ -133,7 +137,8 @@ class BrokerNode:
             served=SERVED,
             config=config,
             cluster=self.cluster,
-            controller=self.controller,
+            decisions=self.decisions,
+            producer_ids=ProducerIds(self.decisions.allocate_producer_ids),
             replicas=self.replicas,
             logs=self.logs,
             groups=self.groups,
@@ -333,7 +338,7 @@ class BrokerNode:
             directory.path for directory in self.logs.directories if directory.offline is not None
         )
         if failed:
-            self.controller.replicas_failed(failed)
+            self.decisions.replicas_failed(failed)
 
     def _expire_producers(self) -> None:
         self.logs.expire_producers(self._clock.now_ms(), self.config.producer_id_expiration_ms)

@@ -31,7 +31,7 @@ async def live_through_a_full_disk(home: Path) -> None:
     await world.start()
     full = OSError(errno.ENOSPC, "No space left on device")
     with mock.patch.object(Files, "make_directory", side_effect=full):
-        (made,) = await world.answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        (made,) = await world.answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert made.error == ErrorCode.NONE
         world.clock.advance(60_000)
         assert append(world) is ErrorCode.KAFKA_STORAGE_ERROR

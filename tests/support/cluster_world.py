@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from random import Random
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,6 +13,8 @@ from kcompat.cluster.znodes import CLUSTER_ID, BrokerRegistration, encode_cluste
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
 from kcompat.controller.controller import Controller
+from kcompat.controller.decisions import Decisions
+from kcompat.controller.producer_ids import ProducerIds
 from kcompat.promise import Promise
 from support.virtual_clock import VirtualClock
 
@@ -58,7 +61,9 @@ class ClusterWorld:
         await loading.prepare(session)
         await session.create(CLUSTER_ID, encode_cluster_id("the-cluster"))
         broker = Brokerless(self.cluster)
-        self.controller = Controller(1, session, broker, lambda: self.config, clock)
+        self.controller = Controller(1, session, broker, clock)
+        self.decisions = Decisions(self.controller.submit, 1, lambda: self.config, Random(1))
+        self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         await self.controller.start(
             BrokerRegistration({"PLAINTEXT": ("advertised", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1")
         )
@@ -71,7 +76,11 @@ class ClusterWorld:
     async def ask(self, module: Any, version: int, request: Any) -> Any:
         """The response of `module.handle`; both messages travel through the codec of this version."""
         services = SimpleNamespace(
-            broker_id=1, config=self.config, cluster=self.cluster, controller=self.controller
+            broker_id=1,
+            config=self.config,
+            cluster=self.cluster,
+            decisions=self.decisions,
+            producer_ids=self.producer_ids,
         )
         context = SimpleNamespace(
             api_version=version, listener="PLAINTEXT", local_address=LOCAL_ADDRESS, services=services

@@ -159,21 +159,21 @@ class Life:
     async def _create(self, *topics: str) -> None:
         for topic in topics:
             spec = TopicSpec(topic, 1, 1, configs=list(TOPICS[topic].items()))
-            (result,) = await self._world.answer(self._world.controller.create_topics([spec]))
+            (result,) = await self._world.answer(self._world.decisions.create_topics([spec]))
             assert not result.error, result
             self._done("create topic")
         self._pass(100, "create topic")
 
     async def _grow(self, topic: str, count: int) -> None:
         outcome = await self._world.answer(
-            self._world.controller.create_partitions([PartitionsSpec(topic, count)])
+            self._world.decisions.create_partitions([PartitionsSpec(topic, count)])
         )
         assert not outcome[topic].error
         self._done("create partition")
         self._pass(100, "create partition")
 
     async def _delete(self, topic: str) -> None:
-        outcome = await self._world.answer(self._world.controller.delete_topics([topic]))
+        outcome = await self._world.answer(self._world.decisions.delete_topics([topic]))
         assert not outcome[topic].error
         self._done("delete topic")
 
@@ -247,7 +247,7 @@ class Life:
             self._send("keyed", build_batch([record]))
 
     async def _commit(self, offset: int) -> None:
-        errors = await self._world.answer(self._world.controller.ensure_topics([CONSUMER_OFFSETS]))
+        errors = await self._world.answer(self._world.decisions.ensure_topics([CONSUMER_OFFSETS]))
         assert not any(errors.values())
         self._done("create topic")
         for number in range(3):

@@ -51,26 +51,26 @@ async def play(requests: list[tuple[str, Any]]) -> None:
 
 
 async def step(world: ClusterWorld, model: Model, kind: str, what: Any) -> None:
-    controller = world.controller
+    decisions = world.decisions
     if kind == "create":
         specs = [TopicSpec(name, count, 1) for name, count in what.items()]
-        for result in await ask(controller.create_topics(specs)):
+        for result in await ask(decisions.create_topics(specs)):
             collides = any(known.replace(".", "_") == result.name.replace(".", "_") for known in model)
             assert (result.error is ErrorCode.NONE) == (not collides)
             if not collides:
                 model[result.name] = what[result.name]
     elif kind == "delete":
-        for name, outcome in (await ask(controller.delete_topics(what))).items():
+        for name, outcome in (await ask(decisions.delete_topics(what))).items():
             assert (outcome.error is ErrorCode.NONE) == (name in model)
             model.pop(name, None)
     elif kind == "grow":
         specs = [PartitionsSpec(name, count) for name, count in what.items()]
-        for name, outcome in (await ask(controller.create_partitions(specs))).items():
+        for name, outcome in (await ask(decisions.create_partitions(specs))).items():
             assert (outcome.error is ErrorCode.NONE) == (name in model and what[name] > model[name])
             if outcome.error is ErrorCode.NONE:
                 model[name] = what[name]
     else:
-        error = await ask(controller.set_configs("topics", what, {"retention.ms": "5"}))
+        error = await ask(decisions.set_configs("topics", what, {"retention.ms": "5"}))
         assert (error is ErrorCode.NONE) == (what in model)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ import pytest
 
 from kcompat.api import alter_configs, describe_configs, incremental_alter_configs, list_config_resources
 from kcompat.config.broker import BrokerConfig
+from kcompat.controller.decisions import Decisions
+from kcompat.controller.settings import SetConfigs
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_configs import AlterConfigsRequest
@@ -43,15 +46,14 @@ class Controller:
         self.error = ErrorCode.NONE
         self.held: list[Promise[ErrorCode]] | None = None
 
-    def set_configs(
-        self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
-    ) -> Promise[ErrorCode]:
+    def submit(self, event: Any) -> Promise[Any]:
+        assert isinstance(event, SetConfigs)
         promise: Promise[ErrorCode] = Promise()
         if self.held is not None:
             self.held.append(promise)
             return promise
         if self.error is ErrorCode.NONE:
-            self.image.stored[kind, name] = configs
+            self.image.stored[event.kind, event.name] = event.configs
         promise.complete(self.error)
         return promise
 
@@ -62,11 +64,12 @@ class World:
     def __init__(self) -> None:
         self.image = Image()
         self.controller = Controller(self.image)
+        config = BrokerConfig({"broker.id": "1", "foo.bar": "x"})
         self.services = SimpleNamespace(
             broker_id=1,
-            config=BrokerConfig({"broker.id": "1", "foo.bar": "x"}),
+            config=config,
             cluster=SimpleNamespace(image=self.image),
-            controller=self.controller,
+            decisions=Decisions(self.controller.submit, 1, lambda: config, Random(1)),
         )
 
     def context(self, version: int) -> Any:

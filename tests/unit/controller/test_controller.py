@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from random import Random
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import pytest
@@ -16,7 +17,9 @@ from kcompat.cluster.znodes import BrokerRegistration, DamagedZnodeError, Produc
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
 from kcompat.controller.controller import Controller
+from kcompat.controller.decisions import Decisions
 from kcompat.controller.loading import BrokerIdInUseError, ControllerElsewhereError
+from kcompat.controller.producer_ids import ProducerIds
 from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from support.virtual_clock import VirtualClock
@@ -82,7 +85,9 @@ class World:
         if await loading.cluster_id(self.session) is None:
             await self.session.create(znodes.CLUSTER_ID, znodes.encode_cluster_id("the-cluster"))
         assert await loading.cluster_id(self.session) == "the-cluster"
-        self.controller = Controller(1, self.session, self.broker, lambda: self.config, self.clock)
+        self.controller = Controller(1, self.session, self.broker, self.clock)
+        self.decisions = Decisions(self.controller.submit, 1, lambda: self.config, Random(1))
+        self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         await self.controller.start(REGISTRATION)
         return self
 
@@ -116,9 +121,9 @@ async def test_a_new_cluster_has_one_broker_which_is_its_controller(path: Path) 
 async def test_topics_configs_and_epochs_survive_a_restart(path: Path) -> None:
     async with World(path) as world:
         specs = [TopicSpec("t", 2, 1, configs=[("retention.ms", "5")]), TopicSpec("u", 1, 1)]
-        created = await answer(world.controller.create_topics(specs))
-        await answer(world.controller.create_partitions([PartitionsSpec("t", 3)]))
-        await answer(world.controller.set_configs("brokers", "<default>", {"num.io.threads": "3"}))
+        created = await answer(world.decisions.create_topics(specs))
+        await answer(world.decisions.create_partitions([PartitionsSpec("t", 3)]))
+        await answer(world.decisions.set_configs("brokers", "<default>", {"num.io.threads": "3"}))
         before = world.broker.image
     async with World(path) as world:
         image = world.broker.image
@@ -137,24 +142,24 @@ async def test_topics_configs_and_epochs_survive_a_restart(path: Path) -> None:
 async def test_a_deleted_topic_leaves_no_node_behind(path: Path) -> None:
     async with World(path) as world:
         empty = world.paths("/")
-        await answer(world.controller.create_topics([TopicSpec("t", 2, 1)]))
-        outcomes = await answer(world.controller.delete_topics(["t", "none"]))
+        await answer(world.decisions.create_topics([TopicSpec("t", 2, 1)]))
+        outcomes = await answer(world.decisions.delete_topics(["t", "none"]))
         assert outcomes == {"t": Outcome(), "none": Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}
         assert world.broker.deleted == [("t", 0), ("t", 1)]
         assert world.paths("/") == empty
-        (again,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        (again,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert again.error is ErrorCode.NONE
 
 
 async def test_an_unfinished_deletion_is_finished_by_the_next_start(path: Path) -> None:
     async with World(path) as world:
-        await answer(world.controller.create_topics([TopicSpec("t", 1, 1), TopicSpec("u", 1, 1)]))
+        await answer(world.decisions.create_topics([TopicSpec("t", 1, 1), TopicSpec("u", 1, 1)]))
         world.broker.broken = {("t", 0)}
-        outcomes = await answer(world.controller.delete_topics(["t"]))
+        outcomes = await answer(world.decisions.delete_topics(["t"]))
         assert outcomes == {"t": Outcome(ErrorCode.REQUEST_TIMED_OUT)}
-        (refused,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        (refused,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert refused.message == "Topic 't' is marked for deletion."
-        assert await answer(world.controller.ensure_topics(["t"])) == {"t": ErrorCode.NONE}
+        assert await answer(world.decisions.ensure_topics(["t"])) == {"t": ErrorCode.NONE}
         assert "t" not in world.broker.image.topics
     async with World(path) as world:
         assert list(world.broker.image.topics) == ["u"]
@@ -162,17 +167,17 @@ async def test_an_unfinished_deletion_is_finished_by_the_next_start(path: Path) 
         assert ("topics", "t") not in world.broker.image.entity_configs
         assert world.paths("/brokers/topics/t") == []
         assert world.paths("/admin/delete_topics/") == []
-        (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert created.error is ErrorCode.NONE
 
 
 async def test_a_partition_whose_log_cannot_be_made_has_no_leader(path: Path) -> None:
     async with World(path) as world:
         world.broker.broken = {("t", 1)}
-        (created,) = await answer(world.controller.create_topics([TopicSpec("t", 2, 1)]))
+        (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 2, 1)]))
         assert created.error is ErrorCode.NONE
         assert [part.leader for part in world.broker.image.topics["t"].partitions] == [1, -1]
-        await answer(world.controller.replicas_failed([("t", 0)]))
+        await answer(world.decisions.replicas_failed([("t", 0)]))
         assert [part.leader for part in world.broker.image.topics["t"].partitions] == [-1, -1]
     async with World(path) as world:
         assert [part.leader for part in world.broker.image.topics["t"].partitions] == [1, 1]
@@ -186,7 +191,7 @@ async def test_automatic_topics(path: Path) -> None:
         "auto.create.topics.enable": "true",
     }
     async with World(path, settings) as world:
-        errors = await answer(world.controller.ensure_topics(["t", "__consumer_offsets", "a b"]))
+        errors = await answer(world.decisions.ensure_topics(["t", "__consumer_offsets", "a b"]))
         assert errors == {
             "t": ErrorCode.NONE,
             "__consumer_offsets": ErrorCode.NONE,
@@ -201,21 +206,21 @@ async def test_automatic_topics(path: Path) -> None:
             "segment.bytes": "104857600",
             "compression.type": "producer",
         }
-        assert await answer(world.controller.ensure_topics(["t"])) == {"t": ErrorCode.NONE}
+        assert await answer(world.decisions.ensure_topics(["t"])) == {"t": ErrorCode.NONE}
         assert image is world.broker.image
 
 
 async def test_configs_of_a_topic_that_is_not_there(path: Path) -> None:
     async with World(path) as world:
-        error = await answer(world.controller.set_configs("topics", "t", {"retention.ms": "5"}))
+        error = await answer(world.decisions.set_configs("topics", "t", {"retention.ms": "5"}))
         assert error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 async def test_configs_made_from_others_than_there_are_do_not_replace_them(path: Path) -> None:
     async with World(path) as world:
-        await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
-        first = world.controller.set_configs("topics", "t", {"retention.ms": "5"}, basis={})
-        second = world.controller.set_configs("topics", "t", {"segment.ms": "6"}, basis={})
+        await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+        first = world.decisions.set_configs("topics", "t", {"retention.ms": "5"}, basis={})
+        second = world.decisions.set_configs("topics", "t", {"segment.ms": "6"}, basis={})
         assert await answer(first) is ErrorCode.NONE
         assert await answer(second) is ErrorCode.INVALID_UPDATE_VERSION
         assert world.broker.image.configs("topics", "t") == {"retention.ms": "5"}
@@ -223,22 +228,22 @@ async def test_configs_made_from_others_than_there_are_do_not_replace_them(path:
 
 async def test_producer_ids_are_never_given_twice(path: Path) -> None:
     async with World(path) as world:
-        assert await answer(world.controller.allocate_producer_ids()) == ProducerIdBlock(1, 0, 999)
-        assert await answer(world.controller.allocate_producer_ids()) == ProducerIdBlock(1, 1000, 1999)
-        assert await answer(world.controller.producer_ids.next()) == 2000
+        assert await answer(world.decisions.allocate_producer_ids()) == ProducerIdBlock(1, 0, 999)
+        assert await answer(world.decisions.allocate_producer_ids()) == ProducerIdBlock(1, 1000, 1999)
+        assert await answer(world.producer_ids.next()) == 2000
     async with World(path) as world:
-        assert await answer(world.controller.producer_ids.next()) == 3000
-        assert await answer(world.controller.producer_ids.next()) == 3001
+        assert await answer(world.producer_ids.next()) == 3000
+        assert await answer(world.producer_ids.next()) == 3001
 
 
 async def test_a_second_broker_of_the_same_id_and_a_second_controller_are_refused(path: Path) -> None:
     async with World(path) as world:
         other = await world.store.session()
-        same_id = Controller(1, other, FakeBroker(), lambda: world.config, world.clock)
+        same_id = Controller(1, other, FakeBroker(), world.clock)
         with pytest.raises(BrokerIdInUseError, match="broker id 1 is in use"):
             await same_id.start(REGISTRATION)
         with pytest.raises(ControllerElsewhereError):
-            await Controller(2, other, FakeBroker(), lambda: world.config, world.clock).start(REGISTRATION)
+            await Controller(2, other, FakeBroker(), world.clock).start(REGISTRATION)
 
 
 async def test_a_controller_that_was_replaced_writes_nothing_and_resigns(path: Path) -> None:
@@ -246,10 +251,10 @@ async def test_a_controller_that_was_replaced_writes_nothing_and_resigns(path: P
         other = await world.store.session()
         await other.set("/controller_epoch", b"9")
         before = world.paths("/")
-        (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert created.error is ErrorCode.NOT_CONTROLLER
         assert world.paths("/") == before
-        (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert created.error is ErrorCode.NOT_CONTROLLER
 
 
@@ -263,29 +268,29 @@ async def test_a_store_that_cannot_write_refuses_and_recovers(
 
         with monkeypatch.context() as patch:
             patch.setattr(world.store._journal, "write", fail)
-            (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+            (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
             assert created.error is ErrorCode.KAFKA_STORAGE_ERROR
-            assert await answer(world.controller.producer_ids.next()) is None
+            assert await answer(world.producer_ids.next()) is None
         assert "t" not in world.broker.image.topics
-        (created,) = await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert created.error is ErrorCode.NONE
-        assert await answer(world.controller.producer_ids.next()) == 0
+        assert await answer(world.producer_ids.next()) == 0
 
 
 async def test_a_stopped_controller_refuses(path: Path) -> None:
     async with World(path) as world:
-        first = world.controller.create_topics([TopicSpec("t", 1, 1)])
+        first = world.decisions.create_topics([TopicSpec("t", 1, 1)])
         await asyncio.sleep(0)  # the event is in hand now
-        second = world.controller.create_topics([TopicSpec("u", 1, 1)])
+        second = world.decisions.create_topics([TopicSpec("u", 1, 1)])
         await world.controller.stop()
         assert first.value[0].error is ErrorCode.NONE
         assert second.value[0].error is ErrorCode.NOT_CONTROLLER
-        assert world.controller.delete_topics(["t"]).value["t"].error is ErrorCode.NOT_CONTROLLER
+        assert world.decisions.delete_topics(["t"]).value["t"].error is ErrorCode.NOT_CONTROLLER
 
 
 async def test_a_damaged_node_is_named(path: Path) -> None:
     async with World(path) as world:
-        await answer(world.controller.create_topics([TopicSpec("t", 1, 1)]))
+        await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         await world.session.set("/brokers/topics/t/partitions/0/state", b"{}")
         with pytest.raises(DamagedZnodeError, match=r"^/brokers/topics/t/partitions/0/state: "):
             await loading.load(world.session, 1, 1, 1)

@@ -1,0 +1,91 @@
+"""What a broker asks of the controller, without knowing where it is.
+
+Handlers hold a `Decisions`. Behind it is `submit`, which takes an event to whoever decides: the controller of
+this process, while it is in office. Whoever is not in office answers NOT_CONTROLLER, and the client looks for
+the controller anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from kcompat.controller.creation import CreatePartitions, CreateTopics
+from kcompat.controller.deletion import DeleteTopics
+from kcompat.controller.internal_topics import EnsureTopics
+from kcompat.controller.leadership import ReplicasFailed
+from kcompat.controller.settings import AllocateProducerIds, SetConfigs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from random import Random
+
+    from kcompat.cluster.znodes import ProducerIdBlock
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.controller.state import Event
+    from kcompat.controller.values import Outcome, PartitionsSpec, TopicResult, TopicSpec
+    from kcompat.promise import Promise
+    from kcompat.protocol.errors import ErrorCode
+
+T = TypeVar("T")
+
+
+class Submit(Protocol):
+    """Takes an event to the controller."""
+
+    def __call__(self, event: Event[T], /) -> Promise[T]:
+        """The event's answer, or what `event.refused` says where nobody can decide it."""
+
+
+class Decisions:
+    """The questions of one broker. Each promise is completed once the brokers act on the decision and show
+    it, so a client that hears of its topic can use it.
+    """
+
+    def __init__(
+        self, submit: Submit, broker_id: int, config: Callable[[], BrokerConfig], random: Random
+    ) -> None:
+        """`config` gives the configuration in force; `random` places replicas and draws topic ids."""
+        self._submit = submit
+        self._broker_id = broker_id
+        self._config = config
+        self._random = random
+
+    def create_topics(
+        self, specs: Sequence[TopicSpec], *, validate_only: bool = False
+    ) -> Promise[list[TopicResult]]:
+        """Create topics with distinct names; one result each, in order. Those that cannot be made do not stop
+        the others.
+        """
+        return self._submit(CreateTopics(specs, validate_only, self._config(), self._random))
+
+    def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
+        """Create those of `names` that do not exist, with the broker's defaults, or as Kafka makes its
+        internal topics. NONE stands for a topic that is there afterwards.
+        """
+        return self._submit(EnsureTopics(names, self._config(), self._random))
+
+    def delete_topics(self, names: Sequence[str]) -> Promise[Mapping[str, Outcome]]:
+        """Delete topics with distinct names, answered when their logs and znodes are gone."""
+        return self._submit(DeleteTopics(names))
+
+    def create_partitions(
+        self, specs: Sequence[PartitionsSpec], *, validate_only: bool = False
+    ) -> Promise[dict[str, Outcome]]:
+        """Add partitions to topics with distinct names."""
+        return self._submit(CreatePartitions(specs, validate_only))
+
+    def set_configs(
+        self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
+    ) -> Promise[ErrorCode]:
+        """Replace all dynamic configs of an entity, which the caller has validated; `kind` is "topics" or
+        "brokers". INVALID_UPDATE_VERSION if they were not `basis` any more.
+        """
+        return self._submit(SetConfigs(kind, name, configs, basis))
+
+    def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
+        """A fresh block of producer ids; None when it cannot be had now."""
+        return self._submit(AllocateProducerIds(self._broker_id))
+
+    def replicas_failed(self, partitions: Sequence[tuple[str, int]]) -> Promise[None]:
+        """This broker cannot serve these partitions any more: their log directory is offline."""
+        return self._submit(ReplicasFailed(self._broker_id, frozenset(partitions)))
