@@ -1,0 +1,101 @@
+"""The smallest coordinator there is, a register for each key, on virtual time with its log in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition, Result
+from kcompat.coordinator.runtime import Runtime
+from kcompat.protocol.schema import Message, ProtocolViolation, message, string
+from support.coordinator_log import MemoryCoordinatorLog
+from support.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from kcompat.coordinator.operation import Settled, ShardOperation
+    from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.promise import Promise
+    from kcompat.protocol.errors import ErrorCode
+
+
+@message("0")
+class Text(Message):
+    """A key or a value."""
+
+    text: Annotated[str, string("0+")] = ""
+
+
+class TextSerde:
+    """Keys and values as plain text; a key in brackets is one nobody knows."""
+
+    def serialize(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
+        assert isinstance(record.key, Text)
+        assert isinstance(record.value, Text | None)
+        return record.key.text.encode(), None if record.value is None else record.value.text.encode()
+
+    def deserialize(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
+        if key.startswith(b"["):
+            return None
+        if key.startswith(b"!"):
+            raise ProtocolViolation("damaged")
+        return CoordinatorRecord(Text(key.decode()), None if value is None else Text(value.decode()))
+
+
+class Registers:
+    """What was written last under each key."""
+
+    def __init__(self, timers: KeyedTimers) -> None:
+        self.timers = timers
+        self.latest: dict[str, str | None] = {}
+        self.replayed: list[tuple[str, int, int]] = []
+        self.ended: list[tuple[int, bool, int]] = []
+        self.committed_to = -1
+        self.loaded_at: int | None = None
+        self.parked: list[Promise[Any]] = []
+
+    def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
+        assert isinstance(record.key, Text)
+        assert isinstance(record.value, Text | None)
+        self.latest[record.key.text] = None if record.value is None else record.value.text
+        self.replayed.append((record.key.text, *position))
+
+    def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
+        self.ended.append((producer_id, committed, offset))
+
+    def committed(self, offset: int) -> None:
+        self.committed_to = max(offset, self.committed_to)
+
+    def loaded(self, now_ms: int) -> None:
+        self.loaded_at = now_ms
+
+    def unloaded(self) -> list[tuple[Promise[Any], Any]]:
+        return [(promise, "moved") for promise in self.parked]
+
+    def check_invariants(self) -> None:
+        pass
+
+
+def put(
+    key: str, *values: str, response: Any = "ok", settled: Settled | None = None
+) -> ShardOperation[Registers, Any]:
+    def operation(_shard: Registers, _now_ms: int) -> Result[Any]:
+        return Result(response, [CoordinatorRecord(Text(key), Text(value)) for value in values], settled)
+
+    return operation
+
+
+def failed(error: ErrorCode) -> Any:
+    return f"failed {error.name}"
+
+
+class RegisterWorld:
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.log = MemoryCoordinatorLog()
+        self.runtime: Runtime[Registers] = Runtime(self.log, TextSerde(), self.clock, Registers, 5000)
+
+    def load(self) -> Registers:
+        self.runtime.load(0, leader_epoch=1)
+        return dict(self.runtime.active())[0]
+
+    def write(self, operation: ShardOperation[Registers, Any]) -> Promise[Any]:
+        return self.runtime.write(0, operation, failed)
