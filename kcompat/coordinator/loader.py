@@ -32,6 +32,7 @@ class Loader:
         self._serde = serde
         self._shard = shard
         self._partition = partition
+        self._name = f"{log.topic}-{partition}"
         self._next_offset = log.start_offset(partition)
         self._latest: dict[bytes, Record] = {}
 
@@ -95,7 +96,3 @@ class Loader:
             )
             return
         self._shard.replay(parsed, ReplayPosition(record.offset, producer_id))
-
-    @property
-    def _name(self) -> str:
-        return f"coordinator partition {self._partition}"

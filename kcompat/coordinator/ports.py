@@ -48,6 +48,10 @@ class Serde(Protocol):
 class CoordinatorLog(Protocol):
     """The partitions of a coordinator's topic that this broker leads."""
 
+    @property
+    def topic(self) -> str:
+        """The name of the topic."""
+
     def append(self, partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
         """Append one batch with acks=all; gives its last offset, or the error a produce would get and -1."""
 
@@ -55,7 +59,10 @@ class CoordinatorLog(Protocol):
         """Done with NONE once the high watermark is past `offset`, or with what prevents that."""
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Whole batches up to the log end, from the one that holds `offset`; empty only at the end."""
+        """Whole batches up to the log end, from the one that holds `offset`; empty only at the end.
+
+        Raises StorageError, or OSError, where the disk does not give them.
+        """
 
     def start_offset(self, partition: int) -> int:
         """The log start offset."""

@@ -8,11 +8,13 @@ failover is the same replay. Answers to Kafka's `CoordinatorRuntime`.
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kcompat.coordinator.loader import Loader
 from kcompat.coordinator.runner import ShardRunner
+from kcompat.log.errors import StorageError
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound="Shard")
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 INLINE_LOAD_BYTES = 256 * 1024
 """How much of a log is replayed at once: some clients take COORDINATOR_LOAD_IN_PROGRESS for a crash."""
@@ -62,18 +66,20 @@ class Runtime(Generic[S]):
         self._make_shard = make_shard
         self._commit_timeout_ms = commit_timeout_ms
         self._slots: dict[int, _Slot[S]] = {}
-        self._unloaded_epochs: dict[int, int] = {}
+        self._loadable_from: dict[int, int] = {}
+        """The leader epoch from which on a partition that is not loaded may be loaded again."""
 
     def load(self, partition: int, leader_epoch: int) -> None:
         """This broker leads the partition from `leader_epoch` on.
 
-        An epoch older than one seen changes nothing.
+        An epoch older than one seen changes nothing. A log that cannot be loaded raises nothing here: its
+        partition answers NOT_COORDINATOR, until a load of a later epoch works.
         """
         slot = self._slots.get(partition)
         if slot is not None:
             slot.leader_epoch = max(slot.leader_epoch, leader_epoch)
             return
-        if leader_epoch < self._unloaded_epochs.get(partition, leader_epoch):
+        if leader_epoch < self._loadable_from.get(partition, leader_epoch):
             return
         runner = ShardRunner(
             partition, self._log, self._serde, self._clock, self._make_shard, self._commit_timeout_ms
@@ -89,12 +95,12 @@ class Runtime(Generic[S]):
         """
         slot = self._slots.get(partition)
         if leader_epoch is None:
-            self._unloaded_epochs.pop(partition, None)
+            self._loadable_from.pop(partition, None)
         elif slot is not None and leader_epoch < slot.leader_epoch:
             return
         else:
-            seen = self._unloaded_epochs.get(partition, leader_epoch)
-            self._unloaded_epochs[partition] = max(leader_epoch, seen)
+            seen = self._loadable_from.get(partition, leader_epoch)
+            self._loadable_from[partition] = max(leader_epoch, seen)
         if slot is not None:
             del self._slots[partition]
             slot.runner.close()
@@ -148,12 +154,36 @@ class Runtime(Generic[S]):
         runner = slot.runner
         if self._slots.get(runner.partition) is not slot:
             return  # unloaded meanwhile
-        if not loader.step(max_bytes):
+        try:
+            complete = loader.step(max_bytes)
+            if complete:
+                runner.shard.loaded(self._clock.now_ms())
+        except Exception as fault:
+            self._give_up(slot, fault)
+            return
+        if not complete:
             self._clock.call_later(0, partial(self._continue_loading, slot, loader, LOAD_SLICE_BYTES))
             return
         slot.loading = False
-        runner.shard.loaded(self._clock.now_ms())
         self._show_when_committed(runner, loader.next_offset - 1)
+
+    def _give_up(self, slot: _Slot[S], fault: Exception) -> None:
+        """Drop what has been loaded so far. The same log would fail again, so the same epoch is not retried.
+
+        Nobody waits in the shard, as the gate was closed; and half a shard is not fit to be asked.
+        """
+        partition = slot.runner.partition
+        logger.error(
+            "The coordinator does not serve %s-%d at leader epoch %d, as its log could not be loaded: %s",
+            self._log.topic,
+            partition,
+            slot.leader_epoch,
+            fault,
+            exc_info=not isinstance(fault, StorageError),
+        )
+        slot.runner.timers.cancel_all()
+        del self._slots[partition]
+        self._loadable_from[partition] = slot.leader_epoch + 1
 
     def _show_when_committed(self, runner: ShardRunner[S], last_offset: int) -> None:
         """A new leader's log may end above its high watermark; readers see the rest later."""

@@ -26,11 +26,11 @@ class TopicLog:
 
     def __init__(self, replicas: ReplicaManager, topic: str) -> None:
         self._replicas = replicas
-        self._topic = topic
+        self.topic = topic
 
     def append(self, partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
         """Append one batch as acks=all demands; its last offset, or the error a produce would get and -1."""
-        found = self._replicas.get(self._topic, partition)
+        found = self._replicas.get(self.topic, partition)
         if found is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
         view = memoryview(batch)
@@ -44,7 +44,7 @@ class TopicLog:
 
     def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
         """NONE once the high watermark is past `offset`, or what prevents it."""
-        found = self._replicas.get(self._topic, partition)
+        found = self._replicas.get(self.topic, partition)
         if found is None:
             return Promise.resolved(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         now = found.committed(offset + 1)
@@ -62,7 +62,7 @@ class TopicLog:
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
         """Whole batches from the one that holds `offset`, at least one, up to the log end; empty there."""
-        found = self._replicas.get(self._topic, partition)
+        found = self._replicas.get(self.topic, partition)
         if found is None or offset >= found.log.log_end_offset:
             return b""
         data = found.log.read(offset, max_bytes, found.log.log_end_offset, min_one_batch=True)
@@ -70,10 +70,10 @@ class TopicLog:
 
     def start_offset(self, partition: int) -> int:
         """The log start offset; 0 where there is no replica."""
-        found = self._replicas.get(self._topic, partition)
+        found = self._replicas.get(self.topic, partition)
         return 0 if found is None else found.log.log_start_offset
 
     def end_offset(self, partition: int) -> int:
         """The log end offset; 0 where there is no replica."""
-        found = self._replicas.get(self._topic, partition)
+        found = self._replicas.get(self.topic, partition)
         return 0 if found is None else found.log.log_end_offset

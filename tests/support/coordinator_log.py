@@ -10,13 +10,17 @@ from kcompat.records.batch import assign, iter_headers, read_header
 class MemoryCoordinatorLog:
     """A `CoordinatorLog` of batches in lists. `hold` keeps the high watermark where it is until `release`.
 
-    `error` is what the next appends fail with, until it is NONE again.
+    `error` is what the next appends fail with, until it is NONE again; `unreadable` are the partitions whose
+    reads raise, and what they raise.
     """
+
+    topic = "coordinator"
 
     def __init__(self) -> None:
         self.batches: dict[int, list[bytes]] = {}
         self.error = ErrorCode.NONE
         self.appends = 0
+        self.unreadable: dict[int, Exception] = {}
         self._held = False
         self._waiting: list[tuple[int, int, Promise[ErrorCode]]] = []
 
@@ -39,6 +43,8 @@ class MemoryCoordinatorLog:
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
         """Whole batches from the one that holds `offset`."""
+        if partition in self.unreadable:
+            raise self.unreadable[partition]
         data = bytearray()
         for batch in self.batches.get(partition, []):
             if read_header(batch).next_offset > offset and (not data or len(data) + len(batch) <= max_bytes):

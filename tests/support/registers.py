@@ -11,6 +11,8 @@ from support.coordinator_log import MemoryCoordinatorLog
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.coordinator.operation import Settled, ShardOperation
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.promise import Promise
@@ -88,10 +90,12 @@ def failed(error: ErrorCode) -> Any:
 
 
 class RegisterWorld:
-    def __init__(self) -> None:
+    """A runtime of registers; `load` and `write` are of partition 0."""
+
+    def __init__(self, make_shard: Callable[[KeyedTimers], Registers] = Registers) -> None:
         self.clock = VirtualClock()
         self.log = MemoryCoordinatorLog()
-        self.runtime: Runtime[Registers] = Runtime(self.log, TextSerde(), self.clock, Registers, 5000)
+        self.runtime: Runtime[Registers] = Runtime(self.log, TextSerde(), self.clock, make_shard, 5000)
 
     def load(self) -> Registers:
         self.runtime.load(0, leader_epoch=1)

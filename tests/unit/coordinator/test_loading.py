@@ -5,16 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pytest
+
 from kcompat.coordinator.runtime import INLINE_LOAD_BYTES, LOAD_SLICE_BYTES
+from kcompat.log.errors import StorageError
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
-from support.registers import RegisterWorld, put
+from support.registers import Registers, RegisterWorld, failed, put
 
 if TYPE_CHECKING:
-    import pytest
+    from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition
+    from kcompat.coordinator.timer import KeyedTimers
 
 
 def append(world: RegisterWorld, batch: bytearray) -> None:
@@ -180,3 +184,92 @@ def test_batches_that_a_read_repeats_are_replayed_once(world: RegisterWorld) -> 
         partition, max(offset - 1, 0), max_bytes
     )
     assert [key for key, *_ in world.load().replayed] == ["a", "b", "c"]
+
+
+# --- what cannot be loaded
+
+
+BROKEN_DISK = StorageError("/data", OSError(5, "Input/output error"))
+
+
+def test_a_partition_that_cannot_be_read_is_not_served(
+    world: RegisterWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.log.unreadable[0] = BROKEN_DISK
+    world.runtime.load(0, leader_epoch=1)
+    world.runtime.load(1, leader_epoch=1)
+    assert world.runtime.gate(0) == ErrorCode.NOT_COORDINATOR
+    assert not world.runtime.is_loading
+    assert world.write(put("a", "1")).value == "failed NOT_COORDINATOR"
+    assert world.runtime.read(0, lambda shard, _: shard.latest, failed) == "failed NOT_COORDINATOR"
+    assert world.runtime.gate(1) == ErrorCode.NONE
+    assert [record.getMessage() for record in caplog.records] == [
+        "The coordinator does not serve coordinator-0 at leader epoch 1, as its log could not be loaded: "
+        f"{BROKEN_DISK}"
+    ]
+
+
+def test_a_load_that_fails_half_way_ends_there(world: RegisterWorld) -> None:
+    world.load()
+    for index in range(INLINE_LOAD_BYTES // 900):
+        world.write(put(f"key {index}", "x" * 1000))
+    world.runtime.unload(0, leader_epoch=2)
+    world.runtime.load(0, leader_epoch=3)
+    assert world.runtime.gate(0) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    world.log.unreadable[0] = BROKEN_DISK
+    world.clock.advance()
+    assert world.runtime.gate(0) == ErrorCode.NOT_COORDINATOR
+    assert world.clock.pending == 0
+
+
+def test_a_load_that_failed_is_tried_again_in_a_later_epoch(world: RegisterWorld) -> None:
+    append(world, build_batch([record(b"a")]))
+    world.log.unreadable[0] = BROKEN_DISK
+    world.runtime.load(0, leader_epoch=3)
+    del world.log.unreadable[0]
+    world.runtime.load(0, leader_epoch=3)
+    assert world.runtime.gate(0) == ErrorCode.NOT_COORDINATOR
+    world.runtime.load(0, leader_epoch=4)
+    assert dict(world.runtime.active())[0].latest == {"a": "v"}
+
+
+def test_a_partition_that_failed_and_was_deleted_is_loaded_when_it_comes_anew(world: RegisterWorld) -> None:
+    world.log.unreadable[0] = BROKEN_DISK
+    world.runtime.load(0, leader_epoch=3)
+    world.runtime.unload(0, leader_epoch=None)
+    del world.log.unreadable[0]
+    world.runtime.load(0, leader_epoch=0)
+    assert world.runtime.gate(0) == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("place", ["replay", "loaded"])
+def test_a_bug_in_a_shard_fails_its_own_load_alone(place: str, caplog: pytest.LogCaptureFixture) -> None:
+    world = RegisterWorld(partial(Buggy, place=place))
+    append(world, build_batch([record(b"a")]))
+    world.runtime.load(0, leader_epoch=1)
+    world.runtime.load(1, leader_epoch=1)
+    assert world.runtime.gate(0) == ErrorCode.NOT_COORDINATOR
+    assert world.runtime.gate(1) == ErrorCode.NONE
+    assert world.clock.pending == 0
+    assert len(caplog.records) == 1
+    assert caplog.records[0].exc_info is not None
+
+
+class Buggy(Registers):
+    """Raises at one place while a log that is not empty is loaded, after it has set a timer."""
+
+    def __init__(self, timers: KeyedTimers, place: str) -> None:
+        super().__init__(timers)
+        self.place = place
+
+    def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
+        super().replay(record, position)
+        assert self.place != "replay"
+
+    def loaded(self, now_ms: int) -> None:
+        if self.latest:
+            self.timers.schedule("session", 1000, put("a", "gone"))
+            assert self.place != "loaded"
+
+    def unloaded(self) -> list[tuple[Promise[object], object]]:
+        raise AssertionError("it is not fit to be asked")

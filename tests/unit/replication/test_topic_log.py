@@ -1,0 +1,63 @@
+"""A coordinator's log over real partitions."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.coordinator.runtime import Runtime
+from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.topic_log import TopicLog
+from support.registers import Registers, TextSerde, failed, put
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.log.log import Log
+    from kcompat.replication.partition import Partition
+    from kcompat.replication.replicas import ReplicaManager
+    from support.virtual_clock import VirtualClock
+
+
+@pytest.fixture
+def runtime(replicas: ReplicaManager, clock: VirtualClock) -> Runtime[Registers]:
+    """A coordinator whose topic is "t"."""
+    return Runtime(TopicLog(replicas, "t"), TextSerde(), clock, Registers)
+
+
+def test_what_was_written_is_loaded_again(
+    runtime: Runtime[Registers], make_partition: Callable[..., Partition]
+) -> None:
+    make_partition("t", 0)
+    runtime.load(0, leader_epoch=0)
+    assert runtime.write(0, put("a", "1"), failed).value == "ok"
+    runtime.unload(0, leader_epoch=1)
+    runtime.load(0, leader_epoch=2)
+    assert dict(runtime.active())[0].latest == {"a": "1"}
+
+
+def test_a_partition_whose_file_cannot_be_read_is_not_served_and_the_others_are(
+    runtime: Runtime[Registers], make_partition: Callable[..., Partition]
+) -> None:
+    for index in (0, 1):
+        partition = make_partition("t", index)
+        runtime.load(index, leader_epoch=0)
+        runtime.write(index, put("a", "1"), failed)
+        runtime.unload(index, leader_epoch=1)
+        if index == 0:
+            make_unreadable(partition.log)
+    for index in (0, 1):
+        runtime.load(index, leader_epoch=2)
+    assert runtime.gate(0) == ErrorCode.NOT_COORDINATOR
+    assert runtime.write(1, put("a", "2"), failed).value == "ok"
+
+
+def make_unreadable(log: Log) -> None:
+    """Make reads of the log's file fail: its descriptor becomes that of a directory."""
+    data = log.read(log.log_start_offset, 1, log.log_end_offset, min_one_batch=True)
+    assert data is not None
+    directory = os.open(log.directory, os.O_RDONLY)
+    os.dup2(directory, data.fileno())
+    os.close(directory)
