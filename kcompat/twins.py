@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 PORTABLE: Final = os.environ.get("KCOMPAT_PORTABLE", "") == "1"
 """Whether only what every system has may be used."""
+
+LINUX: Final = sys.platform == "linux" and not PORTABLE
+"""Whether what Linux alone has may be used: for what is no name in a module of Python."""
 
 _NATIVE: Final = os.environ.get("KCOMPAT_NATIVE", "")
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kcompat import twins
 from kcompat.log.files import FILES
 from kcompat.log.names import LOCK
 
@@ -30,7 +31,8 @@ _OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 @contextmanager
 def directory_in_memory() -> Iterator[Path]:
     """A new data directory, gone at the end, as are those that killed brokers left."""
-    parent = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+    has_shared_memory = not twins.PORTABLE and os.access(SHARED_MEMORY, os.W_OK)
+    parent = SHARED_MEMORY if has_shared_memory else Path(tempfile.gettempdir())
     remove_left_directories(parent)
     directory = tempfile.mkdtemp(prefix=PREFIX, dir=parent)
     try:

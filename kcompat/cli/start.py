@@ -9,7 +9,7 @@ import os
 import resource
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_DIRECTORY = Path("kcompat-data")
 """Where a broker stores that was not told: in the current directory, where it is seen and easily removed."""
+
+_MOST_FILES_ON_MACOS = 10_240
+"""What it allows (OPEN_MAX) where it says that there is no limit."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -112,8 +115,11 @@ def _log_oddities(config: BrokerConfig) -> None:
 
 def _raise_file_limit() -> None:
     """Every active log and every connection is an open file: take as many as the system allows."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for most in (hard, max(soft, _MOST_FILES_ON_MACOS)):
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            return
 
 
 def _keep_freed_memory() -> None:

@@ -14,14 +14,15 @@ import contextlib
 import errno
 import fcntl
 import os
-from functools import cache
+import sys
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from kcompat.log import system_calls
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from ctypes import CDLL
 
     Readable = bytes | bytearray | memoryview
 
@@ -31,7 +32,6 @@ OUT_OF_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE
 RESERVE_FROM: Final = 1 << 20
 """Bytes a file holds before room is reserved ahead of it."""
 _MAX_RESERVE: Final = 16 << 20
-_KEEP_SIZE: Final = 1  # FALLOC_FL_KEEP_SIZE
 
 _MAX_READ = 1 << 30
 
@@ -101,14 +101,6 @@ def pread_all(file: OpenFile, length: int, position: int) -> bytes:
     return b"".join(pieces)
 
 
-@cache
-def _libc() -> CDLL:
-    """The C library, for the system calls that Python leaves out."""
-    import ctypes
-
-    return ctypes.CDLL(None, use_errno=True)
-
-
 class Files:
     """System calls on files, with their awkward outcomes already settled. Errors are OSError."""
 
@@ -136,15 +128,15 @@ class Files:
 
     def open(self, path: str) -> OpenFile:
         """Open for reading and writing, creating the file if it is missing."""
-        return OpenFile(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
+        return OpenFile(os.open(path, os.O_RDWR | os.O_CREAT, 0o644))
 
     def open_existing(self, path: str) -> OpenFile:
         """Open a file that must be there for reading and writing."""
-        return OpenFile(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+        return OpenFile(os.open(path, os.O_RDWR))
 
     def open_readonly(self, path: str) -> OpenFile:
         """Open a file that must be there, and perhaps may not be written to, for reading."""
-        return OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        return OpenFile(os.open(path, os.O_RDONLY))
 
     def read_file(self, path: str) -> bytes:
         """The whole file; meant for the small ones (checkpoints, snapshots)."""
@@ -153,10 +145,10 @@ class Files:
 
     def write_file(self, path: str, data: bytes, *, sync: bool = False) -> None:
         """Create or overwrite a file in place; not atomic, for files nobody reads before they are whole."""
-        file = OpenFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644))
+        file = OpenFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644))
         self.write_all(file, data, 0)
         if sync:
-            os.fsync(file.fd)
+            system_calls.sync(file.fd)
 
     def replace_file(self, path: str, data: bytes, *, sync: bool) -> None:
         """Replace a file as a whole: write `<path>.tmp`, then rename; `sync` makes it survive a power cut."""
@@ -172,32 +164,28 @@ class Files:
 
     def preallocate(self, file: OpenFile, size: int) -> None:
         """Reserve `size` bytes on disk (`log.preallocate`)."""
-        os.posix_fallocate(file.fd, 0, size)
+        system_calls.allocate(file.fd, size)
 
     def reserve(self, file: OpenFile, position: int) -> None:
         """Have the file system find room from `position`, the file's end, on: as much as the file holds, 1 to
         16 MiB. Its size stays what it is; cutting it there (`truncate`) gives the room back.
 
         Found in one go, room costs far less than found block by block in each write. Where that cannot be
-        done, nothing happens; nor where there is no disk below (tmpfs would take memory for it, and time).
+        done, nothing happens.
         """
         length = min(max(position, RESERVE_FROM), _MAX_RESERVE)
         file.reserved = position + length
-        if os.major(os.fstat(file.fd).st_dev):
-            from ctypes import c_int64
-
-            with contextlib.suppress(AttributeError):  # where the C library has no such call
-                _libc().fallocate64(file.fd, _KEEP_SIZE, c_int64(position), c_int64(length))
+        system_calls.reserve(file.fd, position, length)
 
     def sync(self, file: OpenFile) -> None:
         """Force the file's bytes to the device."""
-        os.fdatasync(file.fd)
+        system_calls.sync_data(file.fd)
 
     def sync_directory(self, path: str) -> None:
         """Force names created, renamed or removed in a directory to the device."""
-        fd = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fd = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(fd)
+            system_calls.sync(fd)
         finally:
             os.close(fd)
 
@@ -240,13 +228,14 @@ class Files:
         """Lock a file for as long as the result lives; None if another process, or another owner in this one,
         has it.
 
-        Both kinds of lock are taken: a JVM broker sees the POSIX one, another opener in this process the BSD
-        one.
+        A JVM broker sees POSIX locks, another opener in this process BSD locks. On Linux both are taken, as
+        neither knows of the other; elsewhere a lock of one kind excludes those of the other, whoever has it.
         """
         file = self.open(path)
         try:
             fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            fcntl.lockf(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if sys.platform == "linux":
+                fcntl.lockf(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return None
         return file
@@ -261,17 +250,8 @@ class Files:
         return volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize
 
     def sync_filesystem(self, path: str) -> None:
-        """Force everything written below `path` to the device, in one call for any number of files."""
-        from ctypes import get_errno
-
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            if _libc().syncfs(fd) != 0:
-                raise OSError(get_errno(), "syncfs failed", path)
-        except AttributeError:
-            os.sync()
-        finally:
-            os.close(fd)
+        """Force everything written below `path` to the device: one call for any number of files, on Linux."""
+        system_calls.sync_filesystem(path)
 
     def rename(self, source: str, target: str) -> None:
         """Rename, replacing what has the target's name."""

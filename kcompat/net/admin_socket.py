@@ -13,10 +13,14 @@ import logging
 import os
 import socket
 import stat
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
+
+from kcompat import twins
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -145,12 +149,19 @@ def _listen(directory: str, path: str) -> socket.socket:
 
 @contextmanager
 def _address(directory: str) -> Iterator[str]:
-    """The address of a directory's socket, by way of a descriptor where the path is too long for one."""
+    """The address of a directory's socket; where the path is too long for one, it leads through a descriptor,
+    or through a link.
+    """
     address = f"{directory}/{FILE_NAME}"
     if len(os.fsencode(address)) <= _LONGEST_ADDRESS:
         yield address
         return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if not twins.LINUX:
+        with tempfile.TemporaryDirectory() as short:
+            Path(short, "d").symlink_to(Path(directory).absolute())
+            yield f"{short}/d/{FILE_NAME}"
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{descriptor}/{FILE_NAME}"
     finally:

@@ -1,7 +1,7 @@
 """Every change that `kcompat.log` makes to files, written down as it happens.
 
-The system calls of `kcompat.log.files` are recorded one by one. One that this module does not know is an
-error, so that no way to change a file goes unnoticed.
+The system calls of `kcompat.log.files` and `kcompat.log.system_calls` are recorded one by one. One that this
+module does not know is an error, so that no way to change a file goes unnoticed.
 """
 
 # It stands for `os`.
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from kcompat.log import files
+from kcompat.log import files, system_calls
 from support import disk
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _READING = frozenset({"fstat", "listdir", "path", "pread", "stat", "statvfs", "s
 
 
 class RecordingOs:
-    """The module `os` as `kcompat.log.files` uses it. `operations` is what made the files below `home`."""
+    """The module `os` as they use it. `operations` is what made the files below `home`."""
 
     def __init__(self, home: Path) -> None:
         self.operations: list[disk.Operation] = []
@@ -158,6 +158,7 @@ def recording(home: Path) -> Iterator[list[disk.Operation]]:
 
     with (
         mock.patch.object(files, "os", system),
+        mock.patch.object(system_calls, "os", system),
         mock.patch.object(files.Files, "sync_filesystem", sync_filesystem),
     ):
         yield system.operations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,6 +67,7 @@ def test_links_and_files_stay(tmp_path: Path) -> None:
 
 def test_a_new_one_is_gone_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where there is no shared memory
     with directory_in_memory() as directory:
         assert directory.parent == tmp_path
         (directory / LOCK).touch()

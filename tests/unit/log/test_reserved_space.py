@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.log import files as files_module
+from kcompat.log import system_calls
 from kcompat.log.files import Files
 from support.log_harness import make_batch
 
@@ -26,8 +26,9 @@ def on_disk(path: Path) -> int:
 
 
 @pytest.fixture
-def _reserving(tmp_path: Path) -> None:
+def _reserving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip where the file system reserves nothing."""
+    monkeypatch.setattr(system_calls, "reserve", system_calls.reserve_blocks)
     files = Files()
     file = files.open(str(tmp_path / "probe"))
     files.reserve(file, 0)
@@ -92,9 +93,14 @@ class Refusing:
         return -1
 
 
+def use(library: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system_calls, "reserve", system_calls.reserve_blocks)
+    monkeypatch.setattr(system_calls, "_libc", lambda: library)
+
+
 def test_room_grows_with_the_file_up_to_16_mib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = Refusing()
-    monkeypatch.setattr(files_module, "_libc", lambda: library)
+    use(library, monkeypatch)
     monkeypatch.setattr(os, "major", lambda _device: 8)
     files = Files()
     file = files.open(str(tmp_path / "file"))
@@ -107,7 +113,7 @@ def test_room_grows_with_the_file_up_to_16_mib(tmp_path: Path, monkeypatch: pyte
 
 def test_no_room_is_reserved_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = Refusing()
-    monkeypatch.setattr(files_module, "_libc", lambda: library)
+    use(library, monkeypatch)
     monkeypatch.setattr(os, "major", lambda _device: 0)
     files = Files()
     file = files.open(str(tmp_path / "file"))
@@ -119,7 +125,7 @@ def test_no_room_is_reserved_in_memory(tmp_path: Path, monkeypatch: pytest.Monke
 def test_without_room_ahead_appends_go_on(
     make_harness: Any, monkeypatch: pytest.MonkeyPatch, library: object
 ) -> None:
-    monkeypatch.setattr(files_module, "_libc", lambda: library)
+    use(library, monkeypatch)
     monkeypatch.setattr(os, "major", lambda _device: 8)
     harness = make_harness()
     for _ in range(10):

@@ -1,0 +1,132 @@
+"""What `Files` asks of the system in calls that only some systems have. Each has a twin that all have.
+
+The names at the end are what `Files` uses. Errors are OSError.
+"""
+
+# Plain paths, as in `files`.
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from kcompat import twins
+
+if TYPE_CHECKING:
+    from ctypes import CDLL
+
+_FULL_SYNC: Final[int] = getattr(fcntl, "F_FULLFSYNC", -1)
+_KEEP_SIZE: Final = 1  # FALLOC_FL_KEEP_SIZE
+
+
+@cache
+def _libc() -> CDLL:
+    """The C library, for the system calls that Python leaves out."""
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True)
+
+
+# -- room on the disk ----------------------------------------------------------------------------------------
+
+
+def allocate_blocks(fd: int, size: int) -> None:
+    """Have the file hold `size` bytes at least, with room on the disk for them."""
+    os.posix_fallocate(fd, 0, size)
+
+
+def extend(fd: int, size: int) -> None:
+    """Have the file hold `size` bytes at least, perhaps without room for them: what Kafka does."""
+    if os.fstat(fd).st_size < size:
+        os.ftruncate(fd, size)
+
+
+def reserve_blocks(fd: int, position: int, length: int) -> None:
+    """Find room for `length` bytes from `position` on; the size of the file stays what it is.
+
+    Where that cannot be done, nothing happens; nor where there is no disk below (tmpfs would take memory for
+    it, and time).
+    """
+    if os.major(os.fstat(fd).st_dev):
+        from ctypes import c_int64
+
+        with contextlib.suppress(AttributeError):  # where the C library has no such call
+            _libc().fallocate64(fd, _KEEP_SIZE, c_int64(position), c_int64(length))
+
+
+def reserve_nothing(fd: int, position: int, length: int) -> None:
+    """Leave it to the writes to find room."""
+
+
+# -- to the device -------------------------------------------------------------------------------------------
+
+
+def sync_bytes(fd: int) -> None:
+    """Force a file's bytes to the device, and of what is known about it what finding them takes."""
+    os.fdatasync(fd)
+
+
+def sync_all(fd: int) -> None:
+    """Force a file's bytes, or a directory's names, and all that is known about it to the device."""
+    os.fsync(fd)
+
+
+def sync_through(fd: int) -> None:
+    """As `sync_all`, and through the cache of the device: on macOS `fsync` leaves things there.
+
+    A file system that knows no such call gets an `fsync`. Java does the same.
+    """
+    try:
+        fcntl.fcntl(fd, _FULL_SYNC)
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+        os.fsync(fd)
+
+
+def sync_volume(path: str) -> None:
+    """Force everything written to the file system of `path` to the device, in one call."""
+    from ctypes import get_errno
+
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        if _libc().syncfs(fd) != 0:
+            raise OSError(get_errno(), "syncfs failed", path)
+    finally:
+        os.close(fd)
+
+
+def sync_tree(path: str) -> None:
+    """Force all files and directories below `path` to the device one by one; what goes meanwhile goes.
+
+    `os.sync` would not do: it waits for the device on Linux alone.
+    """
+    with contextlib.suppress(FileNotFoundError), os.scandir(path) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                sync_tree(entry.path)
+            elif entry.is_file(follow_symlinks=False):
+                _sync_path(entry.path)
+    _sync_path(path)
+
+
+def _sync_path(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            sync(fd)
+        finally:
+            os.close(fd)
+
+
+# -- the choice ----------------------------------------------------------------------------------------------
+
+allocate = allocate_blocks if twins.has(os, "posix_fallocate") else extend
+reserve = reserve_blocks if twins.LINUX else reserve_nothing
+sync = sync_through if twins.has(fcntl, "F_FULLFSYNC") else sync_all
+sync_data = sync_bytes if twins.has(os, "fdatasync") else sync
+sync_filesystem = sync_volume if twins.LINUX else sync_tree
