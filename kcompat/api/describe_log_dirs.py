@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.log.errors import StorageError
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
@@ -36,10 +37,14 @@ def handle(context: RequestContext, request: DescribeLogDirsRequest) -> Describe
 def _describe(
     context: RequestContext, directory: LogDirectory, wanted: set[tuple[str, int]] | None
 ) -> DirectoryAnswer:
+    failed = DirectoryAnswer(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=directory.path)
     if directory.offline:
-        return DirectoryAnswer(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=directory.path)
+        return failed
     answer = DirectoryAnswer(log_dir=directory.path)
-    answer.total_bytes, answer.usable_bytes = directory.volume_bytes()
+    try:
+        answer.total_bytes, answer.usable_bytes = directory.volume_bytes()
+    except StorageError:
+        return failed
     topics: dict[str, TopicAnswer] = {}
     for log in directory.logs:
         if wanted is not None and (log.topic, log.partition) not in wanted:

@@ -61,7 +61,7 @@ class CoordinatorLog(Protocol):
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
         """Whole batches up to the log end, from the one that holds `offset`; empty only at the end.
 
-        Raises StorageError, or OSError, where the disk does not give them.
+        Raises StorageError where the disk does not give them.
         """
 
     def start_offset(self, partition: int) -> int:

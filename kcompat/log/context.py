@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import errno
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kcompat.log.errors import StorageError
 from kcompat.log.files import FILES, OUT_OF_SPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kcompat.log.files import Files
 
@@ -60,6 +61,14 @@ class LogContext:
     def failed_sync(self, error: OSError) -> StorageError:
         """Report that a sync failed, for whatever reason: nobody knows what is on the device."""
         return self.fault(OSError(errno.EIO, str(error)))
+
+    @contextmanager
+    def faults(self) -> Iterator[None]:
+        """Raise what the operating system refuses inside as the StorageError that `fault` makes of it."""
+        try:
+            yield
+        except OSError as error:
+            raise self.fault(error) from error
 
     def fault(self, error: OSError) -> StorageError:
         """Report a failed operation. A full disk passes; any other fault takes the directory offline."""

@@ -204,8 +204,9 @@ class LogDirectory(LogContext):
             offsets.pop(key, None)
 
     def volume_bytes(self) -> tuple[int, int]:
-        """Total and usable bytes of the volume (KIP-827)."""
-        return self.files.volume_bytes(self.path)
+        """Total and usable bytes of the volume (KIP-827). Raises StorageError."""
+        with self.faults():
+            return self.files.volume_bytes(self.path)
 
     # -- checkpoints -----------------------------------------------------------------------------------------
 
@@ -305,10 +306,8 @@ class LogDirectory(LogContext):
     def sync_names(self) -> None:
         """Force the changed names of partitions' directories to the device. Raises StorageError."""
         if self.names_changed:
-            try:
+            with self.faults():
                 self.files.sync_directory(self.path)
-            except OSError as error:
-                raise self.fault(error) from error
             self.names_changed = False
 
     def _later(self, delay_ms: int, work: Callable[[], object]) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import errno
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kcompat.log import timestamps
@@ -102,14 +101,6 @@ class LocalLog:
         self._closed = True
         self._segments.active.release()
 
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """Map OSError to StorageError, and take the directory offline unless the disk is merely full."""
-        try:
-            yield
-        except OSError as error:
-            raise self.context.fault(error) from error
-
     def _out_of_service(self) -> StorageError:
         return self.context.offline or StorageError(self.context.path, f"{self.directory} is closed")
 
@@ -150,7 +141,7 @@ class LocalLog:
         """
         segments = self._segments.from_offset(offset)
         found: list[tuple[int, int]] = []
-        with self._faults():
+        with self.context.faults():
             if data is not None:
                 beyond = segments[0].first_offset_beyond(data.position + data.length)
                 bound = beyond or self._segments.next_base_offset(segments[0]) or upper_offset
@@ -164,12 +155,12 @@ class LocalLog:
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record at or after `timestamp` (ms), at or above the log start. Raises StorageError."""
-        with self._faults():
+        with self.context.faults():
             return timestamps.find(self._segments, timestamp, self.log_start_offset)
 
     def max_timestamp_offset(self) -> TimestampOffset | None:
         """The first record with the largest timestamp of the log (KIP-734). Raises StorageError."""
-        with self._faults():
+        with self.context.faults():
             return timestamps.find_max(self._segments)
 
     # -- rolling and flushing --------------------------------------------------------------------------------
@@ -177,7 +168,7 @@ class LocalLog:
     def roll(self, now_ms: int) -> None:
         """Begin a new segment at the log end, unless the active one is still empty. Raises StorageError."""
         if self._segments.active.size:
-            with self._faults():
+            with self.context.faults():
                 self._roll(self.log_end_offset, now_ms)
 
     def _roll(self, base_offset: int, now_ms: int) -> Segment:
@@ -228,7 +219,7 @@ class LocalLog:
         if now_ms is not None:
             self.last_flush_ms = now_ms
         if self.log_end_offset > self.recovery_point:
-            with self._faults():
+            with self.context.faults():
                 flush = self.begin_flush()
             flush.run()
             if self.recovery_point < self.log_end_offset:
@@ -319,11 +310,12 @@ class LocalLog:
         return self._segments.base_offsets
 
     def segment_starts(self) -> list[tuple[int, int]]:
-        """Base offset of each segment, and when its newest record was written (ms)."""
-        return [
-            (segment.base_offset, segment.largest_timestamp() if segment.size else segment.created_ms)
-            for segment in self._segments
-        ]
+        """Base offset of each segment, and when its newest record was written (ms). Raises StorageError."""
+        with self.context.faults():
+            return [
+                (segment.base_offset, segment.largest_timestamp() if segment.size else segment.created_ms)
+                for segment in self._segments
+            ]
 
     def headers(self, offset: int) -> Iterator[BatchHeader]:
         """The batch headers from the one that holds `offset` on."""

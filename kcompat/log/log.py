@@ -124,7 +124,7 @@ class Log(LocalLog):
 
     def assign_topic_id(self, topic_id: bytes) -> None:
         """Note whose log this is, where its directory does not say so. Raises StorageError."""
-        with self._faults():
+        with self.context.faults():
             store_topic_id(self.context.files, self.directory, topic_id)
         self.topic_id = topic_id
 
@@ -162,10 +162,10 @@ class Log(LocalLog):
         after.
         """
         if not self.is_failed:
-            with self._faults():
+            with self.context.faults():
                 self.make()
         if not self.is_failed and self.log_end_offset > 0:
-            with self._faults():
+            with self.context.faults():
                 self._save_snapshot()
                 self._segments.active.retire()
                 self._epochs.save()
@@ -290,7 +290,7 @@ class Log(LocalLog):
         if marker is not None:
             aborted = state.complete(header, base_offset, marker)
             if aborted is not None:
-                with self._faults():
+                with self.context.faults():
                     self._segments.active.txn_index.append(aborted)
         elif not header.is_control:
             state.update(header, base_offset, timestamp)
@@ -360,7 +360,7 @@ class Log(LocalLog):
         """
         assert offset >= 0, "an offset is not negative"
         segments = self._segments
-        with self._faults():
+        with self.context.faults():
             self.make()
             self._epochs.truncate(end=offset)
             self._epochs.save()
@@ -380,7 +380,7 @@ class Log(LocalLog):
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything and go on with an empty log at `offset`. Raises StorageError."""
-        with self._faults():
+        with self.context.faults():
             self.make()
             old = list(self._segments)
             self._drop_newest_first(old)
@@ -404,7 +404,7 @@ class Log(LocalLog):
         """
         assert offset <= self.log_end_offset, "the log start cannot pass the log end"
         if offset > self.log_start_offset:
-            with self._faults():
+            with self.context.faults():
                 self.log_start_offset = offset
                 self.context.log_start_moved()  # first: no record is left without its epoch
                 self._advance_start(offset)
@@ -418,7 +418,7 @@ class Log(LocalLog):
         """Apply retention by log start, size and time (ms); the number of segments that went. Raises
         StorageError.
         """
-        with self._faults():
+        with self.context.faults():
             count = retention.count_deletable(self, list(self._segments), now_ms, high_watermark)
             if count == len(self._segments):
                 self._roll(self.log_end_offset, now_ms)

@@ -6,7 +6,6 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
-from kcompat.log.config import LogConfig
 from kcompat.log.directory import LogDirectory
 from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.log.files import FILES
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.clock import Clock
+    from kcompat.log.config import LogConfig
     from kcompat.log.files import Files
 
 __all__ = ["LogDirectory", "LogManager"]
@@ -60,8 +60,9 @@ class LogManager:
 
     # -- start and stop --------------------------------------------------------------------------------------
 
-    def open(self, broker_id: int, cluster_id: str, config_for: Callable[[str], LogConfig]) -> None:
-        """Claim every directory and load its logs; `config_for` gives a topic's settings.
+    def open(self, broker_id: int, cluster_id: str, defaults: LogConfig) -> None:
+        """Claim every directory and load its logs, which obey the broker's `defaults` until their topics'
+        settings are known (`Log.update_config`).
 
         A directory with a disk fault goes offline while others serve. Raises LogDirectoryError with a
         sentence for the user when a directory is in use or foreign, or when none can be used.
@@ -70,7 +71,7 @@ class LogManager:
             for directory in self.directories:
                 self._claim(directory, broker_id, cluster_id)
             for directory in self._online():
-                self._load_directory(directory, config_for)
+                self._load_directory(directory, defaults)
             self._insist_on_one()
         except BaseException:
             for directory in self.directories:
@@ -88,15 +89,15 @@ class LogManager:
         except OSError as error:
             directory.take_offline(error)
 
-    def _load_directory(self, directory: LogDirectory, config_for: Callable[[str], LogConfig]) -> None:
+    def _load_directory(self, directory: LogDirectory, defaults: LogConfig) -> None:
         try:
             directory.begin_loading()
             for name in directory.files.list(directory.path):
                 parsed = parse_partition_directory(name)
                 if parsed is not None and parsed[0] != CLUSTER_METADATA:
-                    self._load(directory, *parsed, config_for(parsed[0]))
+                    self._load(directory, *parsed, defaults)
                 elif is_deleted_directory(name):
-                    directory.delete_tree_later(f"{directory.path}/{name}", LogConfig().file_delete_delay_ms)
+                    directory.delete_tree_later(f"{directory.path}/{name}", defaults.file_delete_delay_ms)
         except OSError as error:
             directory.take_offline(error)
         else:
@@ -207,10 +208,8 @@ class LogManager:
         log.discard()
         if not log.is_made:
             return False
-        try:
+        with directory.faults():
             directory.files.rename(log.directory, f"{directory.path}/{name}")
-        except OSError as error:
-            raise directory.fault(error) from error
         directory.names_changed = True
         return True
 

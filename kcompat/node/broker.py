@@ -121,7 +121,7 @@ class BrokerNode:
         self.logs = LogManager(config.log_dirs, self._clock)
         defaults = log_config(topic_config(config, {}))
         # The topics' own settings come with their roles.
-        self.logs.open(broker_id, cluster_id, lambda _: defaults)
+        self.logs.open(broker_id, cluster_id, defaults)
         self._stops.append(self.logs.close)
         await adopt(session, self.logs, cluster_id, config)
 

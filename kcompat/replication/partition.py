@@ -5,17 +5,22 @@ high watermark follows its log end at once, by the same rule that makes a leader
 
 The partition itself is the key that delayed operations wait on: `produces` are woken when the high watermark
 moves, `fetches` when there is something new to read, both when the role changes.
+
+What reads or writes here answers a fault of the disk as an error: each such method has an `except FAULTS`,
+and `_failure` says which error that is.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from kcompat.log.errors import StorageError
 from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.errors import ErrorCode
+from kcompat.records.errors import RecordsDamaged
 
 if TYPE_CHECKING:
     from kcompat.log.converted import ConvertedRange
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
     from kcompat.log.log import AppendResult, Log
     from kcompat.records.batch import BatchHeader
     from kcompat.replication.purgatory import Purgatory
+
+logger = logging.getLogger(__name__)
 
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
@@ -36,6 +43,9 @@ MAX_TIMESTAMP = -3
 EARLIEST_LOCAL_TIMESTAMP = -4
 LATEST_TIERED_TIMESTAMP = -5
 EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
+
+FAULTS: Final = (StorageError, OSError, RecordsDamaged)
+"""What a log raises where its disk fails, or holds something else than was written."""
 
 
 class Role(Struct, frozen=True):
@@ -175,8 +185,8 @@ class Partition:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         try:
             result = self.log.append_as_leader(batch, header, role.leader_epoch, now_ms, origin)
-        except StorageError:
-            return ErrorCode.KAFKA_STORAGE_ERROR
+        except FAULTS as fault:
+            return self._failure(fault)
         if not result.error:
             self._advance_high_watermark()
             self._fetches.wake_soon(self)
@@ -239,8 +249,8 @@ class Partition:
             return ErrorCode.OFFSET_OUT_OF_RANGE, -1
         try:
             self.log.delete_records_before(offset)
-        except StorageError:
-            return ErrorCode.KAFKA_STORAGE_ERROR, -1
+        except FAULTS as fault:
+            return self._failure(fault), -1
         return ErrorCode.NONE, self.log.log_start_offset
 
     # -- reading -----------------------------------------------------------------------------------------
@@ -296,12 +306,14 @@ class Partition:
                 return Fetched(ErrorCode.UNKNOWN_SERVER_ERROR)
             try:
                 data = log.read(offset, max_bytes, upper, min_one_batch)
-            except StorageError:
-                return Fetched(ErrorCode.KAFKA_STORAGE_ERROR)
-            if data is not None:
-                answer.records = data
-        if committed_only:
-            answer.aborted = [] if data is None else log.aborted_transactions(offset, upper, data)
+                if data is not None:
+                    answer.records = data
+                    if committed_only:
+                        answer.aborted = log.aborted_transactions(offset, upper, data)
+            except FAULTS as fault:
+                return Fetched(self._failure(fault))
+        if committed_only and data is None:
+            answer.aborted = []
         return answer
 
     def offset_for(self, timestamp: int, isolation_level: int, leader_epoch: int) -> OffsetFound:
@@ -321,9 +333,14 @@ class Partition:
             return OffsetFound(ErrorCode.NONE)
         if timestamp < 0 and timestamp != MAX_TIMESTAMP:
             return OffsetFound(ErrorCode.UNSUPPORTED_VERSION)
-        found = (
-            log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
-        )
+        try:
+            found = (
+                log.max_timestamp_offset()
+                if timestamp == MAX_TIMESTAMP
+                else log.offset_for_timestamp(timestamp)
+            )
+        except FAULTS as fault:
+            return OffsetFound(self._failure(fault))
         if found is None or found.offset >= limit:
             if self.high_watermark < self.leader_epoch_start_offset:
                 return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)
@@ -341,9 +358,11 @@ class Partition:
         if error:
             return error, []
         log = self.log
-        points = [
-            (max(base, log.log_start_offset), modified_ms) for base, modified_ms in log.segment_starts()
-        ]
+        try:
+            starts = log.segment_starts()
+        except FAULTS as fault:
+            return self._failure(fault), []
+        points = [(max(base, log.log_start_offset), modified_ms) for base, modified_ms in starts]
         if points[-1][0] < self.high_watermark:
             points.append((self.high_watermark, now_ms))
         if timestamp == EARLIEST_TIMESTAMP:
@@ -361,6 +380,17 @@ class Partition:
         if error:
             return error, NO_EPOCH, -1
         return ErrorCode.NONE, *self.log.end_offset_for_epoch(requested_epoch)
+
+    def _failure(self, fault: StorageError | OSError | RecordsDamaged) -> ErrorCode:
+        """What a client is told: of a fault of the disk, which takes the directory offline unless it passes
+        (`LogContext.fault`), or of records that are none, which harm nobody else.
+        """
+        if isinstance(fault, RecordsDamaged):
+            logger.warning("%s-%d holds damaged records: %s", self.topic, self.index, fault)
+            return ErrorCode.CORRUPT_MESSAGE
+        if isinstance(fault, OSError):
+            self.log.context.fault(fault)
+        return ErrorCode.KAFKA_STORAGE_ERROR
 
     def check_invariants(self) -> None:
         """I14: log start <= high watermark <= log end."""

@@ -61,12 +61,17 @@ class TopicLog:
         return outcome
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset`, at least one, up to the log end; empty there."""
+        """Whole batches from the one that holds `offset`, at least one, up to the log end; empty there.
+
+        Raises StorageError.
+        """
         found = self._replicas.get(self.topic, partition)
         if found is None or offset >= found.log.log_end_offset:
             return b""
-        data = found.log.read(offset, max_bytes, found.log.log_end_offset, min_one_batch=True)
-        return b"" if data is None else data.read()
+        log = found.log
+        data = log.read(offset, max_bytes, log.log_end_offset, min_one_batch=True)
+        with log.context.faults():
+            return b"" if data is None else data.read()
 
     def start_offset(self, partition: int) -> int:
         """The log start offset; 0 where there is no replica."""

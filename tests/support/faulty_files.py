@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING
 
-from kcompat.log.files import Files
+from kcompat.log.files import Files, OpenFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from kcompat.log.files import OpenFile
 
 
 class FaultyFiles(Files):
@@ -35,6 +35,38 @@ class FaultyFiles(Files):
         """See `Files.sync`."""
         self.syncs += 1
         super().sync(file)
+
+
+class BadSectors(Files):
+    """A disk with `bad` files: those whose names end so can be opened, but neither read nor replaced."""
+
+    def __init__(self) -> None:
+        self.bad: str | None = None
+
+    def _check(self, path: str) -> None:
+        if self.bad is not None and path.endswith(self.bad):
+            raise OSError(errno.EIO, "Input/output error")
+
+    def open_existing(self, path: str) -> OpenFile:
+        """See `Files.open_existing`."""
+        if self.bad is not None and path.endswith(self.bad):
+            return OpenFile(os.open(path, os.O_WRONLY | os.O_CLOEXEC))  # of which no read succeeds
+        return super().open_existing(path)
+
+    def modified_ms(self, path: str) -> int:
+        """See `Files.modified_ms`."""
+        self._check(path)
+        return super().modified_ms(path)
+
+    def volume_bytes(self, path: str) -> tuple[int, int]:
+        """See `Files.volume_bytes`."""
+        self._check(path)
+        return super().volume_bytes(path)
+
+    def replace_file(self, path: str, data: bytes, *, sync: bool) -> None:
+        """See `Files.replace_file`."""
+        self._check(path)
+        super().replace_file(path, data, sync=sync)
 
 
 class Crash(BaseException):

@@ -42,7 +42,7 @@ def clock() -> VirtualClock:
 
 def start(clock: VirtualClock, path: Path, files: Files | None = None) -> LogManager:
     manager = LogManager([path], clock, files or Files())
-    manager.open(1, "cluster", lambda topic: CONFIG)
+    manager.open(1, "cluster", CONFIG)
     return manager
 
 

@@ -13,7 +13,7 @@ from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.log.files import FILES, Files
 from kcompat.log.manager import LogManager
 from kcompat.records.batch import read_header
-from support.faulty_files import FaultyFiles
+from support.faulty_files import BadSectors, FaultyFiles
 from support.log_harness import make_batch
 from support.virtual_clock import VirtualClock
 
@@ -35,7 +35,7 @@ def start(
     clock: VirtualClock, *paths: Path, files: Files = FILES, broker_id: int = 1, cluster_id: str = "c"
 ) -> LogManager:
     manager = LogManager(paths, clock, files)
-    manager.open(broker_id, cluster_id, lambda topic: CONFIG)
+    manager.open(broker_id, cluster_id, CONFIG)
     return manager
 
 
@@ -211,13 +211,18 @@ def test_a_deleted_partition_is_renamed_at_once_and_removed_later(
 def test_deletions_that_a_stop_interrupted_go_on_at_the_next_start(
     tmp_path: Path, clock: VirtualClock
 ) -> None:
+    """After `log.segment.delete.delay.ms`."""
     manager = start(clock, tmp_path)
-    manager.create("t", 0, TOPIC_ID, CONFIG)
+    append(manager.create("t", 0, TOPIC_ID, CONFIG))
     manager.delete("t", 0)
     manager.close()
-    manager = start(clock, tmp_path)
+    manager = LogManager([tmp_path], clock)
+    manager.open(1, "c", LogConfig(file_delete_delay_ms=5_000))
     assert manager.get("t", 0) is None
-    clock.advance(60_000)
+    clock.advance(4_999)
+    manager._worker.close()
+    assert len(list(tmp_path.glob("*-delete"))) == 1
+    clock.advance(1)
     manager.close()
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
@@ -306,7 +311,7 @@ def test_a_truncation_has_them_on_the_device_before_the_next_append(
                 synced.append(points.read_bytes())
 
     manager = LogManager([tmp_path], clock, Watched())
-    manager.open(1, "cluster", lambda topic: CONFIG)
+    manager.open(1, "cluster", CONFIG)
     log = manager.create("t", 0, TOPIC_ID, CONFIG)
     append(log, 5)
     log.flush()
@@ -369,4 +374,16 @@ def test_producers_expire_everywhere(tmp_path: Path, clock: VirtualClock) -> Non
     assert len(log.producers) == 1
     manager.expire_producers(1000 + 11, 11)
     assert log.producers == []
+    manager.close()
+
+
+def test_a_volume_that_says_nothing_has_failed(tmp_path: Path, clock: VirtualClock) -> None:
+    files = BadSectors()
+    manager = start(clock, tmp_path, files=files)
+    (directory,) = manager.directories
+    assert min(directory.volume_bytes()) > 0
+    files.bad = ""
+    with pytest.raises(StorageError):
+        directory.volume_bytes()
+    assert directory.offline is not None
     manager.close()

@@ -40,7 +40,7 @@ def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
     for life in range(2):
         clock = VirtualClock()
         logs = LogManager([home], clock)
-        logs.open(1, "cluster", lambda _: LogConfig())
+        logs.open(1, "cluster", LogConfig())
         if life == 0:
             log = logs.create("t", 0, OLD, LogConfig())
             batch = memoryview(build_batch([Record(0, 1, None, b"v")]))
@@ -93,7 +93,7 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
     def life(files: Files) -> tuple[LogManager, LocalBroker]:
         clock = VirtualClock()
         logs = LogManager(homes, clock, files)
-        logs.open(1, "cluster", lambda _: LogConfig())
+        logs.open(1, "cluster", LogConfig())
         return logs, local_broker(logs, clock)
 
     def assigned(topic: str, index: int, *, is_new: bool) -> AssignedPartition:
@@ -132,7 +132,7 @@ def test_a_deletion_is_on_the_device_before_it_is_answered(tmp_path: Path) -> No
 
     clock = VirtualClock()
     logs = LogManager([tmp_path], clock, Watched())
-    logs.open(1, "cluster", lambda _: LogConfig())
+    logs.open(1, "cluster", LogConfig())
     local = local_broker(logs, clock)
     for index in range(3):
         logs.create("t", index, NEW, LogConfig())

@@ -59,7 +59,7 @@ class World:
 
     def open(self) -> None:
         self.manager = LogManager([self.path], self.clock, self.files)
-        self.manager.open(1, "cluster", lambda _: COMPACT)
+        self.manager.open(1, "cluster", COMPACT)
         self.cleaner = LogCleaner(
             self.manager, self.clock, lambda: self.settings, self.stable_offset, self.start_runner
         )
