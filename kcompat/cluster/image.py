@@ -16,7 +16,7 @@ from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 NO_LEADER = -1
 NO_CONTROLLER = -1
@@ -121,21 +121,3 @@ class ClusterImage(Struct, frozen=True):
             for partition in topic.partitions:
                 assert set(partition.isr) <= set(partition.replicas), topic.name
                 assert partition.leader in (*partition.isr, NO_LEADER), topic.name
-
-
-class MetadataCache:
-    """The picture in force on this broker (Kafka's `MetadataCache`), and who wants to hear of a new one."""
-
-    def __init__(self, cluster_id: str) -> None:
-        self.image = ClusterImage(cluster_id)
-        self._listeners: list[Callable[[ClusterImage, ClusterImage], object]] = []
-
-    def subscribe(self, listener: Callable[[ClusterImage, ClusterImage], object]) -> None:
-        """Call `listener(old, new)` after each replacement; what is unchanged is the same object in both."""
-        self._listeners.append(listener)
-
-    def update(self, image: ClusterImage) -> None:
-        """Replace the picture."""
-        old, self.image = self.image, image
-        for listener in self._listeners:
-            listener(old, image)

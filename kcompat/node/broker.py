@@ -18,7 +18,7 @@ from kcompat.api.context import Services
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
 from kcompat.cluster.embedded import EmbeddedStore
-from kcompat.cluster.image import MetadataCache
+from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.cluster.znodes import DEFAULT_ENTITY, BrokerRegistration
 from kcompat.config.errors import ConfigError

@@ -1,12 +1,14 @@
 """This broker as the controller reaches it: roles to take, replicas to stop, pictures to show.
 
-The port is `BrokerPort` of the controller; a request to the broker itself is a direct call. A log that cannot
-be made or written fails its own partition with KAFKA_STORAGE_ERROR and no other.
+The port is `BrokerPort` of the controller; a request to the broker itself is a direct call. A fault fails its
+own partition and no other: with KAFKA_STORAGE_ERROR where a log cannot be made, read or written, else with
+UNKNOWN_SERVER_ERROR.
 """
 
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.config.topic import topic_config
@@ -17,9 +19,10 @@ from kcompat.replication.partition import Role
 from kcompat.replication.settings import log_config
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from kcompat.cluster.image import ClusterImage, MetadataCache
+    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.topic import TopicConfig
     from kcompat.controller.state import AssignedPartition, PartitionErrors
@@ -50,19 +53,16 @@ class LocalBroker:
         for assigned in partitions:
             if config is None or assigned.topic != topic:
                 topic, config = assigned.topic, topic_config(self.config, assigned.configs)
-            error = self._take(assigned, config)
+            key = (assigned.topic, assigned.index)
+            error = _contained(key, "be served", partial(self._take, assigned, config))
             if error:
-                failed[assigned.topic, assigned.index] = error
+                failed[key] = error
         return failed
 
     def _take(self, assigned: AssignedPartition, config: TopicConfig) -> ErrorCode:
         partition = self._replicas.get(assigned.topic, assigned.index)
         if partition is None:
-            try:
-                partition = self._open(assigned, config)
-            except StorageError as fault:
-                logger.error("%s-%d cannot be served: %s", assigned.topic, assigned.index, fault)  # noqa: TRY400
-                return ErrorCode.KAFKA_STORAGE_ERROR
+            partition = self._open(assigned, config)
         if _differ(partition.topic_id, assigned.topic_id):
             return ErrorCode.INCONSISTENT_TOPIC_ID
         state = assigned.state
@@ -92,14 +92,10 @@ class LocalBroker:
     def stop_replica(self, partitions: Sequence[tuple[str, int]], *, delete: bool) -> PartitionErrors:
         """Stop serving; with `delete` remove the logs too."""
         failed: dict[tuple[str, int], ErrorCode] = {}
-        for topic, index in partitions:
-            self._replicas.remove(topic, index)
-            if delete:
-                try:
-                    self._logs.delete(topic, index)
-                except StorageError as fault:
-                    logger.error("%s-%d cannot be deleted: %s", topic, index, fault)  # noqa: TRY400
-                    failed[topic, index] = ErrorCode.KAFKA_STORAGE_ERROR
+        for key in partitions:
+            error = _contained(key, "be stopped", partial(self._stop, *key, delete=delete))
+            if error:
+                failed[key] = error
         if delete:
             try:
                 self._logs.sync_names()
@@ -107,6 +103,12 @@ class LocalBroker:
                 logger.error("deletions are not on the device: %s", fault)  # noqa: TRY400
                 return dict.fromkeys(partitions, ErrorCode.KAFKA_STORAGE_ERROR)
         return failed
+
+    def _stop(self, topic: str, index: int, *, delete: bool) -> ErrorCode:
+        self._replicas.remove(topic, index)
+        if delete:
+            self._logs.delete(topic, index)
+        return ErrorCode.NONE
 
     def update_metadata(self, image: ClusterImage) -> None:
         """Show handlers a new picture."""
@@ -120,6 +122,18 @@ class LocalBroker:
             overrides: Mapping[str, str] = new.configs("topics", topic)
             if everything or overrides != old.configs("topics", topic):
                 self._replicas.configure(topic, topic_config(self.config, overrides))
+
+
+def _contained(partition: tuple[str, int], what: str, act: Callable[[], ErrorCode]) -> ErrorCode:
+    """What `act` answers; a fault in it is the partition's error."""
+    try:
+        return act()
+    except StorageError as fault:
+        logger.error("%s-%d cannot %s: %s", *partition, what, fault)  # noqa: TRY400
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    except Exception:
+        logger.exception("%s-%d cannot %s: a fault in this broker", *partition, what)
+        return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def _differ(topic_id: bytes, assigned_id: bytes) -> bool:

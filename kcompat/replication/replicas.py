@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kcompat.clock import Clock
-    from kcompat.cluster.image import MetadataCache
+    from kcompat.cluster.feed import MetadataCache
     from kcompat.config.topic import TopicConfig
     from kcompat.log.log import Log
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.cluster.embedded import EmbeddedStore
-from kcompat.cluster.image import MetadataCache
+from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.znodes import CLUSTER_ID, BrokerRegistration, encode_cluster_id
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading

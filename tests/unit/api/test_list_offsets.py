@@ -9,7 +9,7 @@ import pytest
 
 from kcompat.api import list_offsets
 from kcompat.api.context import RequestContext
-from kcompat.cluster.image import MetadataCache
+from kcompat.cluster.feed import MetadataCache
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.replication.replicas import ReplicaManager

@@ -14,7 +14,8 @@ import pytest
 from kcompat.api import produce
 from kcompat.api.acceptance import Acceptance
 from kcompat.api.context import Busy, RequestContext
-from kcompat.cluster.image import ClusterImage, MetadataCache, PartitionInfo, TopicImage
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.log import Log

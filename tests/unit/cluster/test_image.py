@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kcompat.cluster.image import ClusterImage, MetadataCache, PartitionInfo, TopicImage
+from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 
 ID_A, ID_B = b"a" * 16, b"b" * 16
 PARTITION = PartitionInfo(1, 0, (1,), (1,), 0)
@@ -49,16 +49,6 @@ def test_internal_topics_and_replication_factor() -> None:
     assert not TopicImage("__mine", ID_A, ()).is_internal
     assert TopicImage("t", ID_A, (PartitionInfo(1, 0, (1,), (1, 2), 0),)).replication_factor == 2
     assert TopicImage("t", ID_A, ()).replication_factor == 0
-
-
-def test_the_cache_tells_old_and_new() -> None:
-    cache = MetadataCache("c")
-    seen = []
-    cache.subscribe(lambda old, new: seen.append((old, new)))
-    first, second = cache.image, image_of(TopicImage("a", ID_A, ()))
-    cache.update(second)
-    assert seen == [(first, second)]
-    assert cache.image is second
 
 
 def test_topics_without_an_id_are_found_by_name_alone() -> None:

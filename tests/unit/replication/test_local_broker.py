@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.image import MetadataCache, PartitionInfo
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.image import PartitionInfo
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller.state import AssignedPartition
 from kcompat.log.checkpoints import parse_partition_metadata
 from kcompat.log.config import LogConfig
+from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
 from kcompat.log.manager import LogManager
 from kcompat.protocol.errors import ErrorCode
@@ -23,6 +25,8 @@ from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from kcompat.replication.partition import Partition
 
 OLD, NEW = b"o" * 16, b"n" * 16
 ASSIGNED = AssignedPartition("t", NEW, 0, PartitionInfo(1, 0, (1,), (1,), 0), {}, is_new=False)
@@ -143,4 +147,36 @@ def test_a_deletion_is_on_the_device_before_it_is_answered(tmp_path: Path) -> No
     assert sorted(path.name[-7:] for path in tmp_path.glob("t-*")) == ["-delete", "-delete", "t-1"]
     assert local.stop_replica([("t", 1)], delete=False) == {}
     assert len(synced) == 1
+    logs.close()
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        (StorageError("the disk is bad", OSError()), ErrorCode.KAFKA_STORAGE_ERROR),
+        (ZeroDivisionError(), ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_a_fault_while_roles_are_taken_fails_its_own_partition_alone(
+    tmp_path: Path, fault: Exception, error: ErrorCode
+) -> None:
+    clock = VirtualClock()
+    logs = LogManager([tmp_path], clock)
+    logs.open(1, "cluster", lambda _: LogConfig())
+    cluster = MetadataCache("cluster")
+    replicas = ReplicaManager(1, clock, cluster)
+    told = []
+
+    def listener(partition: Partition) -> None:
+        told.append((partition.index, partition.is_leader))
+        if partition.index == 1:
+            raise fault
+
+    replicas.on_leadership("t", listener)
+    local = LocalBroker(BrokerConfig({}), cluster, logs, replicas)
+    assigned = [AssignedPartition("t", NEW, index, ASSIGNED.state, {}, is_new=True) for index in range(3)]
+    assert local.leader_and_isr(assigned) == {("t", 1): error}
+    assert told == [(0, True), (1, True), (2, True)]
+    assert local.stop_replica([("t", index) for index in range(3)], delete=True) == {("t", 1): error}
+    assert told[3:] == [(0, False), (1, False), (2, False)]
     logs.close()

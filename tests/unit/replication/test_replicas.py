@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.image import ClusterImage, MetadataCache, PartitionInfo, TopicImage
+from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcompat.cluster.feed import MetadataCache
     from kcompat.replication.partition import Partition
     from kcompat.replication.replicas import ReplicaManager
 

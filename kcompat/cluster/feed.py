@@ -1,0 +1,38 @@
+"""How a broker learns what the cluster looks like: the picture in force, and who hears of a new one."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from kcompat.cluster.image import ClusterImage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Listener = Callable[[ClusterImage, ClusterImage], object]
+
+_log = logging.getLogger(__name__)
+
+
+class MetadataCache:
+    """The picture in force on this broker. Answers to Kafka's `MetadataCache`."""
+
+    def __init__(self, cluster_id: str) -> None:
+        self.image = ClusterImage(cluster_id)
+        self._listeners: list[Listener] = []
+
+    def subscribe(self, listener: Listener) -> None:
+        """Call `listener(old, new)` after each replacement; what is unchanged is the same object in both. One
+        that raises is logged, and the others hear of the picture all the same.
+        """
+        self._listeners.append(listener)
+
+    def update(self, image: ClusterImage) -> None:
+        """Replace the picture."""
+        old, self.image = self.image, image
+        for listener in self._listeners:
+            try:
+                listener(old, image)
+            except Exception:
+                _log.exception("a fault in a part of the broker that was shown a new cluster image")
