@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcompat.cluster.store import BadVersionError, Check, SessionExpiredError, StoreUnavailableError
 from kcompat.cluster.znodes import CONTROLLER_EPOCH
-from kcompat.controller import loading
+from kcompat.controller import election, loading
 from kcompat.controller.deletion import ResumeDeletion
 from kcompat.controller.leadership import BrokerStarted, ReplicasFailed
 from kcompat.controller.state import (
@@ -72,8 +72,8 @@ class Controller:
         Raises `BrokerIdInUseError`, `ControllerElsewhereError`, `DamagedZnodeError` and the store's errors.
         """
         now_ms = self._clock.now_ms()
-        this_broker = await loading.register_broker(self._store, self._broker_id, registration, now_ms)
-        epoch, epoch_version = await loading.elect(self._store, self._broker_id, now_ms)
+        this_broker = await election.register_broker(self._store, self._broker_id, registration, now_ms)
+        epoch, epoch_version = await election.elect(self._store, self._broker_id, now_ms)
         loaded = await loading.load(self._store, self._broker_id, epoch, epoch_version)
         self._state = loaded.state
         await self._perform(BrokerStarted(this_broker))

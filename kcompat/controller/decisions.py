@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from kcompat.controller.config_changes import SetConfigs
 from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.deletion import DeleteTopics
 from kcompat.controller.internal_topics import EnsureTopics
 from kcompat.controller.leadership import ReplicasFailed
-from kcompat.controller.settings import AllocateProducerIds, SetConfigs
+from kcompat.controller.producer_id_blocks import AllocateProducerIds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,9 +1,5 @@
-"""What a broker reads and writes in the store when it starts: its registration, the controller's election,
-the image.
-
-Election, as in Kafka's `KafkaZkClient.registerControllerAndIncrementControllerEpoch`: one transaction creates
-the ephemeral `/controller` and moves `/controller_epoch` on by one from the version just read. The new
-version of that node guards every later write of this controller.
+"""What a broker finds in the store when it starts: the nodes that must be there, the cluster's id, and all
+that a new controller decides on.
 """
 
 from __future__ import annotations
@@ -15,7 +11,7 @@ from msgspec import Struct
 
 from kcompat.cluster import znodes
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
-from kcompat.cluster.store import BadVersionError, Create, NodeExistsError, SetData, StoreError
+from kcompat.cluster.store import Create, NodeExistsError
 from kcompat.controller.state import ABSENT, ControllerState
 from kcompat.protocol.uuids import ZERO_UUID
 
@@ -25,14 +21,6 @@ if TYPE_CHECKING:
     from kcompat.cluster.store import MetadataStore, Stat
 
 T = TypeVar("T")
-
-
-class BrokerIdInUseError(StoreError):
-    """Another live broker is registered under this id."""
-
-
-class ControllerElsewhereError(StoreError):
-    """Another live broker is the controller."""
 
 
 class Loaded(Struct, frozen=True):
@@ -54,43 +42,8 @@ async def cluster_id(store: MetadataStore) -> str | None:
     """The cluster's id; None from a store that is new."""
     if await store.exists(znodes.CLUSTER_ID) is None:
         return None
-    decoded, _ = await _read(store, znodes.CLUSTER_ID, znodes.decode_cluster_id)
+    decoded, _ = await read(store, znodes.CLUSTER_ID, znodes.decode_cluster_id)
     return decoded
-
-
-async def register_broker(
-    store: MetadataStore, broker_id: int, registration: znodes.BrokerRegistration, now_ms: int
-) -> BrokerInfo:
-    """Register this broker for as long as its session lives; the answer has its broker epoch."""
-    path = znodes.broker_path(broker_id)
-    try:
-        await store.create(path, znodes.encode_broker(registration, now_ms), ephemeral=True)
-    except NodeExistsError as error:
-        raise BrokerIdInUseError(
-            f"broker id {broker_id} is in use by another live broker of this cluster"
-        ) from error
-    _, stat = await store.get(path)
-    return BrokerInfo(broker_id, registration.rack, registration.endpoints, stat.czxid)
-
-
-async def elect(store: MetadataStore, broker_id: int, now_ms: int) -> tuple[int, int]:
-    """Become the controller: its epoch and the version of `/controller_epoch`. Raises
-    `ControllerElsewhereError`.
-    """
-    if await store.exists(znodes.CONTROLLER_EPOCH) is None:
-        await _create_if_absent(store, znodes.CONTROLLER_EPOCH, znodes.encode_epoch(0))
-    last_epoch, stat = await _read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
-    epoch = last_epoch + 1
-    try:
-        await store.multi(
-            [
-                Create(znodes.CONTROLLER, znodes.encode_controller(broker_id, now_ms), ephemeral=True),
-                SetData(znodes.CONTROLLER_EPOCH, znodes.encode_epoch(epoch), stat.version),
-            ]
-        )
-    except (NodeExistsError, BadVersionError) as error:
-        raise ControllerElsewhereError("another live broker of this cluster is the controller") from error
-    return epoch, stat.version + 1
 
 
 async def load(store: MetadataStore, controller_id: int, epoch: int, epoch_version: int) -> Loaded:
@@ -102,11 +55,11 @@ async def load(store: MetadataStore, controller_id: int, epoch: int, epoch_versi
     configs = {}
     for kind in ("topics", "brokers"):
         for name in await store.children(f"{znodes.CONFIG}/{kind}"):
-            configs[kind, name], _ = await _read(store, znodes.config_path(kind, name), znodes.decode_config)
-    marked = set(await store.children(znodes.DELETE_TOPICS))
+            configs[kind, name], _ = await read(store, znodes.config_path(kind, name), znodes.decode_config)
+    marked = await store.children(znodes.DELETE_TOPICS)
     last_producer_id, producer_ids_version = await _load_producer_ids(store)
     image = ClusterImage(
-        (await _read(store, znodes.CLUSTER_ID, znodes.decode_cluster_id))[0],
+        (await read(store, znodes.CLUSTER_ID, znodes.decode_cluster_id))[0],
         controller_id,
         epoch,
         brokers,
@@ -124,15 +77,15 @@ async def load(store: MetadataStore, controller_id: int, epoch: int, epoch_versi
 
 
 async def _load_broker(store: MetadataStore, broker_id: int) -> BrokerInfo:
-    broker, stat = await _read(store, znodes.broker_path(broker_id), znodes.decode_broker)
+    broker, stat = await read(store, znodes.broker_path(broker_id), znodes.decode_broker)
     return BrokerInfo(broker_id, broker.rack, broker.endpoints, stat.czxid)
 
 
 async def _load_topic(store: MetadataStore, name: str) -> TopicImage:
-    assignment, _ = await _read(store, znodes.topic_path(name), znodes.decode_topic)
+    assignment, _ = await read(store, znodes.topic_path(name), znodes.decode_topic)
     partitions = []
     for index, replicas in enumerate(assignment.replicas):
-        state, stat = await _read(
+        state, stat = await read(
             store, znodes.partition_state_path(name, index), znodes.decode_partition_state
         )
         partitions.append(
@@ -152,20 +105,14 @@ async def _load_producer_ids(store: MetadataStore) -> tuple[int, int]:
     """The last id handed out and the version of the node."""
     if await store.exists(znodes.PRODUCER_ID_BLOCK) is None:
         return -1, ABSENT
-    block, stat = await _read(store, znodes.PRODUCER_ID_BLOCK, znodes.decode_producer_ids)
+    block, stat = await read(store, znodes.PRODUCER_ID_BLOCK, znodes.decode_producer_ids)
     return block.last, stat.version
 
 
-async def _read(store: MetadataStore, path: str, decode: Callable[[bytes], T]) -> tuple[T, Stat]:
-    """What a node holds and its Stat; `DamagedZnodeError` names the node."""
+async def read(store: MetadataStore, path: str, decode: Callable[[bytes], T]) -> tuple[T, Stat]:
+    """What a node holds, and its Stat; `DamagedZnodeError` names the node."""
     data, stat = await store.get(path)
     try:
         return decode(data), stat
     except znodes.DamagedZnodeError as error:
         raise znodes.DamagedZnodeError(f"{path}: {error}") from error
-
-
-async def _create_if_absent(store: MetadataStore, path: str, data: bytes) -> None:
-    """Create a persistent node, unless another broker was first."""
-    with suppress(NodeExistsError):
-        await store.create(path, data)

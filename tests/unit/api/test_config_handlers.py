@@ -10,8 +10,8 @@ import pytest
 
 from kcompat.api import alter_configs, describe_configs, incremental_alter_configs, list_config_resources
 from kcompat.config.broker import BrokerConfig
+from kcompat.controller.config_changes import SetConfigs
 from kcompat.controller.decisions import Decisions
-from kcompat.controller.settings import SetConfigs
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_configs import AlterConfigsRequest

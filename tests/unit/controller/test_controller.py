@@ -18,7 +18,7 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
-from kcompat.controller.loading import BrokerIdInUseError, ControllerElsewhereError
+from kcompat.controller.election import BrokerIdInUseError, ControllerElsewhereError
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode

@@ -1,4 +1,4 @@
-"""Events that change dynamic configs and hand out producer ids. Pure."""
+"""The event that changes dynamic configs. Pure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.cluster.store import Create, SetData
-from kcompat.cluster.znodes import (
-    PRODUCER_ID_BLOCK,
-    PRODUCER_ID_BLOCK_SIZE,
-    ProducerIdBlock,
-    config_path,
-    encode_config,
-    encode_producer_ids,
-)
-from kcompat.controller.state import ABSENT, Decision, UpdateMetadata
+from kcompat.cluster.znodes import config_path, encode_config
+from kcompat.controller.state import Decision, UpdateMetadata
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -24,8 +17,6 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.store import Op
     from kcompat.controller.state import ControllerState
-
-MAX_PRODUCER_ID = 2**63 - 1
 
 
 class SetConfigs(Struct, frozen=True):
@@ -55,28 +46,3 @@ class SetConfigs(Struct, frozen=True):
     def refused(self, error: ErrorCode) -> ErrorCode:
         """The error itself."""
         return error
-
-
-class AllocateProducerIds(Struct, frozen=True):
-    """Take the next block of producer ids for a broker; no id is handed out twice while the cluster lives."""
-
-    broker_id: int
-
-    def decide(self, state: ControllerState) -> Decision[ProducerIdBlock | None]:
-        """The block behind the last one; None when the ids are used up."""
-        first = state.last_producer_id + 1
-        block = ProducerIdBlock(self.broker_id, first, first + PRODUCER_ID_BLOCK_SIZE - 1)
-        if block.last > MAX_PRODUCER_ID:
-            return Decision(state, None)
-        data, version = encode_producer_ids(block), state.producer_ids_version
-        write: Op = (
-            Create(PRODUCER_ID_BLOCK, data)
-            if version == ABSENT
-            else SetData(PRODUCER_ID_BLOCK, data, version)
-        )
-        after = replace(state, last_producer_id=block.last, producer_ids_version=version + 1)
-        return Decision(after, block, [write])
-
-    def refused(self, error: ErrorCode) -> ProducerIdBlock | None:  # noqa: ARG002
-        """No block."""
-        return None
