@@ -3,57 +3,166 @@
 Pure state machines answer some requests later (a join waits for its group, a produce for the ISR). They hand
 out a `Promise` and complete it from whatever event settles it; callbacks run at once, in order, on the
 caller's stack, so a test needs no event loop to follow one.
+
+Outcomes that the protocol names are values, error codes included. A promise fails with an exception where a
+bug or a fault of IO keeps the value from coming. What a callback raises is that callback's own affair: its
+`failed` is told, or it is logged; the other callbacks run, and whoever completed the promise never sees it.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 T = TypeVar("T")
+R = TypeVar("R")
+
+logger = logging.getLogger(__name__)
 
 
 class Promise(Generic[T]):
-    """One value, set once. Outcomes are values (error codes included); a promise never fails."""
+    """One value or one failure, set once."""
 
-    __slots__ = ("_callbacks", "_value", "done")
+    __slots__ = ("_outcome", "_waiting", "done")
 
     def __init__(self) -> None:
         self.done = False
-        self._value: T
-        self._callbacks: list[Callable[[T], object]] | None = None
+        """Whether there is a value or a failure."""
+        self._outcome: T | _Failure
+        self._waiting: list[tuple[Callable[[T], object], Callable[[Exception], object] | None]] | None = None
 
     @classmethod
     def resolved(cls, value: T) -> Promise[T]:
         """A promise that already has its value."""
         promise = cls()
-        promise.complete(value)
+        promise.done = True
+        promise._outcome = value
         return promise
 
     @property
     def value(self) -> T:
-        """The value; asking before `done` is a bug of the caller."""
+        """The value; raises the exception that the promise failed with. Asking before `done` is a bug."""
         assert self.done, "the promise has no value yet"
-        return self._value
+        outcome = self._outcome
+        if isinstance(outcome, _Failure):
+            raise outcome.take()
+        return outcome
 
     def complete(self, value: T) -> bool:
-        """Set the value and run the callbacks. Later calls change nothing and return False."""
+        """Set the value and run the callbacks. Once the promise is done nothing changes and this is False."""
         if self.done:
             return False
         self.done = True
-        self._value = value
-        callbacks, self._callbacks = self._callbacks, None
-        for callback in callbacks or ():
-            callback(value)
+        self._outcome = value
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            for callback, failed in waiting:
+                try:
+                    callback(value)
+                except Exception as error:
+                    _report(error, failed)
         return True
 
-    def then(self, callback: Callable[[T], object]) -> None:
-        """Call `callback(value)` when the value is there, or now if it already is."""
+    def fail(self, error: Exception) -> bool:
+        """Set a failure, for those who asked for one. Once the promise is done nothing changes and this is
+        False.
+
+        A failure that nobody asks for is logged when the promise is gone.
+        """
         if self.done:
-            callback(self._value)
-        elif self._callbacks is None:
-            self._callbacks = [callback]
-        else:
-            self._callbacks.append(callback)
+            return False
+        self.done = True
+        self._outcome = failure = _Failure(error)
+        waiting, self._waiting = self._waiting, None
+        for _, failed in waiting or ():
+            if failed is not None:
+                _report(failure.take(), failed)
+        return True
+
+    def then(
+        self, callback: Callable[[T], object], failed: Callable[[Exception], object] | None = None
+    ) -> None:
+        """Call `callback(value)` when the value is there, or now if it already is.
+
+        `failed(error)` is called instead when the promise fails, and also with what `callback` raises.
+        """
+        if not self.done:
+            if self._waiting is None:
+                self._waiting = [(callback, failed)]
+            else:
+                self._waiting.append((callback, failed))
+            return
+        outcome = self._outcome
+        if isinstance(outcome, _Failure):
+            if failed is not None:
+                _report(outcome.take(), failed)
+            return
+        try:
+            callback(outcome)
+        except Exception as error:
+            _report(error, failed)
+
+    def map(self, function: Callable[[T], R]) -> Promise[R]:
+        """A promise of `function(value)`. It fails with what the function raises, or as this one fails."""
+        mapped: Promise[R] = Promise()
+        self.then(lambda value: mapped.complete(function(value)), mapped.fail)
+        return mapped
+
+    def flat_map(self, function: Callable[[T], Promise[R]]) -> Promise[R]:
+        """As `map`, for a function that promises its result.
+
+        Each one in a chain that follows its own result adds to the depth of the stack: not for loops.
+        """
+        flat: Promise[R] = Promise()
+        self.then(lambda value: function(value).then(flat.complete, flat.fail), flat.fail)
+        return flat
+
+
+class _Failure:
+    """What a promise failed with, and whether anybody was told."""
+
+    __slots__ = ("_error", "_is_taken")
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+        self._is_taken = False
+
+    def take(self) -> Exception:
+        """The exception, for somebody who does something about it."""
+        self._is_taken = True
+        return self._error
+
+    def __del__(self) -> None:
+        if not self._is_taken:
+            logger.error("Nobody asked for the failure of a promise", exc_info=self._error)
+
+
+def _report(error: Exception, failed: Callable[[Exception], object] | None) -> None:
+    if failed is None:
+        logger.error("A callback of a promise failed", exc_info=error)
+        return
+    try:
+        failed(error)
+    except Exception:
+        logger.exception("What a failure was reported to failed as well")
+
+
+def gather(promises: Sequence[Promise[T]]) -> Promise[list[T]]:
+    """All values, in order, once the last is there; or the first failure, when it comes."""
+    gathered: Promise[list[T]] = Promise()
+    missing = len(promises)
+    if not missing:
+        gathered.complete([])
+
+    def arrived(_: T) -> None:
+        nonlocal missing
+        missing -= 1
+        if not missing:
+            gathered.complete([promise.value for promise in promises])
+
+    for promise in promises:
+        promise.then(arrived, gathered.fail)
+    return gathered

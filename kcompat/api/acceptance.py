@@ -111,28 +111,20 @@ class Acceptance:
         self._config = config
         self._now_ms = now_ms
 
-    def begin(self, helpers: Helpers) -> Promise[Accepted | Exception]:
-        """What to store, later, or an exception that is a bug. `data` has left its frame by now."""
-        found: Promise[Accepted | Exception] = Promise()
+    def begin(self, helpers: Helpers) -> Promise[Accepted]:
+        """What to store, later. `data` has left its frame by now."""
         work = partial(accept_within, Allowance(SHORT), *self._question())
-        helpers.run(Lane.SHORT, work).then(partial(self._tried, helpers, found))
-        return found
+        stored = helpers.run(Lane.SHORT, work).flat_map(partial(self._tried, helpers))
+        return stored.map(lambda stored: Accepted(stored, self._config))
 
     def _question(self) -> tuple[memoryview, int, LogConfig, int]:
         assert isinstance(self.data.records, memoryview)
         return self.data.records, self._api_version, self._config, self._now_ms
 
-    def _tried(
-        self, helpers: Helpers, found: Promise[Accepted | Exception], outcome: Stored | Spent | Exception
-    ) -> None:
+    def _tried(self, helpers: Helpers, outcome: Stored | Spent) -> Promise[Stored]:
         if outcome is SPENT:
-            work = partial(accept, *self._question())
-            helpers.run(Lane.LONG, work).then(partial(self._done, found))
-        else:
-            self._done(found, outcome)
-
-    def _done(self, found: Promise[Accepted | Exception], outcome: Stored | Exception) -> None:
-        found.complete(outcome if isinstance(outcome, Exception) else Accepted(outcome, self._config))
+            return helpers.run(Lane.LONG, partial(accept, *self._question()))
+        return Promise.resolved(outcome)
 
 
 def leave_frame(request: ProduceRequest, first: PartitionData) -> int:

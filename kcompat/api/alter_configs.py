@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.config_resources import Resource, alter
 from kcompat.config.dynamic import Change, replace_all
-from kcompat.promise import Promise
 from kcompat.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
 
 Answer = AlterConfigsResponse.AlterConfigsResourceResponse
 
@@ -33,17 +33,13 @@ def handle(context: RequestContext, request: AlterConfigsRequest) -> Promise[Alt
         )
         for resource in request.resources
     ]
-    answer: Promise[AlterConfigsResponse] = Promise()
 
-    def done(outcomes: list[Change]) -> None:
-        answer.complete(
-            AlterConfigsResponse(
-                responses=[
-                    Answer(outcome.error, outcome.message, resource.type, resource.name)
-                    for resource, outcome in zip(resources, outcomes, strict=True)
-                ]
-            )
+    def done(outcomes: list[Change]) -> AlterConfigsResponse:
+        return AlterConfigsResponse(
+            responses=[
+                Answer(outcome.error, outcome.message, resource.type, resource.name)
+                for resource, outcome in zip(resources, outcomes, strict=True)
+            ]
         )
 
-    alter(context, resources, replace=True, validate_only=request.validate_only).then(done)
-    return answer
+    return alter(context, resources, replace=True, validate_only=request.validate_only).map(done)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from kcompat.cluster.znodes import DEFAULT_ENTITY
 from kcompat.config.dynamic import Alteration, Change, change_broker, change_topic, check_form
 from kcompat.config.loggers import change_loggers
-from kcompat.promise import Promise
+from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def alter(
     times = Counter((resource.type, resource.name) for resource in resources)
     config = config_in_force(context.services)
     outcomes: list[Change] = []
-    pending: list[tuple[int, Promise[Change]]] = []
+    pending: dict[int, Promise[Change]] = {}
     for position, resource in enumerate(resources):
         if times[resource.type, resource.name] > 1:
             outcomes.append(Change(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once."))
@@ -79,8 +79,14 @@ def alter(
         if outcome.error is ErrorCode.NONE and not validate_only and resource.type in _STORED_AS:
             stored: Promise[Change] = Promise()
             _store(context.services, resource, judge, outcome, stored)
-            pending.append((position, stored))
-    return _gather(outcomes, pending)
+            pending[position] = stored
+
+    def with_stored(changes: list[Change]) -> list[Change]:
+        for position, change in zip(pending, changes, strict=True):
+            outcomes[position] = change
+        return outcomes
+
+    return gather(list(pending.values())).map(with_stored)
 
 
 _STORED_AS = {ResourceType.TOPIC: "topics", ResourceType.BROKER: "brokers"}
@@ -100,31 +106,14 @@ def _store(
     kind, name = _STORED_AS[ResourceType(resource.type)], resource.name or DEFAULT_ENTITY
     basis = services.cluster.image.configs(kind, name)
 
-    def done(error: ErrorCode) -> None:
+    def answered(error: ErrorCode) -> None:
         if error is ErrorCode.INVALID_UPDATE_VERSION:
             _store(services, resource, judge, judge(), stored)
         else:
             stored.complete(outcome if error is ErrorCode.NONE else Change(error, error.message))
 
-    services.decisions.set_configs(kind, name, dict(outcome.configs), basis).then(done)
-
-
-def _gather(outcomes: list[Change], pending: Sequence[tuple[int, Promise[Change]]]) -> Promise[list[Change]]:
-    answer: Promise[list[Change]] = Promise()
-    waiting = len(pending)
-
-    def stored(position: int, outcome: Change) -> None:
-        nonlocal waiting
-        waiting -= 1
-        outcomes[position] = outcome
-        if not waiting:
-            answer.complete(outcomes)
-
-    for position, promise in pending:
-        promise.then(partial(stored, position))
-    if not pending:
-        answer.complete(outcomes)
-    return answer
+    asked = services.decisions.set_configs(kind, name, dict(outcome.configs), basis)
+    asked.then(answered, stored.fail)
 
 
 def _judge(

@@ -95,14 +95,12 @@ class Interruptible(Generic[Response]):
 class Busy(Generic[Response]):
     """A request that is being worked on elsewhere than on the loop; the frames behind it wait unread.
 
-    `outcome` becomes what a handler may return at once, or the exception with which the work ended. `holds`
-    counts the bytes of the request that are kept for it.
+    `outcome` becomes what a handler may return at once, or fails as the work did. `holds` counts the bytes of
+    the request that are kept for it.
     """
 
     __slots__ = ("holds", "outcome")
 
-    def __init__(
-        self, outcome: Promise[Response | Promise[Response] | Close | Exception | None], holds: int
-    ) -> None:
+    def __init__(self, outcome: Promise[Response | Promise[Response] | Close | None], holds: int) -> None:
         self.outcome = outcome
         self.holds = holds

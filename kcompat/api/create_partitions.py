@@ -17,7 +17,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kcompat.controller.values import Outcome, PartitionsSpec
-from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
 
 Answer = CreatePartitionsResponse.CreatePartitionsTopicResult
 
@@ -50,10 +50,8 @@ def handle(
     ]
     if not specs:
         return _response(names, refused)
-    answer: Promise[CreatePartitionsResponse] = Promise()
     growing = context.services.decisions.create_partitions(specs, validate_only=request.validate_only)
-    growing.then(lambda outcomes: answer.complete(_response(names, {**refused, **outcomes})))
-    return answer
+    return growing.map(lambda outcomes: _response(names, {**refused, **outcomes}))
 
 
 def _response(names: Counter[str], outcomes: Mapping[str, Outcome]) -> CreatePartitionsResponse:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from kcompat.config.describe import describe_topic
 from kcompat.controller.values import TopicSpec
-from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from kcompat.api.context import RequestContext
     from kcompat.controller.values import TopicResult
+    from kcompat.promise import Promise
 
 FIRST_WITH_CONFIGS = 5
 _KRAFT_LOG = "__cluster_metadata"
@@ -56,14 +56,12 @@ def handle(
     ]
     if not specs:
         return _response(names, refused)
-    answer: Promise[CreateTopicsResponse] = Promise()
 
-    def created(results: list[TopicResult]) -> None:
+    def created(results: list[TopicResult]) -> CreateTopicsResponse:
         made = {result.name: _answer(context, result) for result in results}
-        answer.complete(_response(names, {**refused, **made}))
+        return _response(names, {**refused, **made})
 
-    context.services.decisions.create_topics(specs, validate_only=request.validate_only).then(created)
-    return answer
+    return context.services.decisions.create_topics(specs, validate_only=request.validate_only).map(created)
 
 
 def _refusal(name: str, times: int, request: CreateTopicsRequest) -> Answer | None:

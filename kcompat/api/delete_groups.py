@@ -10,35 +10,27 @@ Version notes
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.promise import Promise
+from kcompat.promise import gather
 from kcompat.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
 
 Row = DeleteGroupsResponse.DeletableGroupResult
 
 
-def handle(
-    context: RequestContext, request: DeleteGroupsRequest
-) -> DeleteGroupsResponse | Promise[DeleteGroupsResponse]:
+def handle(context: RequestContext, request: DeleteGroupsRequest) -> Promise[DeleteGroupsResponse]:
     """Delete each group; answer when all are done."""
-    rows = [Row(group_id=group_id) for group_id in dict.fromkeys(request.groups_names)]
-    response = DeleteGroupsResponse(results=rows)
-    later: Promise[DeleteGroupsResponse] = Promise()
-    missing = len(rows)
+    group_ids = list(dict.fromkeys(request.groups_names))
 
-    def settle(row: Row, error: ErrorCode) -> None:
-        nonlocal missing
-        row.error_code = error
-        missing -= 1
-        if not missing:
-            later.complete(response)
+    def response(errors: Sequence[ErrorCode]) -> DeleteGroupsResponse:
+        rows = zip(group_ids, errors, strict=True)
+        return DeleteGroupsResponse(results=[Row(group_id, error) for group_id, error in rows])
 
-    for row in rows:
-        context.services.groups.delete(row.group_id).then(partial(settle, row))
-    return response if not missing else later
+    return gather([context.services.groups.delete(group_id) for group_id in group_ids]).map(response)

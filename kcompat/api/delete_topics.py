@@ -18,7 +18,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.image import ClusterImage
-from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kcompat.protocol.uuids import ZERO_UUID
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.cluster.image import TopicImage
     from kcompat.controller.values import Outcome
+    from kcompat.promise import Promise
 
 FIRST_WITH_DELETION_DISABLED = 3
 FIRST_WITH_TOPIC_IDS = 6
@@ -54,16 +54,14 @@ def handle(
     names = [row.name for row in rows if row.error_code == ErrorCode.NONE and row.name is not None]
     if not names:
         return DeleteTopicsResponse(responses=rows)
-    answer: Promise[DeleteTopicsResponse] = Promise()
 
-    def deleted(outcomes: Mapping[str, Outcome]) -> None:
+    def deleted(outcomes: Mapping[str, Outcome]) -> DeleteTopicsResponse:
         for row in rows:
             if row.error_code == ErrorCode.NONE and row.name is not None:
                 row.error_code, row.error_message = outcomes[row.name].error, outcomes[row.name].message
-        answer.complete(DeleteTopicsResponse(responses=rows))
+        return DeleteTopicsResponse(responses=rows)
 
-    context.services.decisions.delete_topics(names).then(deleted)
-    return answer
+    return context.services.decisions.delete_topics(names).map(deleted)
 
 
 def _deletion_disabled(version: int) -> ErrorCode:

@@ -153,10 +153,13 @@ class Dispatcher:
 
 
 def _answer(route: Route, correlation_id: int, response: Any) -> Answer:
-    """What goes back to the connection for anything a handler returns, or the work of a `Busy` ends with."""
-    if isinstance(response, Exception):
-        raise response
-    if isinstance(response, (Promise, Interruptible, Busy)):
+    """What goes back to the connection for anything a handler returns, or the work of a `Busy` ends with.
+
+    Raises what a promise has failed with.
+    """
+    if isinstance(response, Promise) and response.done:
+        response = response.value
+    elif isinstance(response, (Promise, Interruptible, Busy)):
         return _wait(route, correlation_id, response)
     return route.settled(correlation_id, response)
 
@@ -166,20 +169,19 @@ def _wait(route: Route, correlation_id: int, later: Promise[Any] | Interruptible
     answered: Promise[Answer] = Promise()
 
     def finish(response: Any) -> None:
-        try:
-            answer = _answer(route, correlation_id, response)
-        except Exception:
-            logger.exception("Answering %s v%d later failed", route.key.name, route.version)
-            answer = route.failure(correlation_id)
-        answered.complete(answer)
+        answered.complete(_answer(route, correlation_id, response))
+
+    def fail(error: Exception) -> None:
+        logger.error("Answering %s v%d later failed", route.key.name, route.version, exc_info=error)
+        answered.complete(route.failure(correlation_id))
 
     if isinstance(later, Busy):
-        later.outcome.then(finish)
+        later.outcome.then(finish, fail)
         return Waiting(answered, Mode.BUSY, holds=later.holds)
     if isinstance(later, Interruptible):
-        later.promise.then(finish)
+        later.promise.then(finish, fail)
         return Waiting(answered, route.mode, later.interrupt)
-    later.then(finish)
+    later.then(finish, fail)
     mode = Mode.BLOCKING if route.mode is Mode.INTERRUPTIBLE else route.mode
     return Waiting(answered, mode)
 

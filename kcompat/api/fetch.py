@@ -27,9 +27,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.context import Interruptible
-from kcompat.api.later import respond
 from kcompat.api.old_fetch import FIRST_WITH_BATCHES, in_old_format
-from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.records.compression import Codec
@@ -74,8 +72,8 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
         return _respond(context, session, results)
     purgatory = context.services.replicas.fetches
     delayed = purgatory.wait(fetch, fetch.keys(results), request.max_wait_ms)
-    answer = respond(delayed.promise, lambda later: _respond(context, session, later))
-    return Interruptible(answer, delayed.expire) if isinstance(answer, Promise) else answer
+    answer = delayed.promise.map(lambda later: _respond(context, session, later))
+    return Interruptible(answer, delayed.expire)
 
 
 def _refuse_all(context: RequestContext, request: FetchRequest) -> FetchResponse:

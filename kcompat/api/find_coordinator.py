@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.cluster_view import reachable_brokers
 from kcompat.coordinator.partitioning import partition_for
-from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kcompat.topics import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
 
 FIRST_WITH_BATCH = 4
 FIRST_WITH_SHARE = 6
@@ -47,10 +47,8 @@ def handle(
     """Say who coordinates each key."""
     if request.key_type != GROUP or CONSUMER_OFFSETS in context.services.cluster.image.topics:
         return _response(context, request)
-    answer: Promise[FindCoordinatorResponse] = Promise()
     creating = context.services.decisions.ensure_topics([CONSUMER_OFFSETS])
-    creating.then(lambda _: answer.complete(_response(context, request)))
-    return answer
+    return creating.map(lambda _: _response(context, request))
 
 
 def _response(context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.config_resources import Resource, alter
 from kcompat.config.dynamic import Alteration, Change
-from kcompat.promise import Promise
 from kcompat.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
@@ -21,6 +20,7 @@ from kcompat.protocol.messages.incremental_alter_configs import (
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
 
 Answer = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
@@ -37,17 +37,13 @@ def handle(
         )
         for resource in request.resources
     ]
-    answer: Promise[IncrementalAlterConfigsResponse] = Promise()
 
-    def done(outcomes: list[Change]) -> None:
-        answer.complete(
-            IncrementalAlterConfigsResponse(
-                responses=[
-                    Answer(outcome.error, outcome.message, resource.type, resource.name)
-                    for resource, outcome in zip(resources, outcomes, strict=True)
-                ]
-            )
+    def done(outcomes: list[Change]) -> IncrementalAlterConfigsResponse:
+        return IncrementalAlterConfigsResponse(
+            responses=[
+                Answer(outcome.error, outcome.message, resource.type, resource.name)
+                for resource, outcome in zip(resources, outcomes, strict=True)
+            ]
         )
 
-    alter(context, resources, replace=False, validate_only=request.validate_only).then(done)
-    return answer
+    return alter(context, resources, replace=False, validate_only=request.validate_only).map(done)

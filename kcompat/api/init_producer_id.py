@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
 
 NO_PRODUCER_ID = -1
 NO_EPOCH = -1
@@ -35,16 +35,13 @@ def handle(
         return _refusal(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
         return _refusal(_transactional_error(context, request))
-    answer: Promise[InitProducerIdResponse] = Promise()
+    return context.services.producer_ids.next().map(_given)
 
-    def given(producer_id: int | None) -> None:
-        if producer_id is None:
-            answer.complete(_refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
-        else:
-            answer.complete(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
 
-    context.services.producer_ids.next().then(given)
-    return answer
+def _given(producer_id: int | None) -> InitProducerIdResponse:
+    if producer_id is None:
+        return _refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
 
 def _transactional_error(context: RequestContext, request: InitProducerIdRequest) -> ErrorCode:

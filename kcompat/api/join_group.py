@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.later import respond
 from kcompat.group.requests import JoinRequest
 from kcompat.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 
-def handle(
-    context: RequestContext, request: JoinGroupRequest
-) -> JoinGroupResponse | Promise[JoinGroupResponse]:
+def handle(context: RequestContext, request: JoinGroupRequest) -> Promise[JoinGroupResponse]:
     """Join, and answer with the generation."""
     version = context.api_version
     join = JoinRequest(
@@ -48,7 +45,7 @@ def handle(
         needs_member_id=version >= 4 and request.group_instance_id is None,
         can_skip_assignment=version >= 9,
     )
-    return respond(context.services.groups.join(join), lambda answer: _response(answer, version))
+    return context.services.groups.join(join).map(lambda answer: _response(answer, version))
 
 
 def _response(answer: JoinAnswer, version: int) -> JoinGroupResponse:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.later import respond
 from kcompat.group.requests import MemberIdentity
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
@@ -25,16 +24,14 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 
-def handle(
-    context: RequestContext, request: LeaveGroupRequest
-) -> LeaveGroupResponse | Promise[LeaveGroupResponse]:
+def handle(context: RequestContext, request: LeaveGroupRequest) -> Promise[LeaveGroupResponse]:
     """Let the members go."""
     if context.api_version >= 3:
         leaving = tuple(MemberIdentity(m.member_id, m.group_instance_id) for m in request.members)
     else:
         leaving = (MemberIdentity(request.member_id),)
     left = context.services.groups.leave(request.group_id, leaving)
-    return respond(left, _per_member if context.api_version >= 3 else _single)
+    return left.map(_per_member if context.api_version >= 3 else _single)
 
 
 def _single(answer: LeaveAnswer) -> LeaveGroupResponse:

@@ -25,7 +25,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.cluster_view import leader_error, offline_replicas, reachable_brokers
-from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.uuids import ZERO_UUID
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from kcompat.api.context import RequestContext
     from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+    from kcompat.promise import Promise
 
 FIRST_WITH_NULL_FOR_ALL = 1
 FIRST_WITH_LISTENER_NOT_FOUND = 6
@@ -65,10 +65,8 @@ def handle(context: RequestContext, request: MetadataRequest) -> MetadataRespons
         request.allow_auto_topic_creation and context.services.config.auto_create_topics_enable
     ):
         return _by_name(context, request, names, {})
-    answer: Promise[MetadataResponse] = Promise()
     creating = context.services.decisions.ensure_topics(unknown)
-    creating.then(lambda errors: answer.complete(_by_name(context, request, names, errors)))
-    return answer
+    return creating.map(lambda errors: _by_name(context, request, names, errors))
 
 
 def _is_malformed(topic: Question, version: int) -> bool:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.later import respond
 from kcompat.group.requests import CommitRequest, OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
@@ -80,7 +79,7 @@ def handle(
             row.error_code = _told(errors[offset.topic, offset.partition], context.api_version)
         return response
 
-    return respond(context.services.groups.commit(commit), settle)
+    return context.services.groups.commit(commit).map(settle)
 
 
 def _by_topic(rows: Iterable[tuple[TopicRequest, PartitionAnswer]]) -> list[TopicAnswer]:

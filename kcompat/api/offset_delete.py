@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.later import respond
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 
@@ -22,9 +21,7 @@ TopicAnswer = OffsetDeleteResponse.OffsetDeleteResponseTopic
 PartitionAnswer = OffsetDeleteResponse.OffsetDeleteResponsePartition
 
 
-def handle(
-    context: RequestContext, request: OffsetDeleteRequest
-) -> OffsetDeleteResponse | Promise[OffsetDeleteResponse]:
+def handle(context: RequestContext, request: OffsetDeleteRequest) -> Promise[OffsetDeleteResponse]:
     """Delete what may be deleted."""
     image = context.services.cluster.image
     asked = [(t.name, p.partition_index) for t in request.topics for p in t.partitions]
@@ -42,4 +39,4 @@ def handle(
             topic.partitions.append(PartitionAnswer(partition_index=index, error_code=error))
         return OffsetDeleteResponse(topics=list(topics.values()))
 
-    return respond(context.services.groups.delete_offsets(request.group_id, present), answer)
+    return context.services.groups.delete_offsets(request.group_id, present).map(answer)

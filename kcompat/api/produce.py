@@ -124,25 +124,19 @@ class _Appends(Struct, gc=False):
 
     def go_on_later(self, task: Acceptance) -> Busy[ProduceResponse]:
         """Have helpers do what takes longer. All else is looked at afresh when that is done."""
-        outcome: Promise[AtOnce | Exception] = Promise()
+        outcome: Promise[AtOnce] = Promise()
         holds = leave_frame(self.request, task.data)
-        task.begin(self.context.services.helpers).then(partial(self._accepted, outcome))
+        self._await(task, outcome)
         return Busy(outcome, holds)
 
-    def _accepted(self, outcome: Promise[AtOnce | Exception], accepted: Accepted | Exception) -> None:
-        """Go on, or end with an exception: it is for the dispatcher, which is not on the stack any more."""
-        if isinstance(accepted, Exception):
-            outcome.complete(accepted)
-            return
-        services = self.context.services
-        self.context.now_ms = services.clock.now_ms()
-        try:
-            answer = self.go_on(accepted)
-        except Exception as bug:
-            outcome.complete(bug)
-            return
+    def _await(self, task: Acceptance, outcome: Promise[AtOnce]) -> None:
+        task.begin(self.context.services.helpers).then(partial(self._accepted, outcome), outcome.fail)
+
+    def _accepted(self, outcome: Promise[AtOnce], accepted: Accepted) -> None:
+        self.context.now_ms = self.context.services.clock.now_ms()
+        answer = self.go_on(accepted)
         if isinstance(answer, Acceptance):
-            answer.begin(services.helpers).then(partial(self._accepted, outcome))
+            self._await(answer, outcome)
         else:
             outcome.complete(answer)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.later import respond
 from kcompat.group.requests import SyncRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -40,7 +39,7 @@ def handle(
         protocol_name=request.protocol_name,
         assignments=tuple((entry.member_id, entry.assignment) for entry in request.assignments),
     )
-    return respond(context.services.groups.sync(sync), _response)
+    return context.services.groups.sync(sync).map(_response)
 
 
 def _response(answer: SyncAnswer) -> SyncGroupResponse:

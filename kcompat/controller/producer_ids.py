@@ -38,8 +38,11 @@ class ProducerIds:
             return promise
         self._waiting.append(promise)
         if len(self._waiting) == 1:
-            self._allocate().then(self._allocated)
+            self._ask()
         return promise
+
+    def _ask(self) -> None:
+        self._allocate().then(self._allocated, self._failed)
 
     def _allocated(self, block: ProducerIdBlock | None) -> None:
         if block is None:
@@ -51,7 +54,13 @@ class ProducerIds:
         while self._waiting and self._next <= self._last:
             self._waiting.popleft().complete(self._take())
         if self._waiting:
-            self._allocate().then(self._allocated)
+            self._ask()
+
+    def _failed(self, error: Exception) -> None:
+        """Each of those who wait is told, and the next to come asks anew."""
+        waiting, self._waiting = self._waiting, deque()
+        for promise in waiting:
+            promise.fail(error)
 
     def _take(self) -> int:
         self._next += 1

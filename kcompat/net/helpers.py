@@ -37,24 +37,24 @@ class Helpers:
         self._closed = False
         self._threads = {lane: ThreadPoolExecutor(1, f"kcompat-{lane.value}") for lane in Lane}
 
-    def run(self, lane: Lane, work: Callable[[], T]) -> Promise[T | Exception]:
+    def run(self, lane: Lane, work: Callable[[], T]) -> Promise[T]:
         """Run `work` behind what was given to the lane before; what it returned or raised comes on the loop.
 
         Nothing comes after `close`.
         """
-        promise: Promise[T | Exception] = Promise()
+        promise: Promise[T] = Promise()
 
-        def attempt() -> T | Exception:
+        def settle(done: Future[T]) -> None:
+            if self._closed:
+                return
             try:
-                return work()
+                result = done.result()
             except Exception as error:
-                return error
+                promise.fail(error)
+            else:
+                promise.complete(result)
 
-        def settle(done: Future[T | Exception]) -> None:
-            if not self._closed:
-                promise.complete(done.result())
-
-        future = self._threads[lane].submit(attempt)
+        future = self._threads[lane].submit(work)
         future.add_done_callback(lambda done: self._clock.call_from_thread(lambda: settle(done)))
         return promise
 

@@ -88,7 +88,7 @@ class ClusterWorld:
         response = module.handle(context, _travelled(request, version))
         if isinstance(response, Promise):
             future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            response.then(future.set_result)
+            response.then(future.set_result, future.set_exception)
             response = await asyncio.wait_for(future, 10)
         return _travelled(response, version)
 

@@ -143,6 +143,47 @@ def test_a_promise_is_answered_later(mode: Mode) -> None:
     assert response(waiting.promise.value, HeartbeatResponse, 0).error_code == 27
 
 
+@pytest.mark.parametrize("is_early", [True, False])
+def test_a_promise_that_fails_is_answered_as_a_handler_that_does(
+    is_early: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    later: Promise[HeartbeatResponse] = Promise()
+    apis = dispatcher(served(ApiKey.HEARTBEAT, lambda *_: later))
+    if is_early:
+        later.fail(ZeroDivisionError("a bug"))
+    answer = apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0))
+    later.fail(ZeroDivisionError("a bug"))
+    assert isinstance(answer, Waiting) == (not is_early)
+    settled = answer.promise.value if isinstance(answer, Waiting) else answer
+    assert response(settled, HeartbeatResponse, 0).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert caplog.text.count("ZeroDivisionError: a bug") == 1
+
+
+def test_a_promise_that_fails_closes_where_the_response_has_no_room_for_an_error() -> None:
+    later: Promise[DescribeGroupsResponse] = Promise()
+    apis = dispatcher(served(ApiKey.DESCRIBE_GROUPS, lambda *_: later))
+    waiting = apis.on_frame(PEER, frame_of(DescribeGroupsRequest(), 0))
+    later.fail(ZeroDivisionError("a bug"))
+    assert isinstance(waiting, Waiting)
+    assert waiting.promise.value is CLOSE
+
+
+def test_a_response_that_cannot_be_encoded_later_is_answered_as_a_fault() -> None:
+    later: Promise[Any] = Promise()
+    apis = dispatcher(served(ApiKey.HEARTBEAT, lambda *_: later))
+    waiting = apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0))
+    later.complete(HeartbeatResponse(error_code="no number"))
+    assert isinstance(waiting, Waiting)
+    assert response(waiting.promise.value, HeartbeatResponse, 0).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_a_promise_that_is_done_is_answered_at_once() -> None:
+    apis = dispatcher(served(ApiKey.HEARTBEAT, lambda *_: Promise.resolved(HeartbeatResponse(error_code=27))))
+    assert (
+        response(apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0)), HeartbeatResponse, 0).error_code == 27
+    )
+
+
 def test_an_interruptible_answer_brings_its_interrupt() -> None:
     later: Promise[HeartbeatResponse] = Promise()
 
@@ -201,7 +242,7 @@ def test_the_outcome_may_wait_as_its_api_waits() -> None:
 def test_work_that_breaks_is_answered_as_a_handler_that_does(caplog: pytest.LogCaptureFixture) -> None:
     outcome: Promise[Any] = Promise()
     waiting = busy(outcome)
-    outcome.complete(ZeroDivisionError("a bug"))
+    outcome.fail(ZeroDivisionError("a bug"))
     assert response(waiting.promise.value, HeartbeatResponse, 0).error_code == -1
     assert "a bug" in caplog.text
 

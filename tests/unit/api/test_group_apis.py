@@ -52,7 +52,9 @@ class Broker:
         read = type(request).decode(memoryview(b"".join(request.encode(version))), version)
         answer = importlib.import_module(f"kcompat.api.{key.name.lower()}").handle(context, read)
         if isinstance(answer, Promise):
-            return answer
+            if not answer.done:
+                return answer
+            answer = answer.value
         return response_class(key).decode(memoryview(b"".join(answer.encode(version))), version)
 
     def member(self, group_id: str = "g") -> str:

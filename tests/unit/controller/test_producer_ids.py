@@ -46,3 +46,16 @@ def test_no_block_answers_all_and_the_next_caller_asks_again() -> None:
     again = ids.next()
     blocks.asked[1].complete(ProducerIdBlock(1, 0, 999))
     assert again.value == 0
+
+
+def test_a_failure_to_get_a_block_fails_all_who_wait_and_the_next_caller_asks_again() -> None:
+    blocks = Blocks()
+    ids = ProducerIds(blocks.allocate)
+    failures: list[Exception] = []
+    for _ in range(2):
+        ids.next().then(lambda _: None, failures.append)
+    blocks.asked[0].fail(ZeroDivisionError("a bug"))
+    assert [type(failure) for failure in failures] == [ZeroDivisionError, ZeroDivisionError]
+    again = ids.next()
+    blocks.asked[1].complete(ProducerIdBlock(1, 0, 999))
+    assert again.value == 0
