@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.listeners import Endpoint
 from kcompat.node.broker import BrokerNode
+from kcompat.node.world import real_world
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -132,7 +133,7 @@ class _Started:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self.node = BrokerNode(self._config)
+        self.node = BrokerNode(self._config, real_world())
         try:
             await self.node.start()
         except BaseException as failure:

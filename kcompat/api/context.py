@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.cluster.image import ClusterImage
     from kcompat.config.broker import BrokerConfig
+    from kcompat.config.feed import ConfigFeed
     from kcompat.controller.decisions import Decisions
     from kcompat.controller.producer_ids import ProducerIds
     from kcompat.group.coordinator import GroupCoordinator
@@ -36,11 +37,11 @@ class ImageHolder(Protocol):
 
 
 class Services(Struct):
-    """The broker's parts, as handlers see them. `broker.py` fills this in once."""
+    """The broker's parts, as handlers see them. `node` fills this in once."""
 
     broker_id: int
     served: tuple[Served, ...]
-    config: BrokerConfig
+    config_feed: ConfigFeed
     cluster: ImageHolder
     decisions: Decisions
     producer_ids: ProducerIds
@@ -50,6 +51,11 @@ class Services(Struct):
     fetch_sessions: FetchSessions
     clock: Clock
     helpers: Helpers
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The configuration in force."""
+        return self.config_feed.current
 
 
 class RequestContext(Struct, gc=False):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import struct
-import time
 from typing import TYPE_CHECKING, Any
 
 from kcompat.api import api_versions
@@ -92,6 +91,7 @@ class Dispatcher:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._now_ms = services.clock.now_ms
         self._routes: dict[tuple[int, int], Route] = {}
         self._served = {served.key: served for served in services.served}
 
@@ -106,9 +106,7 @@ class Dispatcher:
         except (ProtocolViolation, struct.error) as damage:
             logger.info("Closing the connection from %s: %s", connection.peer_host, damage)
             return CLOSE
-        context = RequestContext(
-            connection, self._services, route.version, client_id, time.time_ns() // 1_000_000
-        )
+        context = RequestContext(connection, self._services, route.version, client_id, self._now_ms())
         try:
             response = route.handle(context, request)
             if type(response) is route.response_type:

@@ -49,8 +49,7 @@ def _hand_over(options: argparse.Namespace) -> None:
 @contextmanager
 def _opened(directories: Sequence[str]) -> Iterator[Registration]:
     """What the metadata store says. The directories and the store are locked meanwhile."""
-    from kcompat.cluster.sqlite_journal import SqliteJournal
-    from kcompat.node.broker import METADATA_FILE
+    from kcompat.cluster.sqlite_journal import METADATA_FILE, SqliteJournal
 
     with locked(directories):
         path = Path(directories[0]) / METADATA_FILE

@@ -140,8 +140,9 @@ def _ending_signals() -> list[signal.Signals]:
 
 async def _serve(config: BrokerConfig) -> None:
     from kcompat.node.broker import BrokerNode
+    from kcompat.node.world import real_world
 
-    node = BrokerNode(config)
+    node = BrokerNode(config, real_world())
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     numbers = _ending_signals()

@@ -86,8 +86,7 @@ def _nodes(client: KazooClient, root: str, paths: list[str]) -> Iterator[tuple[s
 async def _store(registration: Registration, directory: str) -> None:
     """Put all of it into the metadata store at once, which must be new."""
     from kcompat.cluster.embedded import EmbeddedStore
-    from kcompat.cluster.sqlite_journal import SqliteJournal
-    from kcompat.node.broker import METADATA_FILE
+    from kcompat.cluster.sqlite_journal import METADATA_FILE, SqliteJournal
 
     path = Path(directory) / METADATA_FILE
     store = EmbeddedStore(SqliteJournal(path), lambda: int(time.time() * 1000))

@@ -19,6 +19,9 @@ from kcompat.cluster.tree import Node, Tree
 if TYPE_CHECKING:
     from pathlib import Path
 
+METADATA_FILE = "metadata.db"
+"""Its name in the first log directory."""
+
 FORMAT_VERSION = 1
 _APPLICATION_ID = 1801678192  # "kcmp"
 

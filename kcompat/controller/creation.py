@@ -6,7 +6,6 @@ All topics of one request go into one store transaction, and their partitions in
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,7 +33,7 @@ from kcompat.controller.state import (
 )
 from kcompat.controller.values import Outcome, RefusedError, TopicResult
 from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.uuids import uuid_to_text
+from kcompat.protocol.uuids import random_uuid
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ class CreateTopics(Struct, frozen=True):
 
     def _topic(self, spec: TopicSpec, image: ClusterImage) -> TopicImage:
         replicas = replicas_of_new_topic(spec, image, self.config, self.random)
-        topic_id = _new_topic_id(self.random)
+        topic_id = random_uuid(self.random)
         return TopicImage(spec.name, topic_id, tuple(_new_partition(ids, image) for ids in replicas))
 
     @staticmethod
@@ -196,14 +195,6 @@ def _check_name(name: str, state: ControllerState, metric_names: Mapping[str, st
         raise RefusedError(
             ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {known}"
         )
-
-
-def _new_topic_id(random: Random) -> bytes:
-    """A version 4 uuid whose text does not begin with a dash, as Kafka draws them."""
-    while True:
-        topic_id = UUID(int=random.getrandbits(128), version=4).bytes
-        if not uuid_to_text(topic_id).startswith("-"):
-            return topic_id
 
 
 def _created(topic: TopicImage, configs: Mapping[str, str]) -> TopicResult:

@@ -17,11 +17,11 @@ from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.producer_id_blocks import AllocateProducerIds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from random import Random
 
     from kcompat.cluster.znodes import ProducerIdBlock
-    from kcompat.config.broker import BrokerConfig
+    from kcompat.config.feed import ConfigFeed
     from kcompat.controller.state import Event
     from kcompat.controller.values import Outcome, PartitionsSpec, TopicResult, TopicSpec
     from kcompat.promise import Promise
@@ -42,10 +42,8 @@ class Decisions:
     it, so a client that hears of its topic can use it.
     """
 
-    def __init__(
-        self, submit: Submit, broker_id: int, config: Callable[[], BrokerConfig], random: Random
-    ) -> None:
-        """`config` gives the configuration in force; `random` places replicas and draws topic ids."""
+    def __init__(self, submit: Submit, broker_id: int, config: ConfigFeed, random: Random) -> None:
+        """`random` places replicas and draws topic ids."""
         self._submit = submit
         self._broker_id = broker_id
         self._config = config
@@ -57,13 +55,13 @@ class Decisions:
         """Create topics with distinct names; one result each, in order. Those that cannot be made do not stop
         the others.
         """
-        return self._submit(CreateTopics(specs, validate_only, self._config(), self._random))
+        return self._submit(CreateTopics(specs, validate_only, self._config.current, self._random))
 
     def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
         """Create those of `names` that do not exist, with the broker's defaults, or as Kafka makes its
         internal topics. NONE stands for a topic that is there afterwards.
         """
-        return self._submit(EnsureTopics(names, self._config(), self._random))
+        return self._submit(EnsureTopics(names, self._config.current, self._random))
 
     def delete_topics(self, names: Sequence[str]) -> Promise[Mapping[str, Outcome]]:
         """Delete topics with distinct names, answered when their logs and znodes are gone."""

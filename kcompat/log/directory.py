@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.log.files import Files, OpenFile
     from kcompat.log.log import Log
-    from kcompat.log.worker import Worker
+    from kcompat.worker import Worker
 
 logger = logging.getLogger(__name__)
 

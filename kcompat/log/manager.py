@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from kcompat.log.directory import LogDirectory
 from kcompat.log.errors import LogDirectoryError, StorageError
-from kcompat.log.files import FILES
 from kcompat.log.loader import create_log
 from kcompat.log.log import Log
 from kcompat.log.names import (
@@ -18,16 +17,17 @@ from kcompat.log.names import (
     partition_directory,
     stray_directory,
 )
-from kcompat.log.worker import Worker
 from kcompat.topics import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from random import Random
 
     from kcompat.clock import Clock
     from kcompat.log.config import LogConfig
     from kcompat.log.files import Files
+    from kcompat.worker import Worker
 
 __all__ = ["LogDirectory", "LogManager"]
 
@@ -48,10 +48,19 @@ class LogManager:
     only caller; slow system calls go to one helper thread.
     """
 
-    def __init__(self, directories: Sequence[Path | str], clock: Clock, files: Files = FILES) -> None:
+    def __init__(
+        self,
+        directories: Sequence[Path | str],
+        clock: Clock,
+        files: Files,
+        start_worker: Callable[[str, int], Worker],
+        random: Random,
+    ) -> None:
+        """`start_worker(name, threads)` gives threads for slow system calls; `random` draws unique names."""
         self._clock = clock
-        self._worker = Worker()
-        self._syncer = Worker(_SYNC_THREADS)
+        self._random = random
+        self._worker = start_worker("kcompat-storage", 1)
+        self._syncer = start_worker("kcompat-sync", _SYNC_THREADS)
         self._logs: dict[tuple[str, int], Log] = {}
         self._unmade: deque[Log] = deque()
         self.directories = [
@@ -188,7 +197,7 @@ class LogManager:
         StorageError.
         """
         log = self._logs.get((topic, partition))
-        if log is not None and self._put_away(log, name := deleted_directory(topic, partition)):
+        if log is not None and self._put_away(log, name := deleted_directory(topic, partition, self._random)):
             directory = self._directory_of(log)
             directory.delete_tree_later(f"{directory.path}/{name}", log.config.file_delete_delay_ms)
 
@@ -196,7 +205,7 @@ class LogManager:
         """Take a log out of service that is not of the partition whose name it has; its files stay for
         whoever wants them. Raises StorageError.
         """
-        name = stray_directory(log.topic, log.partition)
+        name = stray_directory(log.topic, log.partition, self._random)
         logger.warning("%s is of another topic of this name: set aside as %s", log.directory, name)
         self._put_away(log, name)
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-import uuid
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from random import Random
 
 LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = ".log", ".index", ".timeindex", ".txnindex", ".snapshot"
 SEGMENT_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
@@ -47,19 +51,19 @@ def parse_partition_directory(name: str) -> tuple[str, int] | None:
     return (match[1], int(match[2])) if match else None
 
 
-def deleted_directory(topic: str, partition: int) -> str:
+def deleted_directory(topic: str, partition: int, random: Random) -> str:
     """A unique name for a directory that awaits its deletion."""
-    return _marked_directory(topic, partition, "delete")
+    return _marked_directory(topic, partition, "delete", random)
 
 
-def stray_directory(topic: str, partition: int) -> str:
+def stray_directory(topic: str, partition: int, random: Random) -> str:
     """A unique name for a directory that is none of the partition whose name it has."""
-    return _marked_directory(topic, partition, "stray")
+    return _marked_directory(topic, partition, "stray", random)
 
 
-def _marked_directory(topic: str, partition: int, mark: str) -> str:
+def _marked_directory(topic: str, partition: int, mark: str, random: Random) -> str:
     """The topic is cut so that the name fits 255 characters."""
-    suffix = f"-{partition}.{uuid.uuid4().hex}-{mark}"
+    suffix = f"-{partition}.{UUID(int=random.getrandbits(128), version=4).hex}-{mark}"
     return topic[: _MAX_DIRECTORY_NAME - len(suffix)] + suffix
 
 

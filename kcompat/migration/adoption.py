@@ -29,6 +29,7 @@ from kcompat.topics import TRANSACTION_STATE, is_internal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from random import Random
 
     from kcompat.cluster.store import MetadataStore, Op
     from kcompat.config.broker import BrokerConfig
@@ -57,7 +58,9 @@ class AdoptedTopic(Struct, frozen=True):
         return range(max(self.epochs) + 1)
 
 
-async def adopt(store: MetadataStore, logs: Iterable[Log], cluster_id: str, config: BrokerConfig) -> None:
+async def adopt(
+    store: MetadataStore, logs: Iterable[Log], cluster_id: str, config: BrokerConfig, random: Random
+) -> None:
     """Make a store that is new know its cluster and the topics that the logs hold; see that any other is not
     behind them.
 
@@ -69,7 +72,7 @@ async def adopt(store: MetadataStore, logs: Iterable[Log], cluster_id: str, conf
         await _check_epochs(store, found)
         await _spend_producer_ids(store, found, config.broker_id)
         return
-    topics = list(topics_of(found, config))
+    topics = list(topics_of(found, config, random))
     ops: list[Op] = [Create(znodes.CLUSTER_ID, znodes.encode_cluster_id(cluster_id))]
     for topic in topics:
         ops.extend(_nodes(topic, config.broker_id))
@@ -125,15 +128,17 @@ async def _spend_producer_ids(store: MetadataStore, logs: Iterable[Log], broker_
         await store.set(znodes.PRODUCER_ID_BLOCK, block, version)
 
 
-def topics_of(logs: Iterable[Log], config: BrokerConfig) -> Iterator[AdoptedTopic]:
-    """The topics that these logs are partitions of, in the order of their names."""
+def topics_of(logs: Iterable[Log], config: BrokerConfig, random: Random) -> Iterator[AdoptedTopic]:
+    """The topics that these logs are partitions of, in the order of their names; `random` gives ids to those
+    without one.
+    """
     by_topic: dict[str, list[Log]] = {}
     for log in logs:
         by_topic.setdefault(log.topic, []).append(log)
     for name in sorted(by_topic):
         partitions = by_topic[name]
         ids = Counter(log.topic_id for log in partitions if log.topic_id != ZERO_UUID)
-        topic_id = ids.most_common(1)[0][0] if ids else random_uuid()
+        topic_id = ids.most_common(1)[0][0] if ids else random_uuid(random)
         epochs = {log.partition: log.latest_epoch for log in partitions}
         yield AdoptedTopic(name, topic_id, epochs, _configs(name, config))
 
@@ -157,9 +162,10 @@ def _is_handed_out(producer_id: int) -> bool:
 
 
 def _highest_producer_id(log: Log) -> int:
-    highest = highest_producer_id(log.directory, LARGEST_PRODUCER_ID)
+    files = log.context.files
+    highest = highest_producer_id(log.directory, LARGEST_PRODUCER_ID, files)
     if log.topic == TRANSACTION_STATE:
-        highest = max(highest, highest_transactional_producer_id(log.directory))
+        highest = max(highest, highest_transactional_producer_id(log.directory, files))
     return highest
 
 

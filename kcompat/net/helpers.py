@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.promise import Promise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
 
     from kcompat.clock import Clock
+    from kcompat.worker import Worker
 
 T = TypeVar("T")
 
@@ -32,10 +32,10 @@ class Helpers:
     Work that lets go of the GIL leaves the loop its time. It touches nothing that the loop changes.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, start_worker: Callable[[str, int], Worker]) -> None:
         self._clock = clock
         self._closed = False
-        self._threads = {lane: ThreadPoolExecutor(1, f"kcompat-{lane.value}") for lane in Lane}
+        self._threads = {lane: start_worker(f"kcompat-{lane.value}", 1) for lane in Lane}
 
     def run(self, lane: Lane, work: Callable[[], T]) -> Promise[T]:
         """Run `work` behind what was given to the lane before; what it returned or raised comes on the loop.
@@ -44,22 +44,24 @@ class Helpers:
         """
         promise: Promise[T] = Promise()
 
-        def settle(done: Future[T]) -> None:
+        def attempt() -> None:
             if self._closed:
                 return
             try:
-                result = done.result()
+                settle = partial(promise.complete, work())
             except Exception as error:
-                promise.fail(error)
-            else:
-                promise.complete(result)
+                settle = partial(promise.fail, error)
+            self._clock.call_from_thread(partial(self._settle, settle))
 
-        future = self._threads[lane].submit(work)
-        future.add_done_callback(lambda done: self._clock.call_from_thread(lambda: settle(done)))
+        self._threads[lane].submit(attempt)
         return promise
+
+    def _settle(self, settle: Callable[[], object]) -> None:
+        if not self._closed:
+            settle()
 
     def close(self) -> None:
         """Drop what is not begun, wait for what is, and end the threads."""
         self._closed = True
         for threads in self._threads.values():
-            threads.shutdown(cancel_futures=True)
+            threads.close()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
-import os
+from typing import TYPE_CHECKING
+from uuid import UUID
 
 from kcompat.protocol.schema import ZERO_UUID
+
+if TYPE_CHECKING:
+    from random import Random
 
 __all__ = ["ZERO_UUID", "random_uuid", "uuid_from_text", "uuid_to_text"]
 
@@ -27,14 +31,12 @@ def uuid_from_text(text: str) -> bytes:
     return value
 
 
-def random_uuid() -> bytes:
-    """A random version 4 uuid that is not one Kafka reserves and whose text does not begin with a dash.
+def random_uuid(random: Random) -> bytes:
+    """A version 4 uuid whose text does not begin with a dash, as Kafka draws them for topics and clusters.
 
     Text that begins with a dash would look like an option on a command line.
     """
     while True:
-        value = bytearray(os.urandom(16))
-        value[6] = value[6] & 0x0F | 0x40
-        value[8] = value[8] & 0x3F | 0x80
-        if value[0] >> 2 != 62:
-            return bytes(value)
+        value = UUID(int=random.getrandbits(128), version=4).bytes
+        if value[0] >> 2 != 62:  # the dash
+            return value

@@ -7,7 +7,6 @@ name".
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,6 +15,7 @@ from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from random import Random
 
     from kcompat.replication.partition import Fetched, FetchSpec
 
@@ -128,8 +128,9 @@ class FetchContext:
 class FetchSessions:
     """The cache of sessions: `max.incremental.fetch.session.cache.slots` of them at most."""
 
-    def __init__(self, slots: int) -> None:
+    def __init__(self, slots: int, random: Random) -> None:
         self._slots = slots
+        self._random = random
         self._sessions: dict[int, FetchSession] = {}
 
     def __len__(self) -> int:
@@ -173,7 +174,7 @@ class FetchSessions:
             return NO_SESSION
         session_id = 0
         while session_id == NO_SESSION or session_id in self._sessions:
-            session_id = secrets.randbits(31)
+            session_id = self._random.getrandbits(31)
         self._sessions[session_id] = FetchSession(session_id, targets, uses_topic_ids, now_ms)
         return session_id
 

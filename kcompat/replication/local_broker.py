@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.image import ClusterImage
-    from kcompat.config.broker import BrokerConfig
+    from kcompat.config.feed import ConfigFeed
     from kcompat.config.topic import TopicConfig
     from kcompat.controller.state import AssignedPartition, PartitionErrors
     from kcompat.log.manager import LogManager
@@ -37,10 +37,9 @@ class LocalBroker:
     """Applies the controller's decisions to the logs and partitions of this broker."""
 
     def __init__(
-        self, config: BrokerConfig, cluster: MetadataCache, logs: LogManager, replicas: ReplicaManager
+        self, config: ConfigFeed, cluster: MetadataCache, logs: LogManager, replicas: ReplicaManager
     ) -> None:
-        self.config = config
-        """Replaced when the broker's dynamic configuration changes."""
+        self._config = config
         self._cluster = cluster
         self._logs = logs
         self._replicas = replicas
@@ -52,7 +51,7 @@ class LocalBroker:
         config: TopicConfig | None = None
         for assigned in partitions:
             if config is None or assigned.topic != topic:
-                topic, config = assigned.topic, topic_config(self.config, assigned.configs)
+                topic, config = assigned.topic, topic_config(self._config.current, assigned.configs)
             key = (assigned.topic, assigned.index)
             error = _contained(key, "be served", partial(self._take, assigned, config))
             if error:
@@ -121,7 +120,7 @@ class LocalBroker:
         for topic in self._replicas.topics():
             overrides: Mapping[str, str] = new.configs("topics", topic)
             if everything or overrides != old.configs("topics", topic):
-                self._replicas.configure(topic, topic_config(self.config, overrides))
+                self._replicas.configure(topic, topic_config(self._config.current, overrides))
 
 
 def _contained(partition: tuple[str, int], what: str, act: Callable[[], ErrorCode]) -> ErrorCode:

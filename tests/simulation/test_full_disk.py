@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 from typing import TYPE_CHECKING
-from unittest import mock
 
 from kcompat.controller.values import TopicSpec
 from kcompat.log.files import Files
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from support.broker_world import BrokerWorld, EagerWorker, one_thread
+from support.broker_world import BrokerWorld
 from support.disk import Disk
 
 if TYPE_CHECKING:
@@ -21,20 +20,31 @@ if TYPE_CHECKING:
     from kcompat.log.log import AppendResult
 
 
+class FullDisk(Files):
+    """May have no room for a directory."""
+
+    has_room = True
+
+    def make_directory(self, path: str) -> None:
+        if not self.has_room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().make_directory(path)
+
+
 def test_it_takes_records_as_soon_as_there_is_room(tmp_path: Path) -> None:
-    with one_thread(EagerWorker):
-        asyncio.run(live_through_a_full_disk(tmp_path))
+    asyncio.run(live_through_a_full_disk(tmp_path))
 
 
 async def live_through_a_full_disk(home: Path) -> None:
-    world = BrokerWorld(home, {}, Disk(), [], 0)
+    files = FullDisk()
+    world = BrokerWorld(home, {}, Disk(), [], 0, files=files)
     await world.start()
-    full = OSError(errno.ENOSPC, "No space left on device")
-    with mock.patch.object(Files, "make_directory", side_effect=full):
-        (made,) = await world.answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
-        assert made.error == ErrorCode.NONE
-        world.clock.advance(60_000)
-        assert append(world) is ErrorCode.KAFKA_STORAGE_ERROR
+    files.has_room = False
+    (made,) = await world.answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+    assert made.error == ErrorCode.NONE
+    world.clock.advance(60_000)
+    assert append(world) is ErrorCode.KAFKA_STORAGE_ERROR
+    files.has_room = True
     (partition,) = world.cluster.image.topics["t"].partitions
     assert partition.leader == 1
     result = append(world)

@@ -5,28 +5,35 @@ its storage thread works when it is told to, its clock stands still.
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
-from unittest import mock
+from random import Random
+from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.cluster.embedded import EmbeddedStore
 from kcompat.cluster.tree import Tree
-from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.config.broker import BrokerConfig
 from kcompat.log.cleaner.runners import StepRunner
 from kcompat.log.files import FILES
 from kcompat.node.broker import BrokerNode
-from support.disk import Commit, Disk
+from kcompat.node.world import World
+from support.disk import Commit
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from kcompat.clock import Clock
+    from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.tree import Node
-    from kcompat.net.listener import Listener
+    from kcompat.controller.decisions import Decisions
+    from kcompat.group.coordinator import GroupCoordinator
+    from kcompat.log.files import Files
+    from kcompat.log.manager import LogManager
+    from kcompat.net.answers import FrameHandler
+    from kcompat.net.hub import Hub
     from kcompat.promise import Promise
-    from support.disk import Operation
+    from kcompat.replication.replicas import ReplicaManager
+    from support.disk import Disk, Operation
 
 T = TypeVar("T")
 
@@ -34,7 +41,7 @@ T = TypeVar("T")
 class LazyWorker:
     """The storage thread, when it is slow: it does nothing before `work` or `close`."""
 
-    def __init__(self, _threads: int = 1) -> None:
+    def __init__(self) -> None:
         self.waiting: list[Callable[[], object]] = []
 
     def submit(self, work: Callable[[], object]) -> None:
@@ -74,8 +81,8 @@ class _ListedTransactions:
         return
 
 
-class _NoSocket:
-    """In place of the broker's admin socket."""
+class _NoAdministration:
+    """Nobody gives commands."""
 
     def __init__(self, *_: object) -> None:
         pass
@@ -83,48 +90,90 @@ class _NoSocket:
     async def open(self) -> None:
         pass
 
-    def close(self) -> None:
+    async def close(self) -> None:
         pass
 
 
-class BrokerWorld(BrokerNode):
+class BrokerWorld:
     """A broker whose files are in `home`; what it commits to its metadata store goes to `operations`."""
 
     def __init__(
-        self, home: Path, settings: Mapping[str, str], disk: Disk, operations: list[Operation], now_ms: int
+        self,
+        home: Path,
+        settings: Mapping[str, str],
+        disk: Disk,
+        operations: list[Operation],
+        now_ms: int,
+        *,
+        files: Files = FILES,
+        worker: type[LazyWorker] = EagerWorker,
     ) -> None:
-        super().__init__(BrokerConfig({"broker.id": "1", "log.dirs": str(home), **settings}))
-        self._transactions = _ListedTransactions(disk, operations)
         self.clock = VirtualClock(now_ms)
+        self.workers: list[LazyWorker] = []
 
-    async def _open_store(self) -> EmbeddedStore:
-        store = EmbeddedStore(self._transactions, self.clock.now_ms)
-        self._stops.append(store.close)
-        return store
+        def start_worker(_name: str, _threads: int) -> LazyWorker:
+            self.workers.append(worker())
+            return self.workers[-1]
 
-    def _open_listeners(self) -> list[Listener]:
-        return []
+        def open_store(_config: BrokerConfig, clock: Clock) -> EmbeddedStore:
+            return EmbeddedStore(_ListedTransactions(disk, operations), clock.now_ms)
 
-    def _registration(self, _listeners: object) -> BrokerRegistration:
-        return BrokerRegistration({"PLAINTEXT": ("localhost", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, None)
+        world = World(
+            clock=self.clock,
+            random=Random(now_ms),
+            files=files,
+            start_worker=start_worker,
+            start_cleaning=lambda job: StepRunner(job, files, lambda: self.clock.now_ms() / 1000),
+            open_store=open_store,
+            bind=_Unreachable,
+            administration=_NoAdministration,
+        )
+        config = BrokerConfig({"broker.id": "1", "log.dirs": str(home), **settings})
+        self.node = BrokerNode(config, world)
+
+    @property
+    def logs(self) -> LogManager:
+        """The broker's logs."""
+        return self.node.parts.logs
+
+    @property
+    def cluster(self) -> MetadataCache:
+        """What the broker is shown of its cluster."""
+        return self.node.parts.cluster
+
+    @property
+    def replicas(self) -> ReplicaManager:
+        """The broker's partitions."""
+        return self.node.parts.replicas
+
+    @property
+    def decisions(self) -> Decisions:
+        """What the broker may ask of the controller."""
+        return self.node.parts.decisions
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        """The groups the broker coordinates."""
+        return self.node.parts.groups
 
     async def start(self) -> None:
         """See `BrokerNode.start`; timers that are due at once have run after it."""
-        with (
-            mock.patch("kcompat.node.broker.LoopClock", return_value=self.clock),
-            mock.patch("kcompat.node.broker.AdminSocket", _NoSocket),
-        ):
-            await super().start()
+        await self.node.start()
         self.clock.advance()
 
+    async def stop(self) -> None:
+        """See `BrokerNode.stop`."""
+        await self.node.stop()
+
     def kill(self) -> None:
-        """Stop without doing anything more."""
-        self._stops.clear()
-        running: asyncio.Task[Any] | None = self.controller._running
-        if running is not None:
-            running.cancel()
+        """The process is no more: its locks are free, and nothing else is done."""
         for directory in self.logs.directories:
             directory.abandon()
+
+    def work(self) -> None:
+        """Let the storage threads catch up."""
+        for worker in self.workers:
+            worker.work()
 
     async def answer(self, promise: Promise[T]) -> T:
         """What a promise is completed with, now."""
@@ -136,12 +185,14 @@ class BrokerWorld(BrokerNode):
         raise AssertionError("nobody completed the promise")
 
 
-@contextmanager
-def one_thread(worker: type[LazyWorker]) -> Iterator[None]:
-    """Brokers started in here have this storage thread, and clean in this process."""
-    with ExitStack() as patches:
-        patches.enter_context(mock.patch("kcompat.log.manager.Worker", worker))
-        patches.enter_context(
-            mock.patch("kcompat.log.cleaner.runners.start", lambda job: StepRunner(job, FILES))
-        )
-        yield
+class _Unreachable:
+    """A listener that nobody connects to."""
+
+    def __init__(self, name: str, host: str, port: int, **_: object) -> None:
+        self.name, self.host, self.port = name, host, port
+
+    def start(self, hub: Hub, handler: FrameHandler) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

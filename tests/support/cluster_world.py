@@ -11,6 +11,7 @@ from kcompat.cluster.embedded import EmbeddedStore
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.znodes import CLUSTER_ID, BrokerRegistration, encode_cluster_id
 from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
 from kcompat.controller import loading
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
@@ -62,7 +63,7 @@ class ClusterWorld:
         await session.create(CLUSTER_ID, encode_cluster_id("the-cluster"))
         broker = Brokerless(self.cluster)
         self.controller = Controller(1, session, broker, clock)
-        self.decisions = Decisions(self.controller.submit, 1, lambda: self.config, Random(1))
+        self.decisions = Decisions(self.controller.submit, 1, ConfigFeed(self.config), Random(1))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         await self.controller.start(
             BrokerRegistration({"PLAINTEXT": ("advertised", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING
-from unittest import mock
 
 from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.group.requests import CommitRequest, OffsetToCommit
@@ -15,16 +14,18 @@ from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
 from kcompat.topics import CONSUMER_OFFSETS
-from support.broker_world import BrokerWorld, LazyWorker, one_thread
+from support.broker_world import BrokerWorld
 from support.crash_ledger import Ledger, facts_of
-from support.disk import Disk, Operation, tree_of
-from support.recorded_files import memory_directory, recording
+from support.disk import Disk, tree_of
+from support.recorded_files import RecordingFiles, memory_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from kcompat.log.log import Log
+    from support.broker_world import LazyWorker
+    from support.disk import Operation
 
 SETTINGS = {
     "offsets.topic.num.partitions": "1",
@@ -52,19 +53,21 @@ CODECS = (Codec.NONE, Codec.GZIP, Codec.NONE, Codec.ZSTD)
 class Life:
     """The broker of the moment, what was done to its files, and what it held after each step."""
 
-    def __init__(self, home: Path, operations: list[Operation]) -> None:
+    def __init__(self, home: Path, worker: type[LazyWorker]) -> None:
         self.ledger = Ledger()
         self.kinds: Counter[str] = Counter()
         """How many file operations each kind of step took."""
         self._home = home
-        self._operations = operations
+        self._files = RecordingFiles(home)
+        self.operations = self._files.operations
+        self._worker = worker
         self._world: BrokerWorld
         self._values = 0
         self._now_ms = START_MS
 
     def _done(self, kind: str) -> None:
         """A step has ended."""
-        operations = len(self._operations)
+        operations = len(self.operations)
         self.kinds[kind] += operations - sum(self.kinds.values())
         self.ledger.note(operations, facts_of(self._world))
 
@@ -73,7 +76,7 @@ class Life:
         await self._start("first start")
         await self._first_life()
         await self._world.stop()
-        operations = len(self._operations)
+        operations = len(self.operations)
         self.kinds["clean stop"] += operations - sum(self.kinds.values())
         await self._start("start after a clean stop")
         await self._second_life()
@@ -84,8 +87,16 @@ class Life:
         self._world.kill()
 
     async def _start(self, kind: str) -> None:
-        disk = Disk(self._operations)
-        self._world = BrokerWorld(self._home, SETTINGS, disk, self._operations, self._now_ms)
+        disk = Disk(self.operations)
+        self._world = BrokerWorld(
+            self._home,
+            SETTINGS,
+            disk,
+            self.operations,
+            self._now_ms,
+            files=self._files,
+            worker=self._worker,
+        )
         await self._world.start()
         self._done(kind)
 
@@ -140,9 +151,7 @@ class Life:
 
     def _work(self) -> None:
         """Let the storage thread catch up."""
-        for worker in (self._world.logs._syncer, self._world.logs._worker):
-            assert isinstance(worker, LazyWorker)
-            worker.work()
+        self._world.work()
         self._world.clock.advance()
         self._done("storage thread")
 
@@ -293,13 +302,8 @@ class Life:
 
 def recorded_life(worker: type[LazyWorker]) -> tuple[Life, list[Operation]]:
     """A whole life with a quick or a slow storage thread."""
-    with (
-        memory_directory() as home,
-        recording(home) as operations,
-        one_thread(worker),
-        mock.patch("kcompat.log.index._GROUP", 4),
-    ):
-        life = Life(home, operations)
+    with memory_directory() as home:
+        life = Life(home, worker)
         asyncio.run(life.live())
-        assert Disk(operations).tree() == tree_of(home), "a change of a file went by unseen"
-        return life, list(operations)
+        assert Disk(life.operations).tree() == tree_of(home), "a change of a file went by unseen"
+        return life, list(life.operations)

@@ -1,11 +1,11 @@
-"""Every change that `kcompat.log` makes to files, written down as it happens.
+"""Every change that a broker makes to files, written down as it happens.
 
-The system calls of `kcompat.log.files` and `kcompat.log.system_calls` are recorded one by one. One that this
-module does not know is an error, so that no way to change a file goes unnoticed.
+`RecordingFiles` knows each method of the file port by name: one that changes something is recorded, step by
+step, one that only reads is not. A test sees that there is no third kind.
 """
 
-# It stands for `os`.
-# ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH112, PTH116, PTH202
+# Plain paths, as in the port.
+# ruff: noqa: PTH112, PTH116, PTH118, PTH208
 
 from __future__ import annotations
 
@@ -13,29 +13,37 @@ import os
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from unittest import mock
+from typing import TYPE_CHECKING
 
-from kcompat.log import files, system_calls
+from kcompat.log.files import Files
 from support import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from kcompat.log.files import OpenFile
 
 SHARED_MEMORY = "/dev/shm"
-_READING = frozenset({"fstat", "listdir", "path", "pread", "stat", "statvfs", "strerror"})
+
+READING = frozenset(
+    {"exists", "is_directory", "list", "modified_ms", "read_file", "size", "unlock", "volume_bytes"}
+)
+"""Methods that change nothing."""
+COMPOSED = frozenset({"lock", "open_readonly", "replace_file", "reserve", "set_modified_ms", "write_all"})
+"""Methods that change files by others alone; room and times of files decide nothing in a recovery."""
 
 
-class RecordingOs:
-    """The module `os` as they use it. `operations` is what made the files below `home`."""
+class RecordingFiles(Files):
+    """The files below `home`. `operations` is what made them: it begins with those that are there, and a
+    sync.
+    """
 
     def __init__(self, home: Path) -> None:
         self.operations: list[disk.Operation] = []
         self._home = f"{home}/"
         self._numbers: dict[int, int] = {}
+        """By inode."""
         self._next = 0
-        self._open: dict[int, int | str] = {}
-        """By descriptor: the number of a file, or the path of a directory."""
         for name, content in disk.tree_of(home).items():
             if content is None:
                 self._did(disk.MakeDirectory(name))
@@ -44,10 +52,6 @@ class RecordingOs:
                 self._did(disk.Write(self._next, 0, content))
         self._did(disk.SyncAll())
 
-    def __getattr__(self, name: str) -> Any:
-        assert name in _READING or name.startswith("O_"), f"os.{name} is not known to the recording"
-        return getattr(os, name)
-
     def _below(self, path: str) -> str:
         assert f"{path}/".startswith(self._home), f"{path} is none of this broker's"
         return path[len(self._home) :]
@@ -55,113 +59,101 @@ class RecordingOs:
     def _did(self, operation: disk.Operation) -> None:
         self.operations.append(operation)
 
-    # -- files -----------------------------------------------------------------------------------------------
-
-    def open(self, path: str, flags: int, mode: int = 0o777) -> int:
-        """See `os.open`."""
-        name = self._below(path)
-        is_new = flags & os.O_CREAT and not os.path.lexists(path)
-        is_cut = flags & os.O_TRUNC and not is_new and os.path.getsize(path)
-        fd = os.open(path, flags, mode)
-        if flags & os.O_DIRECTORY:
-            self._open[fd] = name
-            return fd
-        inode = os.fstat(fd).st_ino
-        if is_new:
-            self._create(inode, name)
-        self._open[fd] = number = self._numbers[inode]
-        if is_cut:
-            self._did(disk.Resize(number, 0))
-        return fd
-
     def _create(self, inode: int, name: str) -> None:
         self._next += 1
         self._numbers[inode] = self._next
         self._did(disk.Create(self._next, name))
 
-    def close(self, fd: int) -> None:
-        """See `os.close`."""
-        self._open.pop(fd, None)
-        os.close(fd)
+    def _number(self, fd: int) -> int:
+        return self._numbers[os.fstat(fd).st_ino]
 
-    def _file(self, fd: int) -> int:
-        number = self._open[fd]
-        assert isinstance(number, int), "bytes are in files"
-        return number
+    # -- files -----------------------------------------------------------------------------------------------
 
-    def pwrite(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> int:
-        """See `os.pwrite`."""
-        done = os.pwrite(fd, data, position)
-        self._did(disk.Write(self._file(fd), position, bytes(data[:done])))
+    def open(self, path: str) -> OpenFile:
+        """See `Files.open`."""
+        is_new = not os.path.lexists(path)
+        file = super().open(path)
+        if is_new:
+            self._create(os.fstat(file.fd).st_ino, self._below(path))
+        return file
+
+    def open_existing(self, path: str) -> OpenFile:
+        """See `Files.open_existing`."""
+        self._below(path)
+        return super().open_existing(path)
+
+    def write(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> int:
+        """See `Files.write`."""
+        done = super().write(fd, data, position)
+        self._did(disk.Write(self._number(fd), position, bytes(data[:done])))
         return done
 
-    def ftruncate(self, fd: int, size: int) -> None:
-        """See `os.ftruncate`."""
-        os.ftruncate(fd, size)
-        self._did(disk.Resize(self._file(fd), size))
+    def write_file(self, path: str, data: bytes, *, sync: bool = False) -> None:
+        """See `Files.write_file`."""
+        file = self.open(path)
+        if os.fstat(file.fd).st_size:
+            self.truncate(file, 0)
+        self.write_all(file, data, 0)
+        if sync:
+            self.sync(file)
 
-    def posix_fallocate(self, fd: int, offset: int, length: int) -> None:
-        """See `os.posix_fallocate`."""
-        os.posix_fallocate(fd, offset, length)
-        self._did(disk.Resize(self._file(fd), os.fstat(fd).st_size))
+    def truncate(self, file: OpenFile, size: int) -> None:
+        """See `Files.truncate`."""
+        super().truncate(file, size)
+        self._did(disk.Resize(self._number(file.fd), size))
 
-    def fdatasync(self, fd: int) -> None:
-        """See `os.fdatasync`."""
-        self._did(disk.Sync(self._file(fd)))
+    def preallocate(self, file: OpenFile, size: int) -> None:
+        """See `Files.preallocate`."""
+        super().preallocate(file, size)
+        self._did(disk.Resize(self._number(file.fd), os.fstat(file.fd).st_size))
 
-    def fsync(self, fd: int) -> None:
-        """See `os.fsync`."""
-        what = self._open[fd]
-        self._did(disk.SyncDirectory(what) if isinstance(what, str) else disk.Sync(what))
+    def sync(self, file: OpenFile) -> None:
+        """See `Files.sync`; nothing here has to survive."""
+        self._did(disk.Sync(self._number(file.fd)))
 
-    def utime(self, path: str, ns: tuple[int, int]) -> None:
-        """See `os.utime`."""
-        os.utime(path, ns=ns)  # times of files decide nothing in a recovery
+    def sync_directory(self, path: str) -> None:
+        """See `Files.sync_directory`; nothing here has to survive."""
+        self._did(disk.SyncDirectory(self._below(path)))
+
+    def sync_filesystem(self, path: str) -> None:
+        """See `Files.sync_filesystem`; nothing here has to survive."""
+        self._below(path)
+        self._did(disk.SyncAll())
 
     # -- names -----------------------------------------------------------------------------------------------
 
-    def replace(self, source: str, target: str) -> None:
-        """See `os.replace`."""
-        os.replace(source, target)
+    def rename(self, source: str, target: str) -> None:
+        """See `Files.rename`."""
+        super().rename(source, target)
         self._did(disk.Rename(self._below(source), self._below(target)))
 
-    def unlink(self, path: str) -> None:
-        """See `os.unlink`."""
-        os.unlink(path)
-        self._did(disk.Unlink(self._below(path)))
+    def remove(self, paths: Iterable[str]) -> None:
+        """See `Files.remove`."""
+        for path in paths:
+            if os.path.lexists(path):
+                super().remove([path])
+                self._did(disk.Unlink(self._below(path)))
 
-    def mkdir(self, path: str, mode: int) -> None:
-        """See `os.mkdir`."""
-        os.mkdir(path, mode)
+    def make_directory(self, path: str) -> None:
+        """See `Files.make_directory`."""
+        super().make_directory(path)
         self._did(disk.MakeDirectory(self._below(path)))
 
-    def makedirs(self, path: str, mode: int, *, exist_ok: bool) -> None:
-        """See `os.makedirs`."""
-        if not exist_ok or not os.path.isdir(path):
-            self.mkdir(path, mode)
+    def make_directories(self, path: str) -> None:
+        """See `Files.make_directories`; those above are there."""
+        if not os.path.isdir(path):
+            self.make_directory(path)
 
-    def rmdir(self, path: str) -> None:
-        """See `os.rmdir`."""
-        os.rmdir(path)
+    def remove_empty_directory(self, path: str) -> None:
+        """See `Files.remove_empty_directory`."""
+        super().remove_empty_directory(path)
         self._did(disk.RemoveDirectory(self._below(path)))
 
-
-@contextmanager
-def recording(home: Path) -> Iterator[list[disk.Operation]]:
-    """Record what happens to the files below `home`; the growing list begins with those that are there, and a
-    sync.
-    """
-    system = RecordingOs(home)
-
-    def sync_filesystem(_files: files.Files, _path: str) -> None:
-        system.operations.append(disk.SyncAll())
-
-    with (
-        mock.patch.object(files, "os", system),
-        mock.patch.object(system_calls, "os", system),
-        mock.patch.object(files.Files, "sync_filesystem", sync_filesystem),
-    ):
-        yield system.operations
+    def remove_tree(self, path: str) -> None:
+        """See `Files.remove_tree`."""
+        if os.path.isdir(path):
+            self.remove(os.path.join(path, name) for name in os.listdir(path))
+            self.remove_empty_directory(path)
 
 
 @contextmanager

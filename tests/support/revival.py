@@ -28,11 +28,11 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.topics import CONSUMER_OFFSETS
-from support.broker_world import BrokerWorld, LazyWorker, one_thread
+from support.broker_world import BrokerWorld, LazyWorker
 from support.crash_ledger import Facts, facts_of
 from support.crash_scenario import MINUTE_MS, SETTINGS, START_MS
 from support.disk import Commit
-from support.recorded_files import memory_directory, recording
+from support.recorded_files import RecordingFiles, memory_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,31 +63,31 @@ def revived(disk: Disk, *, lives_on: bool = False) -> Facts:
     """What a broker holds that starts on this disk; with `lives_on` it also goes on, stops, and starts
     again.
     """
-    with memory_directory() as home, one_thread(LazyWorker):
+    with memory_directory() as home:
         disk.write_to(home)
         return asyncio.run(_revive(home, disk, lives_on))
 
 
 def revival_of(disk: Disk) -> tuple[list[Operation], int]:
     """What a broker does to the files of this disk when it starts; the first so many operations make them."""
-    with memory_directory() as home, one_thread(LazyWorker):
+    with memory_directory() as home:
         disk.write_to(home)
-        with recording(home) as operations:
-            operations.insert(0, Commit(disk.zxid, dict(disk.nodes)))
-            made = len(operations)
-            asyncio.run(_start_and_die(home, disk, operations))
-        return list(operations), made
+        files = RecordingFiles(home)
+        files.operations.insert(0, Commit(disk.zxid, dict(disk.nodes)))
+        made = len(files.operations)
+        asyncio.run(_start_and_die(home, disk, files))
+        return list(files.operations), made
 
 
-async def _start_and_die(home: Path, disk: Disk, operations: list[Operation]) -> None:
-    world = BrokerWorld(home, AFTERWARDS, disk, operations, LATER_MS)
+async def _start_and_die(home: Path, disk: Disk, files: RecordingFiles) -> None:
+    world = BrokerWorld(home, AFTERWARDS, disk, files.operations, LATER_MS, files=files, worker=LazyWorker)
     await world.start()
     world.kill()
 
 
 async def _revive(home: Path, disk: Disk, lives_on: bool) -> Facts:
     later: list[Operation] = []
-    world = BrokerWorld(home, AFTERWARDS, disk, later, LATER_MS)
+    world = BrokerWorld(home, AFTERWARDS, disk, later, LATER_MS, worker=LazyWorker)
     await world.start()
     facts = facts_of(world)
     if not lives_on:
@@ -101,7 +101,7 @@ async def _revive(home: Path, disk: Disk, lives_on: bool) -> Facts:
         await world.stop()
         for operation in later:
             disk.apply(operation)
-        again = BrokerWorld(home, AFTERWARDS, disk, later, LATER_MS + 10 * MINUTE_MS)
+        again = BrokerWorld(home, AFTERWARDS, disk, later, LATER_MS + 10 * MINUTE_MS, worker=LazyWorker)
         await again.start()
         assert again.logs.directories[0].was_clean
         assert_same(facts_of(again), grown)

@@ -17,6 +17,8 @@ from kcompat.log.cleaner.run import run
 from kcompat.log.files import FILES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.log.cleaner.job import CleanJob
     from kcompat.log.files import Files
 
@@ -42,15 +44,17 @@ class StepRunner:
     for tests.
     """
 
-    def __init__(self, job: CleanJob, files: Files) -> None:
-        self._steps = run(job, files, time.monotonic)
+    def __init__(self, job: CleanJob, files: Files, seconds: Callable[[], float] = time.monotonic) -> None:
+        """`seconds` is a clock that does not go back."""
+        self._seconds = seconds
+        self._steps = run(job, files, seconds)
         self._wait_until_s = 0.0
 
     def poll(self) -> list[Report]:
         """See `Runner.poll`."""
         reports: list[Report] = []
-        end_s = time.monotonic() + _SLICE_S
-        while self._wait_until_s <= (now_s := time.monotonic()) < end_s:
+        end_s = self._seconds() + _SLICE_S
+        while self._wait_until_s <= (now_s := self._seconds()) < end_s:
             step = next(self._steps, None)
             if step is None:
                 break

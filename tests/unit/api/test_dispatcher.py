@@ -19,6 +19,7 @@ from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, Des
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from support.raw_client import request_frame
+from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,9 @@ def served(key: ApiKey, handle: Callable[..., Any], *, since: int = 0, mode: Mod
 
 
 def dispatcher(*apis: Served) -> Dispatcher:
-    services: Any = SimpleNamespace(served=(*apis, served(ApiKey.API_VERSIONS, api_versions.handle)))
+    services: Any = SimpleNamespace(
+        served=(*apis, served(ApiKey.API_VERSIONS, api_versions.handle)), clock=VirtualClock()
+    )
     return Dispatcher(services)
 
 

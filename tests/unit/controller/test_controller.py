@@ -15,6 +15,7 @@ from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.cluster.store import StoreUnavailableError
 from kcompat.cluster.znodes import BrokerRegistration, DamagedZnodeError, ProducerIdBlock
 from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
 from kcompat.controller import loading
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
@@ -74,7 +75,7 @@ class World:
 
     def __init__(self, path: Path, config: dict[str, str] | None = None) -> None:
         self.path = path
-        self.config = BrokerConfig(config or {})
+        self.config = ConfigFeed(BrokerConfig(config or {}))
         self.clock = VirtualClock()
         self.broker = FakeBroker()
 
@@ -86,7 +87,7 @@ class World:
             await self.session.create(znodes.CLUSTER_ID, znodes.encode_cluster_id("the-cluster"))
         assert await loading.cluster_id(self.session) == "the-cluster"
         self.controller = Controller(1, self.session, self.broker, self.clock)
-        self.decisions = Decisions(self.controller.submit, 1, lambda: self.config, Random(1))
+        self.decisions = Decisions(self.controller.submit, 1, self.config, Random(1))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         await self.controller.start(REGISTRATION)
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -124,7 +125,7 @@ def test_names() -> None:
     assert names.parse_partition_directory("my-topic-12") == ("my-topic", 12)
     assert names.parse_partition_directory("a.b_c-0") == ("a.b_c", 0)
     assert names.parse_partition_directory("__cluster_metadata") is None
-    deleted = names.deleted_directory("t" * 249, 7)
+    deleted = names.deleted_directory("t" * 249, 7, Random(0))
     assert len(deleted) <= 255
     assert names.is_deleted_directory(deleted)
     assert names.parse_partition_directory(deleted) is None

@@ -10,15 +10,16 @@ import pytest
 from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
-from kcompat.log.manager import LogManager
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
+from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.log.log import Log
+    from kcompat.log.manager import LogManager
 
 TOPIC_ID = bytes(range(16))
 CONFIG = LogConfig()
@@ -41,7 +42,7 @@ def clock() -> VirtualClock:
 
 
 def start(clock: VirtualClock, path: Path, files: Files | None = None) -> LogManager:
-    manager = LogManager([path], clock, files or Files())
+    manager = log_manager([path], clock, files or Files())
     manager.open(1, "cluster", CONFIG)
     return manager
 

@@ -11,16 +11,17 @@ import pytest
 from kcompat.log.config import LogConfig
 from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.log.files import FILES, Files
-from kcompat.log.manager import LogManager
 from kcompat.records.batch import read_header
 from support.faulty_files import BadSectors, FaultyFiles
 from support.log_harness import make_batch
+from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.log.log import Log
+    from kcompat.log.manager import LogManager
 
 CONFIG = LogConfig(segment_bytes=250, retention_ms=-1)
 TOPIC_ID = bytes(range(16))
@@ -34,7 +35,7 @@ def clock() -> VirtualClock:
 def start(
     clock: VirtualClock, *paths: Path, files: Files = FILES, broker_id: int = 1, cluster_id: str = "c"
 ) -> LogManager:
-    manager = LogManager(paths, clock, files)
+    manager = log_manager(paths, clock, files)
     manager.open(broker_id, cluster_id, CONFIG)
     return manager
 
@@ -216,7 +217,7 @@ def test_deletions_that_a_stop_interrupted_go_on_at_the_next_start(
     append(manager.create("t", 0, TOPIC_ID, CONFIG))
     manager.delete("t", 0)
     manager.close()
-    manager = LogManager([tmp_path], clock)
+    manager = log_manager([tmp_path], clock)
     manager.open(1, "c", LogConfig(file_delete_delay_ms=5_000))
     assert manager.get("t", 0) is None
     clock.advance(4_999)
@@ -310,7 +311,7 @@ def test_a_truncation_has_them_on_the_device_before_the_next_append(
             if path == str(tmp_path) and points.exists():
                 synced.append(points.read_bytes())
 
-    manager = LogManager([tmp_path], clock, Watched())
+    manager = log_manager([tmp_path], clock, Watched())
     manager.open(1, "cluster", CONFIG)
     log = manager.create("t", 0, TOPIC_ID, CONFIG)
     append(log, 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,8 +50,8 @@ async def adopted(logs: list[Log], config: BrokerConfig = CONFIG) -> dict[str, A
     session = await store.session()
     await loading.prepare(session)
     before = set(store.tree.nodes)
-    await adopt(session, logs, "the-cluster", config)
-    await adopt(session, logs, "another", config)
+    await adopt(session, logs, "the-cluster", config, Random(0))
+    await adopt(session, logs, "another", config, Random(0))
     nodes = {
         path: json.loads(node.data) if node.data else None
         for path, node in store.tree.nodes.items()
@@ -173,12 +174,12 @@ async def test_a_store_that_is_behind_the_logs_is_refused(tmp_path: Path) -> Non
     store = EmbeddedStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
-    await adopt(session, [log], "the-cluster", CONFIG)
+    await adopt(session, [log], "the-cluster", CONFIG, Random(0))
     append(log, 0)
-    await adopt(session, [log], "the-cluster", CONFIG)
+    await adopt(session, [log], "the-cluster", CONFIG, Random(0))
     append(log, 3)
     with pytest.raises(LogDirectoryError, match="has leader epoch 0 and not yet 3, so another broker"):
-        await adopt(session, [log], "the-cluster", CONFIG)
+        await adopt(session, [log], "the-cluster", CONFIG, Random(0))
     await store.close()
 
 
@@ -188,11 +189,11 @@ async def test_each_topic_is_read_once(tmp_path: Path, monkeypatch: pytest.Monke
     store = EmbeddedStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
-    await adopt(session, logs, "the-cluster", CONFIG)
+    await adopt(session, logs, "the-cluster", CONFIG, Random(0))
     read = []
     decode = znodes.decode_topic
     monkeypatch.setattr(znodes, "decode_topic", lambda data: read.append(data) or decode(data))
-    await adopt(session, logs, "the-cluster", CONFIG)
+    await adopt(session, logs, "the-cluster", CONFIG, Random(0))
     assert len(read) == 2
     await store.close()
 
@@ -202,16 +203,16 @@ async def test_ids_that_another_broker_gave_away_are_spent(tmp_path: Path) -> No
     store = EmbeddedStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
-    await adopt(session, [log], "the-cluster", CONFIG)
+    await adopt(session, [log], "the-cluster", CONFIG, Random(0))
 
     async def last_id() -> int:
         return decode_producer_ids((await session.get(PRODUCER_ID_BLOCK))[0]).last
 
-    await adopt(session, [log], "the-cluster", CONFIG)
+    await adopt(session, [log], "the-cluster", CONFIG, Random(0))
     assert await session.exists(PRODUCER_ID_BLOCK) is None
     for producer_id, expected in ((3, 999), (999, 999), (1000, 1999), (5, 1999), (2**63 - 1, 1999)):
         append(log, 0, producer_id)
-        await adopt(session, [log], "the-cluster", CONFIG)
+        await adopt(session, [log], "the-cluster", CONFIG, Random(0))
         assert await last_id() == expected
     await store.close()
 
@@ -229,7 +230,7 @@ async def test_logs_that_the_store_does_not_know_are_named(
     store = EmbeddedStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
-    await adopt(session, [], "the-cluster", CONFIG)
-    await adopt(session, [make_log(tmp_path, "t", 0)], "the-cluster", CONFIG)
+    await adopt(session, [], "the-cluster", CONFIG, Random(0))
+    await adopt(session, [make_log(tmp_path, "t", 0)], "the-cluster", CONFIG, Random(0))
     assert "t-0 is no partition that the metadata store knows: not served" in caplog.text
     await store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,7 +48,7 @@ async def registered(logs: list[Log]) -> Registration:
     store = EmbeddedStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
-    await adopt(session, logs, "ours", BrokerConfig({"broker.id": "7"}))
+    await adopt(session, logs, "ours", BrokerConfig({"broker.id": "7"}), Random(0))
     await session.multi(
         [
             Create("/brokers/ids/7", b"{}", ephemeral=True),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.net.helpers import Helpers, Lane
+from kcompat.worker import ThreadWorker
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def clock() -> Notified:
 
 @pytest.fixture
 def helpers(clock: Notified) -> Iterator[Helpers]:
-    helpers = Helpers(clock)
+    helpers = Helpers(clock, ThreadWorker)
     yield helpers
     helpers.close()
 
@@ -90,7 +91,7 @@ def test_what_work_raises_is_its_failure(helpers: Helpers, clock: Notified) -> N
 
 def test_threads_start_with_work_and_end_with_close(clock: Notified) -> None:
     before = threads()
-    helpers = Helpers(clock)
+    helpers = Helpers(clock, ThreadWorker)
     assert threads() == before
     helpers.run(Lane.SHORT, lambda: None)
     assert len(threads() - before) == 1
@@ -101,7 +102,7 @@ def test_threads_start_with_work_and_end_with_close(clock: Notified) -> None:
 
 
 def test_close_waits_for_what_is_begun_and_drops_the_rest(clock: Notified) -> None:
-    helpers = Helpers(clock)
+    helpers = Helpers(clock, ThreadWorker)
     begun, gate = threading.Event(), threading.Event()
     ran: list[str] = []
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from kcompat.protocol.uuids import ZERO_UUID, random_uuid, uuid_from_text, uuid_to_text
@@ -29,9 +31,19 @@ def test_not_a_uuid(text):
         uuid_from_text(text)
 
 
-def test_random_uuid(monkeypatch):
-    dash_first = b"\xf8" + b"\xff" * 15
-    draws = [dash_first, bytes(16)]
-    monkeypatch.setattr("os.urandom", lambda n: draws.pop(0)[:n])
-    assert random_uuid().hex() == "00000000000040008000000000000000"
-    assert draws == []
+class Draws(Random):
+    """Gives these numbers."""
+
+    def __init__(self, *numbers: int) -> None:
+        super().__init__()
+        self.left = list(numbers)
+
+    def getrandbits(self, k: int) -> int:
+        return self.left.pop(0)
+
+
+def test_random_uuid():
+    dash_first = 0xF8 << 120
+    draws = Draws(dash_first, 0)
+    assert random_uuid(draws).hex() == "00000000000040008000000000000000"
+    assert draws.left == []

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from kcompat.protocol.errors import ErrorCode
@@ -42,7 +44,7 @@ def go_on(
 
 
 def test_a_full_fetch_starts_a_session_and_answers_every_partition() -> None:
-    sessions = FetchSessions(slots=10)
+    sessions = FetchSessions(slots=10, random=Random(0))
     context = sessions.open(0, 0, [target("a"), target("b")], [], uses_topic_ids=False, now_ms=0)
     assert isinstance(context, FetchContext)
     session_id, told = context.answer([(each, fetched()) for each in context.targets], 0)
@@ -51,7 +53,7 @@ def test_a_full_fetch_starts_a_session_and_answers_every_partition() -> None:
 
 
 def test_an_incremental_answer_mentions_only_what_changed() -> None:
-    sessions = FetchSessions(slots=10)
+    sessions = FetchSessions(slots=10, random=Random(0))
     session_id = start(sessions, "a", "b", "c", "d")
     context = go_on(sessions, session_id, 1)
     assert isinstance(context, FetchContext)
@@ -66,7 +68,7 @@ def test_an_incremental_answer_mentions_only_what_changed() -> None:
 
 
 def test_the_first_answer_after_an_error_is_told_though_nothing_else_changed() -> None:
-    sessions = FetchSessions(slots=10)
+    sessions = FetchSessions(slots=10, random=Random(0))
     session_id = start(sessions, "a")
     for epoch, error, mentioned in (
         (1, ErrorCode.NOT_LEADER_OR_FOLLOWER, 1),
@@ -80,7 +82,7 @@ def test_the_first_answer_after_an_error_is_told_though_nothing_else_changed() -
 
 
 def test_partitions_with_data_are_served_last_the_next_time() -> None:
-    sessions = FetchSessions(slots=10)
+    sessions = FetchSessions(slots=10, random=Random(0))
     session_id = start(sessions, "a", "b", "c")
     context = go_on(sessions, session_id, 1)
     assert isinstance(context, FetchContext)
@@ -91,7 +93,7 @@ def test_partitions_with_data_are_served_last_the_next_time() -> None:
 
 
 def test_a_session_adds_changes_and_forgets_partitions() -> None:
-    sessions = FetchSessions(slots=10)
+    sessions = FetchSessions(slots=10, random=Random(0))
     session_id = start(sessions, "a", "b")
     context = go_on(sessions, session_id, 1, target("b", offset=7), target("c"), forgotten=("a",))
     assert isinstance(context, FetchContext)
@@ -99,7 +101,7 @@ def test_a_session_adds_changes_and_forgets_partitions() -> None:
 
 
 def test_forgetting_everything_closes_the_session() -> None:
-    sessions = FetchSessions(slots=10)
+    sessions = FetchSessions(slots=10, random=Random(0))
     session_id = start(sessions, "a")
     context = go_on(sessions, session_id, 1, forgotten=("a",))
     assert isinstance(context, FetchContext)
@@ -116,13 +118,13 @@ def test_forgetting_everything_closes_the_session() -> None:
     ],
 )
 def test_session_errors(session_id: int | None, epoch: int, uses_topic_ids: bool, error: ErrorCode) -> None:
-    sessions = FetchSessions(slots=10)
+    sessions = FetchSessions(slots=10, random=Random(0))
     mine = start(sessions, "a")
     assert sessions.open(session_id or mine, epoch, [], [], uses_topic_ids=uses_topic_ids, now_ms=1) == error
 
 
 def test_the_final_epoch_closes_and_reads_without_a_session() -> None:
-    sessions = FetchSessions(slots=10)
+    sessions = FetchSessions(slots=10, random=Random(0))
     session_id = start(sessions, "a")
     context = go_on(sessions, session_id, -1, target("b"))
     assert isinstance(context, FetchContext)
@@ -131,7 +133,7 @@ def test_the_final_epoch_closes_and_reads_without_a_session() -> None:
 
 
 def test_a_full_cache_keeps_young_sessions_and_replaces_stale_ones() -> None:
-    sessions = FetchSessions(slots=1)
+    sessions = FetchSessions(slots=1, random=Random(0))
     first = start(sessions, "a")
     assert start(sessions, "b", "c", now_ms=1000) == 0
     second = start(sessions, "b", now_ms=EVICTION_MS + 1)
@@ -140,7 +142,7 @@ def test_a_full_cache_keeps_young_sessions_and_replaces_stale_ones() -> None:
 
 
 def test_an_old_session_makes_room_for_a_larger_one_only() -> None:
-    sessions = FetchSessions(slots=1)
+    sessions = FetchSessions(slots=1, random=Random(0))
     session_id = start(sessions, "a", "b")
     assert isinstance(
         sessions.open(session_id, 1, [], [], uses_topic_ids=False, now_ms=EVICTION_MS), FetchContext

@@ -10,22 +10,24 @@ import pytest
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import PartitionInfo
 from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
 from kcompat.controller.state import AssignedPartition
 from kcompat.log.checkpoints import parse_partition_metadata
 from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
-from kcompat.log.manager import LogManager
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replicas import ReplicaManager
+from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kcompat.log.manager import LogManager
     from kcompat.replication.partition import Partition
 
 OLD, NEW = b"o" * 16, b"n" * 16
@@ -34,7 +36,7 @@ ASSIGNED = AssignedPartition("t", NEW, 0, PartitionInfo(1, 0, (1,), (1,), 0), {}
 
 def local_broker(logs: LogManager, clock: VirtualClock) -> LocalBroker:
     cluster = MetadataCache("cluster")
-    return LocalBroker(BrokerConfig({}), cluster, logs, ReplicaManager(1, clock, cluster))
+    return LocalBroker(ConfigFeed(BrokerConfig({})), cluster, logs, ReplicaManager(1, clock, cluster))
 
 
 def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
@@ -43,7 +45,7 @@ def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
     """
     for life in range(2):
         clock = VirtualClock()
-        logs = LogManager([home], clock)
+        logs = log_manager([home], clock)
         logs.open(1, "cluster", LogConfig())
         if life == 0:
             log = logs.create("t", 0, OLD, LogConfig())
@@ -96,7 +98,7 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
 
     def life(files: Files) -> tuple[LogManager, LocalBroker]:
         clock = VirtualClock()
-        logs = LogManager(homes, clock, files)
+        logs = log_manager(homes, clock, files)
         logs.open(1, "cluster", LogConfig())
         return logs, local_broker(logs, clock)
 
@@ -135,7 +137,7 @@ def test_a_deletion_is_on_the_device_before_it_is_answered(tmp_path: Path) -> No
             synced.append(sorted(name.partition(".")[0] for name in self.list(path) if "t-" in name))
 
     clock = VirtualClock()
-    logs = LogManager([tmp_path], clock, Watched())
+    logs = log_manager([tmp_path], clock, Watched())
     logs.open(1, "cluster", LogConfig())
     local = local_broker(logs, clock)
     for index in range(3):
@@ -161,7 +163,7 @@ def test_a_fault_while_roles_are_taken_fails_its_own_partition_alone(
     tmp_path: Path, fault: Exception, error: ErrorCode
 ) -> None:
     clock = VirtualClock()
-    logs = LogManager([tmp_path], clock)
+    logs = log_manager([tmp_path], clock)
     logs.open(1, "cluster", lambda _: LogConfig())
     cluster = MetadataCache("cluster")
     replicas = ReplicaManager(1, clock, cluster)
@@ -173,7 +175,7 @@ def test_a_fault_while_roles_are_taken_fails_its_own_partition_alone(
             raise fault
 
     replicas.on_leadership("t", listener)
-    local = LocalBroker(BrokerConfig({}), cluster, logs, replicas)
+    local = LocalBroker(ConfigFeed(BrokerConfig({})), cluster, logs, replicas)
     assigned = [AssignedPartition("t", NEW, index, ASSIGNED.state, {}, is_new=True) for index in range(3)]
     assert local.leader_and_isr(assigned) == {("t", 1): error}
     assert told == [(0, True), (1, True), (2, True)]

@@ -14,9 +14,9 @@ from kcompat.log.cleaner.run import run
 from kcompat.log.cleaner.runners import StepRunner
 from kcompat.log.config import CleanerSettings, LogConfig
 from kcompat.log.files import Files
-from kcompat.log.manager import LogManager
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.record import Record
+from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class World:
         self.open()
 
     def open(self) -> None:
-        self.manager = LogManager([self.path], self.clock, self.files)
+        self.manager = log_manager([self.path], self.clock, self.files)
         self.manager.open(1, "cluster", COMPACT)
         self.cleaner = LogCleaner(
             self.manager, self.clock, lambda: self.settings, self.stable_offset, self.start_runner

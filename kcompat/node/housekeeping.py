@@ -1,0 +1,116 @@
+"""What a broker does every so often, unasked: a table, and the timers that keep to it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.log.log import Log
+    from kcompat.node.parts import Parts
+
+NEVER_MS: Final = 2**40
+"""An interval of so many years is Kafka's way to say "never"."""
+
+
+class Chore(Struct, frozen=True):
+    """Something to do every `interval_ms`; for the first time after `first_ms` where that is another time."""
+
+    name: str
+    interval_ms: int
+    do: Callable[[], object]
+    first_ms: int | None = None
+
+
+def chores_of(parts: Parts) -> list[Chore]:
+    """All chores of a broker, with the intervals that its configuration sets at its start."""
+    config, logs = parts.config.current, parts.logs
+    first = config.log_initial_task_delay_ms
+    now_ms = parts.world.clock.now_ms
+    checkpoint_ms = config.replica_high_watermark_checkpoint_interval_ms
+    return [
+        Chore("retention", config.log_retention_check_interval_ms, partial(_enforce_retention, parts), first),
+        Chore(
+            "recovery points",
+            config.log_flush_offset_checkpoint_interval_ms,
+            logs.checkpoint_recovery_points,
+            first,
+        ),
+        Chore(
+            "log starts",
+            config.log_flush_start_offset_checkpoint_interval_ms,
+            logs.checkpoint_log_starts,
+            first,
+        ),
+        Chore("high watermarks", checkpoint_ms, partial(_checkpoint_high_watermarks, parts)),
+        Chore("offline directories", checkpoint_ms, _OfflineDirectories(parts).report),
+        Chore(
+            "producers",
+            config.producer_id_expiration_check_interval_ms,
+            lambda: logs.expire_producers(now_ms(), parts.config.current.producer_id_expiration_ms),
+        ),
+        Chore("flush", config.log_flush_scheduler_interval_ms, lambda: logs.flush_due(now_ms())),
+    ]
+
+
+class Housekeeping:
+    """The timers of some chores."""
+
+    def __init__(self, clock: Clock, chores: Iterable[Chore]) -> None:
+        self._clock = clock
+        self._chores = list(chores)
+        self._timers: dict[str, Timer] = {}
+
+    def start(self) -> None:
+        """Begin to wait for each of them."""
+        for chore in self._chores:
+            if chore.interval_ms < NEVER_MS:
+                self._wait(chore, chore.interval_ms if chore.first_ms is None else chore.first_ms)
+
+    def stop(self) -> None:
+        """Do nothing any more."""
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def _wait(self, chore: Chore, delay_ms: int) -> None:
+        self._timers[chore.name] = self._clock.call_later(delay_ms, partial(self._do, chore))
+
+    def _do(self, chore: Chore) -> None:
+        self._wait(chore, chore.interval_ms)  # first: one that fails is tried again
+        chore.do()
+
+
+def _enforce_retention(parts: Parts) -> None:
+    def high_watermark(log: Log) -> int:
+        partition = parts.replicas.get(log.topic, log.partition)
+        return 0 if partition is None else partition.high_watermark
+
+    parts.logs.enforce_retention(parts.world.clock.now_ms(), high_watermark)
+
+
+def _checkpoint_high_watermarks(parts: Parts) -> None:
+    parts.logs.checkpoint_high_watermarks(parts.replicas.high_watermarks())
+
+
+class _OfflineDirectories:
+    """Tells the controller, once, of the partitions that a failed disk took with it; the others serve on."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._reported: set[str] = set()
+
+    def report(self) -> None:
+        failed = [
+            directory
+            for directory in self._parts.logs.directories
+            if directory.offline is not None and directory.path not in self._reported
+        ]
+        self._reported.update(directory.path for directory in failed)
+        partitions = [(log.topic, log.partition) for directory in failed for log in directory.logs]
+        if partitions:
+            self._parts.decisions.replicas_failed(partitions)

@@ -1,0 +1,65 @@
+"""The listeners of a broker: what they are bound to, what they may cost, what the cluster is told of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.cluster.znodes import BrokerRegistration
+from kcompat.net.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.net.listener import Bind, Listener
+
+
+def open_listeners(bind: Bind, config: BrokerConfig) -> Iterator[Listener]:
+    """Bind to the addresses of `listeners`, one by one. Raises ListenerError."""
+    for endpoint in config.listeners:
+        yield bind(
+            endpoint.name,
+            endpoint.host,
+            endpoint.port,
+            backlog=config.socket_listen_backlog_size,
+            buffers=config.socket_buffers,
+            protected=endpoint.name == config.inter_broker_listener and len(config.listeners) > 1,
+        )
+
+
+def insist_on_free_ports(bind: Bind, config: BrokerConfig) -> None:
+    """See that every listener can be bound, and let go of it again. Raises ListenerError."""
+    for listener in open_listeners(bind, config):
+        listener.close()
+
+
+def registration_of(config: BrokerConfig, listeners: Sequence[Listener]) -> BrokerRegistration:
+    """What the cluster is told of this broker: its advertised addresses, or those it listens on."""
+    endpoints: dict[str, tuple[str, int]] = {}
+    protocols: dict[str, str] = {}
+    for endpoint, listener in zip(config.listeners, listeners, strict=True):
+        advertised = config.advertised.get(endpoint.name)
+        if advertised is None:
+            endpoints[endpoint.name] = (reachable_host(listener.host), listener.port)
+        else:
+            endpoints[endpoint.name] = (advertised.host, advertised.port or listener.port)
+        protocols[endpoint.name] = endpoint.protocol
+    return BrokerRegistration(endpoints, protocols, config.rack)
+
+
+def limits_of(config: BrokerConfig) -> Limits:
+    """What peers may cost, from the broker's configuration."""
+    return Limits(
+        max_frame=config.socket_request_max_bytes,
+        max_idle_s=config.connections_max_idle_ms / 1000,
+        max_connections=config.max_connections,
+        max_connections_per_ip=config.max_connections_per_ip,
+        per_ip_overrides=config.ip_overrides,
+    )
+
+
+def reachable_host(host: str) -> str:
+    """An address clients of this machine can use for one that was bound to: a wildcard stands for every
+    interface.
+    """
+    return "localhost" if host in ("", "0.0.0.0", "::") else host  # noqa: S104 - compared, not bound

@@ -1,0 +1,124 @@
+"""The parts of a broker, built from its configuration and its world. No part is started here, no file opened.
+
+The parts meet through small protocols, each declared by the part that needs something. Here is who fills
+which.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from kcompat.api.context import Services
+from kcompat.api.dispatcher import Dispatcher
+from kcompat.api.registry import SERVED
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.znodes import DEFAULT_ENTITY
+from kcompat.config.feed import ConfigFeed
+from kcompat.controller.controller import Controller
+from kcompat.controller.decisions import Decisions
+from kcompat.controller.producer_ids import ProducerIds
+from kcompat.group.coordinator import GroupCoordinator
+from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.log.cleaner.cleaner import LogCleaner
+from kcompat.log.manager import LogManager
+from kcompat.net.helpers import Helpers
+from kcompat.replication.fetch_session import FetchSessions
+from kcompat.replication.local_broker import LocalBroker
+from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.settings import cleaner_settings
+from kcompat.replication.topic_log import TopicLog
+from kcompat.topics import CONSUMER_OFFSETS
+
+if TYPE_CHECKING:
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.store import MetadataStore
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.log.log import Log
+    from kcompat.node.world import World
+    from kcompat.replication.partition import Partition
+
+
+class Parts:
+    """What one broker is made of, for one life from start to stop."""
+
+    def __init__(self, config: BrokerConfig, world: World, session: MetadataStore, cluster_id: str) -> None:
+        """`session` is the broker's own of the metadata store."""
+        clock = world.clock
+        self.world = world
+        self.config = ConfigFeed(config)
+        self.logs = LogManager(config.log_dirs, clock, world.files, world.start_worker, world.random)
+        self.cluster = MetadataCache(cluster_id)
+        self.replicas = ReplicaManager(config.broker_id, clock, self.cluster)
+        self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
+        self.controller = Controller(config.broker_id, session, self.local, clock)
+        self.decisions = Decisions(self.controller.submit, config.broker_id, self.config, world.random)
+        self.groups = self._groups()
+        self.cleaner = LogCleaner(
+            self.logs,
+            clock,
+            lambda: cleaner_settings(self.config.current),
+            self._stable_offset,
+            world.start_cleaning,
+        )
+        self.helpers = Helpers(clock, world.start_worker)
+        self.services = Services(
+            broker_id=config.broker_id,
+            served=SERVED,
+            config_feed=self.config,
+            cluster=self.cluster,
+            decisions=self.decisions,
+            producer_ids=ProducerIds(self.decisions.allocate_producer_ids),
+            replicas=self.replicas,
+            logs=self.logs,
+            groups=self.groups,
+            fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, world.random),
+            clock=clock,
+            helpers=self.helpers,
+        )
+        self.dispatcher = Dispatcher(self.services)
+        self.cluster.subscribe(self._image_changed)
+
+    def _groups(self) -> GroupCoordinator:
+        """The groups; they follow the leaderships of their topic."""
+        config = self.config.current
+        groups = GroupCoordinator(
+            TopicLog(self.replicas, CONSUMER_OFFSETS),
+            self.world.clock,
+            GroupCoordinatorConfig.read(config.get),
+            self._count_offsets_partitions,
+            lambda: str(UUID(int=self.world.random.getrandbits(128), version=4)),
+        )
+
+        def follow(partition: Partition) -> None:
+            if partition.is_leader:
+                groups.load(partition.index, partition.role.leader_epoch)
+            else:
+                # A partition without replicas is deleted; one of the same name may begin at epoch 0 again.
+                epoch = partition.role.leader_epoch if partition.role.replicas else None
+                groups.unload(partition.index, epoch)
+
+        self.replicas.on_leadership(CONSUMER_OFFSETS, follow)
+        return groups
+
+    def _count_offsets_partitions(self) -> int:
+        topic = self.cluster.image.topics.get(CONSUMER_OFFSETS)
+        if topic is None:
+            return self.config.current.integer("offsets.topic.num.partitions")
+        return len(topic.partitions)
+
+    def _stable_offset(self, log: Log) -> int | None:
+        partition = self.replicas.get(log.topic, log.partition)
+        return None if partition is None or partition.log is not log else partition.last_stable_offset
+
+    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Obey changed configurations; forget the offsets of deleted topics."""
+        mine = ("brokers", str(self.services.broker_id))
+        everyone = ("brokers", DEFAULT_ENTITY)
+        own_changed = any(old.configs(*entity) != new.configs(*entity) for entity in (mine, everyone))
+        if own_changed:
+            self.config.replace(self.config.current.with_stored(new.configs(*mine), new.configs(*everyone)))
+        self.local.reconfigure(old, new, everything=own_changed)
+        gone = old.topics.keys() - new.topics.keys()
+        if gone:
+            self.groups.forget_topics(lambda partition: partition[0] in gone)

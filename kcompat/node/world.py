@@ -1,0 +1,93 @@
+"""What a broker has to do with the outside, in one value.
+
+That is time, chance, files, threads, the metadata store and the network. A broker is given its world when it
+is made, and asks for nothing of the kind anywhere else. So a simulation can hold many brokers, with a clock
+that it turns itself and chance that comes from a seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from random import SystemRandom
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.sqlite_journal import METADATA_FILE, SqliteJournal
+from kcompat.config.errors import ConfigError
+from kcompat.log.cleaner import runners
+from kcompat.log.files import FILES
+from kcompat.net.admin_socket import AdminSocket
+from kcompat.net.loop_clock import LoopClock
+from kcompat.net.plain_listener import bind
+from kcompat.worker import ThreadWorker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from random import Random
+
+    from kcompat.clock import Clock
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.log.cleaner.job import CleanJob
+    from kcompat.log.cleaner.runners import Runner
+    from kcompat.log.files import Files
+    from kcompat.net.admin_socket import Command
+    from kcompat.net.listener import Bind
+    from kcompat.worker import Worker
+
+
+class Administration(Protocol):
+    """Where commands of the same machine reach a broker."""
+
+    async def open(self) -> None:
+        """Begin to serve commands."""
+
+    async def close(self) -> None:
+        """End those under way, and serve no more."""
+
+
+class World(Struct, frozen=True):
+    """The ports of one broker. All of them belong to the event loop that runs it."""
+
+    clock: Clock
+    random: Random
+    """Ids of topics, clusters, members and sessions; placement; jitter."""
+    files: Files
+    """Of the log directories."""
+    start_worker: Callable[[str, int], Worker]
+    """`start_worker(name, threads)`: threads beside the loop."""
+    start_cleaning: Callable[[CleanJob], Runner]
+    """Compacts one log, in another process or in this one. May raise OSError."""
+    open_store: Callable[[BrokerConfig, Clock], EmbeddedStore]
+    """The metadata store of the cluster. Raises ConfigError, StoreUnavailableError."""
+    bind: Bind
+    """Opens a listener."""
+    administration: Callable[[str, Mapping[str, Command]], Administration]
+    """`administration(directory, commands)`: for commands of the same machine."""
+
+
+def real_world() -> World:
+    """The one there is, for a broker on the running event loop."""
+    return World(
+        clock=LoopClock(asyncio.get_running_loop()),
+        random=SystemRandom(),
+        files=FILES,
+        start_worker=ThreadWorker,
+        start_cleaning=runners.start,
+        open_store=_open_store,
+        bind=bind,
+        administration=AdminSocket,
+    )
+
+
+def _open_store(config: BrokerConfig, clock: Clock) -> EmbeddedStore:
+    directory = Path(config.log_dirs[0])
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise ConfigError(f"The data directory {directory} is a file, not a directory.") from error
+    except OSError as error:
+        raise ConfigError(f"The data directory {directory} cannot be made: {error.strerror}.") from error
+    return EmbeddedStore(SqliteJournal(directory / METADATA_FILE), clock.now_ms)
