@@ -9,8 +9,9 @@ import pytest
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from kcompat.records.batch import HEADER_SIZE, build_batch
+from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
+from kcompat.records.layout import HEADER_SIZE
 from kcompat.records.record import Record
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, fetch, produce, read_all

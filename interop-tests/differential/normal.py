@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kcompat.records.batch import HEADER_SIZE, MAGIC, iter_headers
+from kcompat.records.batch import iter_headers
+from kcompat.records.layout import HEADER_SIZE, MAGIC
 from kcompat.records.message_set import inner_messages, shallow_messages
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from kcompat.net.helpers import Lane
 from kcompat.promise import Promise
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.allowance import Allowance, AllowanceSpent
-from kcompat.records.batch import CODEC_MASK, MAGIC
+from kcompat.records.layout import CODEC_MASK, HEADER_PLACES, MAGIC, MAGIC_AT, MESSAGE_ATTRIBUTES_AT
 from kcompat.records.recompress import conform
 from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal, check_plain, check_produced
@@ -36,7 +36,7 @@ SHORT = 16 * 1024 * 1024
 
 FIRST_WITH_BATCHES = 3
 PartitionData = ProduceRequest.PartitionProduceData
-_MAGIC_AT, _MESSAGE_ATTRIBUTES_AT, _BATCH_ATTRIBUTES_AT = 16, 17, 22
+_BATCH_ATTRIBUTES_AT = HEADER_PLACES["attributes"].at + 1  # the lower byte of two
 
 Stored: TypeAlias = "tuple[memoryview, BatchHeader] | Refusal | None"
 """What to store, why nothing, or None where an old client sent nothing whole."""
@@ -78,8 +78,8 @@ def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> boo
         return True
     if len(batch) <= _BATCH_ATTRIBUTES_AT:
         return False
-    has_batches = api_version >= FIRST_WITH_BATCHES or batch[_MAGIC_AT] == MAGIC
-    return batch[_BATCH_ATTRIBUTES_AT if has_batches else _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK != 0
+    has_batches = api_version >= FIRST_WITH_BATCHES or batch[MAGIC_AT] == MAGIC
+    return batch[_BATCH_ATTRIBUTES_AT if has_batches else MESSAGE_ATTRIBUTES_AT] & CODEC_MASK != 0
 
 
 def accept_within(

@@ -45,7 +45,7 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.allowance import Allowance
-from kcompat.records.batch import TRANSACTIONAL_FLAG
+from kcompat.records.layout import TRANSACTIONAL_FLAG
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.partition import Partition
 from kcompat.topics import is_internal

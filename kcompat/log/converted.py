@@ -12,9 +12,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kcompat.log.files import pread_all
-from kcompat.records.batch import LOG_OVERHEAD
 from kcompat.records.down_convert import UnsupportedCodec, down_convert, overflow_message
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import LOG_OVERHEAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -17,16 +17,9 @@ from kcompat.log.producer_files import load_producers, remove_snapshots, save_sn
 from kcompat.log.producers import AppendOrigin, BatchMetadata, ProducerEntry, ProducerState
 from kcompat.log.segment import Segment
 from kcompat.protocol.errors import NO_ERROR, ErrorCode
-from kcompat.records.batch import (
-    LOG_OVERHEAD,
-    MAGIC,
-    BatchHeader,
-    assign,
-    crc_matches,
-    iter_headers,
-    set_log_append_time,
-)
+from kcompat.records.batch import BatchHeader, assign, crc_matches, iter_headers, set_log_append_time
 from kcompat.records.control import EndTransactionMarker, read_marker
+from kcompat.records.layout import LOG_OVERHEAD, MAGIC
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,9 +18,10 @@ from kcompat.log.epochs import UNDEFINED
 from kcompat.log.scan import walk_valid
 from kcompat.log.segment import MAX_RELATIVE_OFFSET, NO_TIMESTAMP, newest_timestamp
 from kcompat.log.split import SegmentOverflowError
-from kcompat.records.batch import MAGIC, BatchHeader, read_header
+from kcompat.records.batch import BatchHeader, read_header
 from kcompat.records.control import read_marker
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import MAGIC
 
 if TYPE_CHECKING:
     from kcompat.log.epoch_file import EpochFile

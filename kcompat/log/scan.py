@@ -7,7 +7,8 @@ import zlib
 from typing import TYPE_CHECKING, Final
 
 from kcompat.log.files import pread_all
-from kcompat.records.batch import HEADER_SIZE, MAGIC, BatchHeader, crc_matches, read_header
+from kcompat.records.batch import BatchHeader, crc_matches, read_header
+from kcompat.records.layout import HEADER_SIZE, MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

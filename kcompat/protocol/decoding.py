@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.protocol.plan import FIXED, plan_message
 from kcompat.protocol.reading import (
-    MAX_UNKNOWN_TAGS,
     SHORT_BYTES,
     bad_count,
     bad_length,
@@ -25,7 +24,7 @@ from kcompat.protocol.reading import (
     too_many_tags,
     too_many_values,
 )
-from kcompat.protocol.schema import MAX_VALUES, ProtocolViolation
+from kcompat.protocol.schema import MAX_UNKNOWN_TAGS, MAX_VALUES, ProtocolViolation
 from kcompat.protocol.source import Source, literal
 
 if TYPE_CHECKING:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final, NoReturn
 
-from kcompat.protocol.schema import ProtocolViolation
-
-MAX_UNKNOWN_TAGS: Final = 64
+from kcompat.protocol.schema import MAX_UNKNOWN_TAGS, ProtocolViolation
 
 SHORT_BYTES: Final = [struct.Struct(f"{n}s").unpack_from for n in range(128)]
 """For each length below 128, what takes so many bytes; faster than a slice, and it checks the end."""

@@ -16,6 +16,8 @@ import msgspec
 ZERO_UUID: Final = bytes(16)
 MAX_VALUES: Final = 1_000_000
 """Most values one message may decode to (an array of small elements is cheap to send and dear to hold)."""
+MAX_UNKNOWN_TAGS: Final = 64
+"""Most tagged fields of one struct that its version does not know."""
 
 OPEN_END: Final = 1 << 15
 """The end of a version range written `n+`: past every int16 version."""

@@ -8,8 +8,8 @@ from enum import IntFlag
 from typing import TYPE_CHECKING
 
 from kcompat.records._python import Fault, read
-from kcompat.records.batch import CODEC_MASK, LOG_APPEND_TIME_FLAG, NO_TIMESTAMP
 from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
+from kcompat.records.layout import CODEC_MASK, LOG_APPEND_TIME_FLAG, NO_TIMESTAMP
 from kcompat.records.message_set import encode_message, message_at
 from kcompat.records.record import append_record
 

@@ -6,8 +6,18 @@ goes on after a `Fault.CUT`. Used through `scanning` alone.
 
 from __future__ import annotations
 
-import struct
 from enum import IntEnum
+
+from kcompat.records.layout import (
+    CODEC_MASK,
+    CONTROL_FLAG,
+    HEADER,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    MAGIC,
+    NO_TIMESTAMP,
+)
 
 Buffer = bytes | bytearray | memoryview
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -19,13 +29,9 @@ HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int,
 NEVER = 2**63 - 1
 """The oldest timestamp where no record has one."""
 
-_NO_TIMESTAMP = -1
 _SIGN = 1 << 63
 
-_HEADER = struct.Struct(">qiibIhiqqqhii")
-_BEFORE_LENGTH_COUNTS = 12
-_MAGIC_V2 = 2
-_CODEC_TIME_TYPE_OR_CONTROL = 0x2F
+_UNUSUAL = CODEC_MASK | LOG_APPEND_TIME_FLAG | CONTROL_FLAG
 
 
 class Fault(IntEnum):
@@ -63,23 +69,23 @@ def inspect(
     of null keys.
     """
     size = len(batch)
-    if not _HEADER.size <= size <= most_bytes:
+    if not HEADER_SIZE <= size <= most_bytes:
         return None
-    fields: HeaderFields = _HEADER.unpack_from(batch)
+    fields: HeaderFields = HEADER.unpack_from(batch)
     base, length, _, magic, _, attributes, last_delta, base_time, max_time = fields[:9]
     producer, _, sequence, count = fields[9:]
     plain = (
-        magic == _MAGIC_V2
-        and length == size - _BEFORE_LENGTH_COUNTS
+        magic == MAGIC
+        and length == size - LOG_OVERHEAD
         and base == 0
-        and not attributes & _CODEC_TIME_TYPE_OR_CONTROL
+        and not attributes & _UNUSUAL
         and count > 0
         and count == last_delta + 1
         and (producer < 0 or sequence >= 0)
     )
     if not plain:
         return None
-    found, _, fault, newest, oldest, keyless = scan(memoryview(batch)[_HEADER.size :], 0, base_time)
+    found, _, fault, newest, oldest, keyless = scan(memoryview(batch)[HEADER_SIZE:], 0, base_time)
     timely = now_ms - oldest <= before_ms and newest - now_ms <= after_ms
     good = not fault and found == count and newest == max_time and timely
     return (fields, keyless) if good else None
@@ -93,7 +99,7 @@ def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, i
     """
     data, size = bytes(body), len(body)
     count = end = keyless = 0
-    newest, oldest, fault = _NO_TIMESTAMP, NEVER, Fault.WHOLE
+    newest, oldest, fault = NO_TIMESTAMP, NEVER, Fault.WHOLE
     try:
         while end < size:
             start, stop = _open(data, end)
@@ -108,7 +114,7 @@ def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, i
                 timestamp = _wrap(timestamp)
             if timestamp > newest:
                 newest = timestamp
-            if timestamp < oldest and timestamp != _NO_TIMESTAMP:
+            if timestamp < oldest and timestamp != NO_TIMESTAMP:
                 oldest = timestamp
             if key_end < key_start:
                 keyless += 1

@@ -1,10 +1,5 @@
 """Record batches v2 (magic 2, KIP-98): the 61-byte header, what a leader writes into it, building one.
 
-Layout, big-endian, positions in bytes: 0 base offset, 8 batch length (bytes after this field), 12
-partition leader epoch, 16 magic, 17 CRC-32C of everything from 21 to the end, 21 attributes, 23 last
-offset delta, 27 base timestamp, 35 max timestamp, 43 producer id, 51 producer epoch, 53 base sequence, 57
-record count, 61 records.
-
 Base offset, leader epoch and magic lie outside the CRC: a leader patches the first two in place, and
 recovery must not trust the CRC for them. Answers to Kafka's `DefaultRecordBatch`.
 """
@@ -20,42 +15,40 @@ from crc32c import crc32c
 from kcompat.records import scanning
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, compress, decompress
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import (
+    CODEC_MASK,
+    CONTROL_FLAG,
+    DELETE_HORIZON_FLAG,
+    HEADER,
+    HEADER_PLACES,
+    HEADER_SIZE,
+    LENGTH_AT,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    MAGIC,
+    NO_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    TRANSACTIONAL_FLAG,
+)
 from kcompat.records.record import Record, encode_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-MAGIC = 2
-HEADER_SIZE = 61
-LOG_OVERHEAD = 12
-"""Bytes of the base offset and the batch length, which the batch length does not count."""
-
-NO_TIMESTAMP = -1
-NO_PRODUCER_ID = -1
-NO_PRODUCER_EPOCH = -1
-NO_SEQUENCE = -1
-NO_LEADER_EPOCH = -1
-
-CODEC_MASK = 0x07
-LOG_APPEND_TIME_FLAG = 0x08
-TRANSACTIONAL_FLAG = 0x10
-CONTROL_FLAG = 0x20
-DELETE_HORIZON_FLAG = 0x40
-
-_HEADER = struct.Struct(">qiibIhiqqqhii")
-_unpack_header = _HEADER.unpack_from
+_unpack_header = HEADER.unpack_from
 _pack_long = struct.Struct(">q").pack_into
 _pack_int = struct.Struct(">i").pack_into
 _pack_crc = struct.Struct(">I").pack_into
 _unpack_crc = struct.Struct(">I").unpack_from
 _pack_attributes = struct.Struct(">h").pack_into
 
-_LENGTH_AT = 8
-_EPOCH_AT = 12
-_CRC_AT = 17
-_ATTRIBUTES_AT = 21
+_EPOCH_AT = HEADER_PLACES["leader_epoch"].at
+_CRC_AT = HEADER_PLACES["crc"].at
+_ATTRIBUTES_AT = HEADER_PLACES["attributes"].at
 CRC_COVERS_FROM = _ATTRIBUTES_AT
-_MAX_TIMESTAMP_AT = 35
+_MAX_TIMESTAMP_AT = HEADER_PLACES["max_timestamp"].at
 
 
 class BatchHeader(msgspec.Struct, frozen=True, gc=False):
@@ -174,7 +167,7 @@ def set_create_time(view: memoryview, position: int) -> None:
 
 def seal(batch: bytearray, attributes: int) -> None:
     """Set attributes, batch length and CRC of a batch whose records were replaced."""
-    _pack_int(batch, _LENGTH_AT, len(batch) - LOG_OVERHEAD)
+    _pack_int(batch, LENGTH_AT, len(batch) - LOG_OVERHEAD)
     _pack_attributes(batch, _ATTRIBUTES_AT, attributes)
     _write_crc(memoryview(batch), 0, len(batch))
 
@@ -258,7 +251,7 @@ def frame_body(
     codec = Codec(attributes & CODEC_MASK)
     batch = bytearray(HEADER_SIZE)
     batch += body if codec == Codec.NONE else compress(codec, body, level)
-    _HEADER.pack_into(
+    HEADER.pack_into(
         batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch, MAGIC, 0, attributes, count - 1,
         base_timestamp, max_timestamp, *producer, count,
     )  # fmt: skip

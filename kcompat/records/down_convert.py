@@ -10,21 +10,22 @@ import struct
 from typing import TYPE_CHECKING
 
 from kcompat.records._python import Fault
-from kcompat.records.batch import (
-    HEADER_SIZE,
-    LOG_APPEND_TIME_FLAG,
-    LOG_OVERHEAD,
-    NO_TIMESTAMP,
-    read_header,
-)
+from kcompat.records.batch import read_header
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, decompress
 from kcompat.records.conversion import FIRST, write_messages
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import (
+    HEADER_SIZE,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    NO_TIMESTAMP,
+    SMALLEST_MESSAGE,
+)
 from kcompat.records.message_set import (
     LEGACY_CODECS,
     MAGIC_V0,
     MAGIC_V1,
-    SMALLEST_MESSAGE,
     encode_message,
     read_messages,
     shallow_messages,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 PIECE = 128 * 1024
 """About the bytes of one piece of an uncompressed batch, and of filling."""
 
-_MAGIC_AT = 16
 _OVERFLOW = struct.Struct(">qi")
 
 
@@ -60,7 +60,7 @@ def down_convert(
     """
     if len(batch) < LOG_OVERHEAD + SMALLEST_MESSAGE:
         raise RecordsDamaged(f"a batch of {len(batch)} bytes")
-    stored_magic = batch[_MAGIC_AT]
+    stored_magic = batch[MAGIC_AT]
     if stored_magic <= magic:
         yield bytes(batch)
     elif stored_magic == MAGIC_V1:

@@ -17,9 +17,18 @@ import struct
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from kcompat.records.batch import CODEC_MASK, LOG_APPEND_TIME_FLAG, LOG_OVERHEAD, MAGIC, NO_TIMESTAMP
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, decompress
 from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
+from kcompat.records.layout import (
+    CODEC_MASK,
+    LENGTH_AT,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_AT,
+    NO_TIMESTAMP,
+    SMALLEST_MESSAGE,
+)
 from kcompat.records.legacy_lz4 import with_right_checksum
 
 if TYPE_CHECKING:
@@ -29,11 +38,8 @@ if TYPE_CHECKING:
 
 MAGIC_V0 = 0
 MAGIC_V1 = 1
-SMALLEST_MESSAGE = 14
-"""Size field of a message v0 without key and value."""
 LEGACY_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
 
-_MAGIC_AT = 16
 _LOG_PREFIX = struct.Struct(">qiI")
 _FIELDS_V0 = struct.Struct(">bbi")
 _FIELDS_V1 = struct.Struct(">bbqi")
@@ -101,12 +107,12 @@ def message_at(data: Buffer, start: int, max_size: int = NO_LIMIT) -> tuple[Mess
     left = len(data) - start
     if left < LOG_OVERHEAD:
         return None
-    size = LOG_OVERHEAD + _INT.unpack_from(data, start + 8)[0]
+    size = LOG_OVERHEAD + _INT.unpack_from(data, start + LENGTH_AT)[0]
     if size < LOG_OVERHEAD + SMALLEST_MESSAGE:
         raise MessageCorrupt(f"a message of {size - LOG_OVERHEAD} bytes")
-    if left <= _MAGIC_AT:
+    if left <= MAGIC_AT:
         return None
-    magic = data[start + _MAGIC_AT]
+    magic = data[start + MAGIC_AT]
     if magic > MAGIC:
         raise MessageCorrupt(f"a message of magic {magic}")
     if size > left:
@@ -121,7 +127,7 @@ def message_at(data: Buffer, start: int, max_size: int = NO_LIMIT) -> tuple[Mess
 def _decode(data: Buffer, start: int, end: int) -> Message:
     """The message between two positions."""
     offset, _, crc = _LOG_PREFIX.unpack_from(data, start)
-    content = bytes(data[start + _MAGIC_AT : end])
+    content = bytes(data[start + MAGIC_AT : end])
     if crc32(content) != crc:
         raise MessageCorrupt(f"the message with offset {offset} does not match its CRC")
     magic, attributes = content[0], content[1]

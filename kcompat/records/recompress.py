@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.records.batch import (
-    CODEC_MASK,
-    HEADER_SIZE,
-    LOG_APPEND_TIME_FLAG,
-    LOG_OVERHEAD,
-    read_header,
-    seal,
-    set_create_time,
-)
+from kcompat.records.batch import read_header, seal, set_create_time
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, compress, decompress
+from kcompat.records.layout import CODEC_MASK, HEADER_SIZE, LOG_APPEND_TIME_FLAG, LOG_OVERHEAD
 from kcompat.records.validate import Refusal
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.records.batch import LOG_OVERHEAD, MAGIC, NO_TIMESTAMP, frame_body, read_header
+from kcompat.records.batch import frame_body, read_header
 from kcompat.records.compression import Codec, Compression
 from kcompat.records.conversion import Flag, write_records
 from kcompat.records.errors import MessageCorrupt, MessageTooLarge, RecordsDamaged
+from kcompat.records.layout import LOG_OVERHEAD, MAGIC, MAGIC_AT, NO_TIMESTAMP
 from kcompat.records.message_set import NO_LIMIT, check_inner, check_last, message_at, unpacked
 from kcompat.records.recompress import conform
 from kcompat.records.validate import (
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
     from kcompat.records.message_set import Message
 
-_MAGIC_AT = 16
 _NO_LIMIT = 2**63 - 1
 
 
@@ -40,7 +40,7 @@ def accept_old(
     """The batch to append, or why there is none. None where no message is whole: then nothing is stored, and
     nothing is wrong. No `target`: the producer's codec stays.
     """
-    if len(view) > _MAGIC_AT and view[_MAGIC_AT] == MAGIC:
+    if len(view) > MAGIC_AT and view[MAGIC_AT] == MAGIC:
         return _accept_batch(view, rules, target, now_ms)
     try:
         return _convert(view, rules, target, now_ms)

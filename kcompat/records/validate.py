@@ -16,7 +16,10 @@ from typing import Protocol
 import msgspec
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.records.batch import (
+from kcompat.records.batch import BatchHeader, crc_matches, read_header, read_records, set_max_timestamp
+from kcompat.records.compression import Codec
+from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import (
     CODEC_MASK,
     CONTROL_FLAG,
     HEADER_SIZE,
@@ -24,21 +27,14 @@ from kcompat.records.batch import (
     LOG_OVERHEAD,
     MAGIC,
     NO_TIMESTAMP,
-    BatchHeader,
-    crc_matches,
-    read_header,
-    read_records,
-    set_max_timestamp,
+    SMALLEST_MESSAGE,
 )
-from kcompat.records.compression import Codec
-from kcompat.records.errors import RecordsDamaged
 from kcompat.records.scanning import INSPECTS_CRC, check_records, inspect
 
 FIRST_VERSION_WITH_ZSTD = 7  # KIP-110
 KEY_MISSING = "a compacted topic takes no record without a key"
 _MOST_BLAMED = 1000  # records that one refusal lists
 
-_SMALLEST_MESSAGE = 14  # a message v0 without key and value, after offset and size
 _UP_TO_MAGIC = 17
 _length_at = struct.Struct(">i").unpack_from
 
@@ -158,7 +154,7 @@ def _next_size(view: memoryview) -> int | None:
     if len(view) < LOG_OVERHEAD:
         return 0
     length: int = _length_at(view, 8)[0]
-    if length < _SMALLEST_MESSAGE:
+    if length < SMALLEST_MESSAGE:
         return None
     if len(view) < _UP_TO_MAGIC:
         return 0

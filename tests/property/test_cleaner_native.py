@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcompat.log.cleaner import _python
-from kcompat.records.batch import HEADER_SIZE, build_batch, read_header
+from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
+from kcompat.records.layout import HEADER_SIZE
 from kcompat.records.record import Record, append_varint, encode_records
 from support.record_strategies import edited
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.log.producers import ProducerState
-from kcompat.records.batch import MAGIC, BatchHeader, iter_headers, read_header, read_records
+from kcompat.records.batch import BatchHeader, iter_headers, read_header, read_records
 from kcompat.records.control import read_marker
+from kcompat.records.layout import MAGIC
 
 if TYPE_CHECKING:
     from kcompat.log.log import Log

@@ -13,17 +13,18 @@ from crc32c import crc32c
 
 from kcompat.log.cleaner import sieve
 from kcompat.log.cleaner.offset_map import damage
-from kcompat.records.batch import (
+from kcompat.records.batch import seal
+from kcompat.records.compression import Codec, compress, decompress
+from kcompat.records.layout import (
     CODEC_MASK,
     CONTROL_FLAG,
     DELETE_HORIZON_FLAG,
+    HEADER_PLACES,
     HEADER_SIZE,
     LOG_APPEND_TIME_FLAG,
     NO_TIMESTAMP,
     TRANSACTIONAL_FLAG,
-    seal,
 )
-from kcompat.records.compression import Codec, compress, decompress
 
 if TYPE_CHECKING:
     from kcompat.log.cleaner.job import Rules
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
 
 _TIMES: Final = struct.Struct(">qq")
-_TIMES_AT: Final = 27
+_TIMES_AT: Final = HEADER_PLACES["base_timestamp"].at
 _COUNT: Final = struct.Struct(">i")
-_COUNT_AT: Final = 57
+_COUNT_AT: Final = HEADER_PLACES["record_count"].at
 
 Buffer = bytes | bytearray | memoryview
 

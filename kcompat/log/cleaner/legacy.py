@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.log.cleaner.batches import Kept
-from kcompat.records.batch import LOG_APPEND_TIME_FLAG
 from kcompat.records.compression import Codec
 from kcompat.records.errors import MessageCorrupt, RecordsDamaged
+from kcompat.records.layout import LOG_APPEND_TIME_FLAG
 from kcompat.records.message_set import (
     MAGIC_V1,
     encode_message,

@@ -14,6 +14,7 @@ from crc32c import crc32c
 from kcompat.log.cleaner import sieve
 from kcompat.log.cleaner._python import WIDTH, locate
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import SMALLEST_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ ENTRY_BYTES: Final = 8 * WIDTH
 MISSING: Final = -1
 _SMALLEST: Final = 1021
 _COMFORTABLE: Final = 0.66
-_SMALLEST_RECORD: Final = 7
 
 
 class OffsetMap:
@@ -50,7 +50,7 @@ class OffsetMap:
 
         One batch always fits into an empty map, whatever its bound, so that cleaning gets on.
         """
-        if not 0 <= count <= len(body) // _SMALLEST_RECORD:
+        if not 0 <= count <= len(body) // SMALLEST_RECORD:
             raise damage(base_offset, count)
         if not self._make_room(count):
             return False

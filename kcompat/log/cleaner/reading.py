@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Final
 from kcompat.log.files import pread_all
 from kcompat.log.scan import is_intact
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import LENGTH_AT, LOG_OVERHEAD, SMALLEST_MESSAGE
 
 if TYPE_CHECKING:
     from kcompat.log.files import OpenFile
 
 _CHUNK: Final = 1 << 20
-_LENGTH_AT: Final = 8
-_LENGTH_END: Final = 12
-_SMALLEST_BATCH: Final = 26
-"""That of a message of magic 0."""
+_SMALLEST_BATCH: Final = LOG_OVERHEAD + SMALLEST_MESSAGE
 
 
 class SegmentReader:
@@ -72,9 +70,9 @@ class SegmentReader:
 
     def _size(self) -> int | None:
         """That of the batch at `at`, as its header tells; None where it is too small or not in the chunk."""
-        field = self.chunk[self.at + _LENGTH_AT : self.at + _LENGTH_END]
-        size = int.from_bytes(field, "big", signed=True) + _LENGTH_END
-        return size if len(field) == _LENGTH_END - _LENGTH_AT and size >= _SMALLEST_BATCH else None
+        field = self.chunk[self.at + LENGTH_AT : self.at + LOG_OVERHEAD]
+        size = int.from_bytes(field, "big", signed=True) + LOG_OVERHEAD
+        return size if len(field) == LOG_OVERHEAD - LENGTH_AT and size >= _SMALLEST_BATCH else None
 
     def _load(self, length: int) -> None:
         self._chunk_start, self.at = self.position, 0

@@ -19,8 +19,9 @@ from kcompat.log.cleaner.throttle import Throttle
 from kcompat.log.cleaner.transactions import TransactionWalk
 from kcompat.log.names import LOG, TXN_INDEX, segment_name
 from kcompat.log.txn_index import AbortedTransaction, TransactionIndex
-from kcompat.records.batch import MAGIC, read_header
+from kcompat.records.batch import read_header
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import MAGIC, MAGIC_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     Steps = Iterator["Report | float"]
 
 _STEP_BYTES: Final = 256 * 1024
-_MAGIC_AT: Final = 16
 
 
 def run(job: CleanJob, files: Files, monotonic_s: Callable[[], float]) -> Steps:
@@ -111,7 +111,7 @@ class _Cleaning:
         """Put one batch into the map, unless it is of aborted data; False where it may not fit."""
         newest, first_dirty = self._map, self._job.first_dirty_offset
         max_message_bytes = self._job.rules.max_message_bytes
-        if batch[_MAGIC_AT] < MAGIC:
+        if batch[MAGIC_AT] < MAGIC:
             last_offset, entries = keys_of_message(batch, max_message_bytes, first_dirty)
             fits = newest.put_all(entries)
         else:
@@ -138,7 +138,7 @@ class _Cleaning:
             reader.at, read, count, data, notes = batches.clean_plain(reader.chunk, reader.at)
             if reader.position == before:
                 batch = reader.take()
-                if batch[_MAGIC_AT] < MAGIC:
+                if batch[MAGIC_AT] < MAGIC:
                     kept, read = legacy.clean(batch)
                 else:
                     header = read_header(batch)

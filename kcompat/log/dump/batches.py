@@ -15,7 +15,8 @@ from crc32c import crc32c
 
 from kcompat.log.files import pread_all
 from kcompat.log.segment import MAX_RELATIVE_OFFSET
-from kcompat.records.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC, NO_TIMESTAMP, BatchHeader, read_header
+from kcompat.records.batch import BatchHeader, read_header
+from kcompat.records.layout import HEADER_SIZE, LOG_OVERHEAD, MAGIC, MAGIC_AT, NO_TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 64 * 1024
 _CRC_CHUNK = 1 << 20
-_MAGIC_AT = 16
 _SMALLEST = (26, 34, HEADER_SIZE)
 """Bytes of the smallest batch of each magic: a message without key and value, or an emptied batch."""
 
@@ -78,9 +78,9 @@ def _fault(head: bytes, left: int) -> str | None:
     """Why no batch begins with these bytes, `left` bytes before the end of the file."""
     if not any(head):
         return f"zeros where a batch should begin, up to {left} bytes: unwritten space"
-    if left <= _MAGIC_AT:
+    if left <= MAGIC_AT:
         return f"torn tail: the last {left} bytes are no whole batch"
-    magic = head[_MAGIC_AT]
+    magic = head[MAGIC_AT]
     if magic > MAGIC:
         return f"a batch of unknown magic {magic}; what follows cannot be read"
     size = int.from_bytes(head[8:12], "big", signed=True) + LOG_OVERHEAD
@@ -92,7 +92,7 @@ def _fault(head: bytes, left: int) -> str | None:
 
 
 def _describe(position: int, head: bytes) -> FoundBatch:
-    if head[_MAGIC_AT] == MAGIC:
+    if head[MAGIC_AT] == MAGIC:
         header = read_header(head)
         return FoundBatch(
             position,

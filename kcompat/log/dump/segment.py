@@ -9,10 +9,11 @@ import msgspec
 from kcompat.log.dump.batches import FoundBatch, Order, crc_is_right, read_batches
 from kcompat.log.dump.rows import Row, damage, plain
 from kcompat.log.files import pread_all
-from kcompat.records.batch import CODEC_MASK, LOG_APPEND_TIME_FLAG, read_records
+from kcompat.records.batch import read_records
 from kcompat.records.compression import Codec
 from kcompat.records.control import read_marker
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import CODEC_MASK, LOG_APPEND_TIME_FLAG
 from kcompat.records.message_set import read_messages
 from kcompat.records.record import Record
 

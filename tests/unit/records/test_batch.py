@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kcompat.records.batch import (
-    HEADER_SIZE,
     assign,
     build_batch,
     crc_matches,
@@ -16,6 +15,7 @@ from kcompat.records.batch import (
 )
 from kcompat.records.compression import Codec
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import HEADER_SIZE
 from kcompat.records.record import Record
 
 # One record, key "k", value "v", header h=x, at timestamp 1600000000000, from an idempotent producer.

@@ -17,8 +17,9 @@ from kcompat.log.log import Log
 from kcompat.log.names import LEADER_EPOCH_CHECKPOINT, LOG, TIME_INDEX, TXN_INDEX, segment_name
 from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.errors import ErrorCode
-from kcompat.records.batch import HEADER_SIZE, build_batch, read_header
+from kcompat.records.batch import build_batch, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
+from kcompat.records.layout import HEADER_SIZE
 from kcompat.records.record import Record
 from kcompat.replication.partition import READ_COMMITTED, FetchSpec, Partition
 from kcompat.replication.topic_log import TopicLog

@@ -1,0 +1,84 @@
+"""Where things stand in batches and messages, and what their flags are called.
+
+The one place for these numbers. Kafka's `DefaultRecordBatch` (KIP-98) and `LegacyRecord` (KIP-32) have the
+same. Positions and sizes are in bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+# -- what batches and messages have in common ----------------------------------------------------------------
+
+MAGIC: Final = 2
+"""Of a record batch; messages have 0 or 1."""
+LOG_OVERHEAD: Final = 12
+"""Bytes of the offset and the length that all begin with, which the length does not count."""
+LENGTH_AT: Final = 8
+MAGIC_AT: Final = 16
+
+CODEC_MASK: Final = 0x07
+LOG_APPEND_TIME_FLAG: Final = 0x08
+TRANSACTIONAL_FLAG: Final = 0x10
+CONTROL_FLAG: Final = 0x20
+DELETE_HORIZON_FLAG: Final = 0x40
+
+NO_TIMESTAMP: Final = -1
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+NO_LEADER_EPOCH: Final = -1
+
+# -- batches of magic 2 --------------------------------------------------------------------------------------
+
+_HEADER_CODES: Final = {
+    "base_offset": "q",
+    "batch_length": "i",
+    "leader_epoch": "i",
+    "magic": "b",
+    "crc": "I",
+    "attributes": "h",
+    "last_offset_delta": "i",
+    "base_timestamp": "q",
+    "max_timestamp": "q",
+    "producer_id": "q",
+    "producer_epoch": "h",
+    "base_sequence": "i",
+    "record_count": "i",
+}
+"""The fields of a batch header in their order, as `struct` calls their types, big-endian. `batch_length`
+counts the bytes behind it, and `crc` (CRC-32C) covers those behind it."""
+
+HEADER: Final = struct.Struct(">" + "".join(_HEADER_CODES.values()))
+HEADER_SIZE: Final = HEADER.size
+SMALLEST_RECORD: Final = 7
+"""Bytes of a record without key, value and headers."""
+
+
+class Place(NamedTuple):
+    """Where a field of a header stands."""
+
+    at: int
+    size: int
+    is_signed: bool
+
+
+def _places() -> dict[str, Place]:
+    places, at = {}, 0
+    for name, code in _HEADER_CODES.items():
+        size = struct.calcsize(">" + code)
+        places[name] = Place(at, size, code.islower())
+        at += size
+    return places
+
+
+HEADER_PLACES: Final = _places()
+
+# -- messages of magic 0 and 1 -------------------------------------------------------------------------------
+
+MESSAGE_CRC_AT: Final = 12
+"""The CRC covers what follows it, from the magic on."""
+MESSAGE_ATTRIBUTES_AT: Final = 17
+SMALLEST_MESSAGE: Final = 14
+"""The length of a message of magic 0 without key and value."""
