@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition
+    from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
 
@@ -25,7 +25,7 @@ class Shard(Protocol):
     def loaded(self, now_ms: int) -> None:
         """The whole log has been replayed: start serving (session timers run from now)."""
 
-    def unloaded(self) -> list[tuple[Promise[object], object]]:
+    def unloaded(self) -> list[Answer]:
         """The partition has left this broker: what to answer to the requests parked here."""
 
     def check_invariants(self) -> None:

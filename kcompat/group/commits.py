@@ -4,39 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.classic import rebalance
-from kcompat.group.classic.state import GroupState
-from kcompat.group.requests import UNKNOWN_MEMBER, FetchAnswer, FetchedOffset
+from kcompat.group.requests import FetchAnswer, FetchedOffset
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcompat.group.classic.group import ClassicGroup
+    from kcompat.group.base import Groups, GroupTurn
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.requests import CommitRequest, OffsetToCommit, TopicPartition
-    from kcompat.group.shard import GroupShard
-    from kcompat.group.turn import Turn
 
 MAX_TIMESTAMP = 2**63 - 1
 Errors = dict["TopicPartition", ErrorCode]
 """What became of each partition of a request."""
 
 
-def commit(turn: Turn, request: CommitRequest) -> Errors:
+def commit(turn: GroupTurn, request: CommitRequest) -> Errors:
     """Write down offsets, of a member of the present generation or of a consumer that assigns itself."""
     group = turn.shard.groups.get(request.group_id)
     if group is None:
         if request.generation >= 0:
             return every(request.offsets, ErrorCode.GROUP_ID_NOT_FOUND)
-        group = turn.shard.create_classic(request.group_id, turn.now_ms)
-    error = _commit_error(group, request)
+        group = turn.shard.create_simple(request.group_id, turn.now_ms)
+    error = group.commit_error(request)
     if error != ErrorCode.NONE:
         return every(request.offsets, error)
-    member = group.members.get(request.member_id)
-    if member is not None:
-        rebalance.keep_alive(turn, group, member)
+    group.keep_alive(turn, request.member_id)
     return {
         (offset.topic, offset.partition): _commit_one(turn, request, offset) for offset in request.offsets
     }
@@ -47,25 +41,9 @@ def every(offsets: Iterable[OffsetToCommit], error: ErrorCode) -> Errors:
     return {(offset.topic, offset.partition): error for offset in offsets}
 
 
-def _commit_error(group: ClassicGroup, request: CommitRequest) -> ErrorCode:
-    if request.generation < 0 and group.is_in(GroupState.EMPTY):
-        return ErrorCode.NONE  # an administrator, or a consumer that does without group management
-    names_member = request.member_id != UNKNOWN_MEMBER or request.instance_id is not None
-    if request.generation < 0 and not names_member:
-        return ErrorCode.UNKNOWN_MEMBER_ID
-    error = group.member_error(request.member_id, request.instance_id)
-    if error != ErrorCode.NONE:
-        return error
-    if request.generation != group.generation:
-        return ErrorCode.ILLEGAL_GENERATION
-    if group.is_in(GroupState.COMPLETING_REBALANCE):
-        return ErrorCode.REBALANCE_IN_PROGRESS
-    return ErrorCode.NONE
-
-
-def _commit_one(turn: Turn, request: CommitRequest, offset: OffsetToCommit) -> ErrorCode:
+def _commit_one(turn: GroupTurn, request: CommitRequest, offset: OffsetToCommit) -> ErrorCode:
     metadata = offset.metadata or ""
-    if not _metadata_fits(metadata, turn.config):
+    if not _metadata_fits(metadata, turn.shard.config):
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     turn.write(
         OffsetCommitKey(group=request.group_id, topic=offset.topic, partition=offset.partition),
@@ -92,7 +70,7 @@ def _metadata_fits(metadata: str, config: GroupCoordinatorConfig) -> bool:
 
 
 def fetch(
-    shard: GroupShard, group_id: str, partitions: Iterable[TopicPartition] | None, require_stable: bool
+    shard: Groups, group_id: str, partitions: Iterable[TopicPartition] | None, require_stable: bool
 ) -> FetchAnswer:
     """Committed offsets; of all partitions the group has any for, when `partitions` is None."""
     offsets = shard.offsets.get(group_id)
@@ -112,17 +90,17 @@ def fetch(
     return FetchAnswer(offsets=answer)
 
 
-def delete(turn: Turn, group_id: str, partitions: Iterable[TopicPartition]) -> tuple[ErrorCode, Errors]:
+def delete(turn: GroupTurn, group_id: str, partitions: Iterable[TopicPartition]) -> tuple[ErrorCode, Errors]:
     """Delete single offsets; not those of topics that a live consumer group consumes (KIP-496)."""
     group = turn.shard.groups.get(group_id)
     if group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND, {}
-    empty = group.is_in(GroupState.EMPTY)
-    if not empty and not group.is_consumer_group:
-        return ErrorCode.NON_EMPTY_GROUP, {}
+    error = group.delete_offsets_error()
+    if error != ErrorCode.NONE:
+        return error, {}
     errors: Errors = {}
     for partition in partitions:
-        if not empty and group.subscribes_to(partition[0]):
+        if group.subscribes_to(partition[0]):
             errors[partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         else:
             errors[partition] = ErrorCode.NONE
@@ -130,7 +108,7 @@ def delete(turn: Turn, group_id: str, partitions: Iterable[TopicPartition]) -> t
     return ErrorCode.NONE, errors
 
 
-def bury(turn: Turn, group_id: str, partition: TopicPartition) -> None:
+def bury(turn: GroupTurn, group_id: str, partition: TopicPartition) -> None:
     """Write the tombstone of an offset, if there is one to bury."""
     offsets = turn.shard.offsets.get(group_id)
     if offsets is not None and offsets.has(partition):

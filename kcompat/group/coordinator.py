@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 from kcompat.coordinator.errors import commit_error, group_error
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
+from kcompat.coordinator.turn import Turn, on_turn
 from kcompat.group import commits, describe, removal
 from kcompat.group.classic import joins, membership, syncs
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GroupSerde
 from kcompat.group.shard import GroupShard
-from kcompat.group.turn import Turn
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from kcompat.clock import Clock, Timer
-    from kcompat.coordinator.operation import Result, ShardOperation
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.group.base import GroupTurn
     from kcompat.group.commits import Errors
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.requests import (
@@ -101,7 +101,7 @@ class GroupCoordinator:
 
         if not request.group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self._write(request.group_id, _operation(lambda turn: joins.join(turn, request)), failed)
+        return self._write(request.group_id, lambda turn: joins.join(turn, request), failed)
 
     def sync(self, request: SyncRequest) -> Promise[SyncAnswer]:
         """SyncGroup."""
@@ -114,13 +114,14 @@ class GroupCoordinator:
 
         if not request.group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self._write(request.group_id, _operation(lambda turn: syncs.sync(turn, request)), failed)
+        return self._write(request.group_id, lambda turn: syncs.sync(turn, request), failed)
 
     def heartbeat(self, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
         """Heartbeat. A coordinator that is still loading says that all is well."""
 
         def query(shard: GroupShard, now_ms: int) -> ErrorCode:
-            return membership.heartbeat(Turn(shard, now_ms), group_id, member, generation)
+            turn: GroupTurn = Turn(shard, now_ms)  # it writes nothing
+            return membership.heartbeat(turn, group_id, member, generation)
 
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
@@ -135,8 +136,7 @@ class GroupCoordinator:
 
         if not group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        operation = _operation(lambda turn: membership.leave(turn, group_id, members))
-        return self._write(group_id, operation, failed)
+        return self._write(group_id, lambda turn: membership.leave(turn, group_id, members), failed)
 
     def commit(self, request: CommitRequest) -> Promise[Errors]:
         """OffsetCommit: the error of each partition."""
@@ -144,8 +144,7 @@ class GroupCoordinator:
         def failed(error: ErrorCode) -> Errors:
             return commits.every(request.offsets, commit_error(error))
 
-        operation = _operation(lambda turn: commits.commit(turn, request))
-        return self._write(request.group_id, operation, failed)
+        return self._write(request.group_id, lambda turn: commits.commit(turn, request), failed)
 
     def fetch(
         self, group_id: str, partitions: Iterable[TopicPartition] | None, require_stable: bool
@@ -167,8 +166,7 @@ class GroupCoordinator:
 
         if not group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        operation = _operation(lambda turn: commits.delete(turn, group_id, partitions))
-        return self._write(group_id, operation, failed)
+        return self._write(group_id, lambda turn: commits.delete(turn, group_id, partitions), failed)
 
     def describe(self, group_id: str) -> DescribedGroup:
         """DescribeGroups of one group; GROUP_ID_NOT_FOUND with the state Dead if there is none."""
@@ -188,8 +186,7 @@ class GroupCoordinator:
 
     def delete(self, group_id: str) -> Promise[ErrorCode]:
         """DeleteGroups of one group."""
-        operation = _operation(lambda turn: removal.delete_group(turn, group_id))
-        return self._write(group_id, operation, group_error)
+        return self._write(group_id, lambda turn: removal.delete_group(turn, group_id), group_error)
 
     def forget_topics(self, gone: Callable[[TopicPartition], bool]) -> None:
         """Delete the offsets of partitions that exist no more."""
@@ -199,9 +196,18 @@ class GroupCoordinator:
     # --- inside
 
     def _write(
-        self, group_id: str, operation: ShardOperation[GroupShard, T], failed: Callable[[ErrorCode], T]
+        self,
+        group_id: str,
+        decide: Callable[[GroupTurn], T | Promise[T]],
+        failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
-        return self.runtime.write(self.partition_of(group_id), operation, failed)
+        return self._run(self.partition_of(group_id), decide, failed)
+
+    def _run(
+        self, partition: int, decide: Callable[[GroupTurn], T | Promise[T]], failed: Callable[[ErrorCode], T]
+    ) -> Promise[T]:
+        operation = on_turn(decide)
+        return self.runtime.write(partition, operation, failed)
 
     def _active_partitions(self) -> list[int]:
         return [partition for partition, _ in self.runtime.active()]
@@ -216,25 +222,14 @@ class GroupCoordinator:
             if not done:
                 self._clock.call_later(0, partial(self._expire, partition))
 
-        self.runtime.write(partition, _operation(removal.expire), _given_up).then(again)
+        self._run(partition, removal.expire, _given_up).then(again)
 
     def _forget_topics(self, partition: int, gone: Callable[[TopicPartition], bool]) -> None:
         def again(done: bool) -> None:
             if not done:
                 self._forget_topics(partition, gone)
 
-        operation = _operation(lambda turn: removal.forget_topics(turn, gone))
-        self.runtime.write(partition, operation, _given_up).then(again)
-
-
-def _operation(decide: Callable[[Turn], T | Promise[T]]) -> ShardOperation[GroupShard, T]:
-    """An operation of the runtime from a decision on a turn."""
-
-    def operation(shard: GroupShard, now_ms: int) -> Result[T]:
-        turn = Turn(shard, now_ms)
-        return turn.finish(decide(turn))
-
-    return operation
+        self._run(partition, lambda turn: removal.forget_topics(turn, gone), _given_up).then(again)
 
 
 def _itself(error: ErrorCode) -> ErrorCode:

@@ -6,16 +6,13 @@ timers and generations not written yet are the rebalance under way, which a rest
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcompat.coordinator.timeline import Timeline
-from kcompat.group.classic import rebalance, restore
+from kcompat.coordinator.turn import Turn
 from kcompat.group.classic.group import ClassicGroup
-from kcompat.group.classic.state import GroupState
+from kcompat.group.classic.roster import NO_TIMESTAMP
 from kcompat.group.offsets import CommittedOffset, GroupOffsets
-from kcompat.group.requests import JoinAnswer, SyncAnswer
-from kcompat.group.turn import Turn
-from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -26,10 +23,10 @@ from kcompat.protocol.messages.group_records import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition
+    from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition
     from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.group.base import Group, Groups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
-    from kcompat.promise import Promise
 
 
 class GroupShard:
@@ -41,13 +38,13 @@ class GroupShard:
         self.timers = timers
         self.config = config
         self.new_uuid = new_uuid
-        self.groups: dict[str, ClassicGroup] = {}
+        self.groups: dict[str, Group] = {}
         self.offsets: dict[str, GroupOffsets] = {}
         self._timeline = Timeline()
         self._open_transactions: dict[int, set[str]] = {}
 
-    def create_classic(self, group_id: str, now_ms: int) -> ClassicGroup:
-        """A new empty group. Nothing is written until it has something to keep."""
+    def create_simple(self, group_id: str, now_ms: int = NO_TIMESTAMP) -> Group:
+        """A new group without members, to hold offsets. Nothing of the group itself is written."""
         assert group_id not in self.groups
         group = self.groups[group_id] = ClassicGroup(group_id, now_ms)
         return group
@@ -58,9 +55,7 @@ class GroupShard:
         if offsets is not None and offsets.is_empty:
             del self.offsets[group_id]
             offsets = None
-        if group is None or offsets is not None or group.stored is not None or group.pending_members:
-            return False
-        if not group.is_in(GroupState.EMPTY):
+        if group is None or offsets is not None or group.is_stored or not group.is_deserted:
             return False
         del self.groups[group_id]
         return True
@@ -90,7 +85,7 @@ class GroupShard:
         if offsets is None:
             offsets = self.offsets[group_id] = GroupOffsets(self._timeline)
         if group_id not in self.groups:
-            self.groups[group_id] = ClassicGroup(group_id)
+            self.create_simple(group_id)
         committed = CommittedOffset(
             value.offset,
             value.leader_epoch,
@@ -107,17 +102,12 @@ class GroupShard:
 
     def _replay_group(self, group_id: str, value: GroupMetadataValue | None) -> None:
         group = self.groups.get(group_id)
-        if value is None:
-            if group is not None:
-                group.stored = None
-            return
         if group is None:
-            group = self.groups[group_id] = ClassicGroup(group_id)
-        group.stored = value
-        for stored in value.members:
-            member = group.members.get(stored.member_id)
-            if member is not None:
-                member.assignment = stored.assignment
+            if value is None:
+                return
+            group = self.create_simple(group_id)
+        assert isinstance(group, ClassicGroup)
+        group.replay(value)
 
     def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
         """Apply a transaction marker to the groups that staged commits in it."""
@@ -132,35 +122,18 @@ class GroupShard:
 
     def loaded(self, now_ms: int) -> None:
         """The log has been replayed: bring the stored groups to life; sessions begin now."""
-        turn = Turn(self, now_ms)
+        turn: Turn[Groups] = Turn(self, now_ms)  # nobody is parked in a new group, and nothing is written
         for group_id in list(self.groups):
-            if self.forget_if_vacant(group_id):
-                continue
-            group = self.groups[group_id]
-            if group.stored is not None:
-                restore.restore(group, group.stored)
-            for member in group.members.values():
-                rebalance.keep_alive(turn, group, member)
-            if len(group.members) > self.config.max_size:
-                rebalance.prepare(turn, group)
+            if not self.forget_if_vacant(group_id):
+                self.groups[group_id].loaded(turn)
 
-    def unloaded(self) -> list[tuple[Promise[Any], Any]]:
+    def unloaded(self) -> list[Answer]:
         """The partition leaves this broker: its members must find their new coordinator."""
-        answers: list[tuple[Promise[Any], Any]] = []
-        for group in self.groups.values():
-            for member in group.members.values():
-                if (join := group.take_join(member)) is not None:
-                    answers.append((join, JoinAnswer(ErrorCode.NOT_COORDINATOR, member.member_id)))
-                if member.sync is not None:
-                    answers.append((member.sync, SyncAnswer(ErrorCode.NOT_COORDINATOR)))
-                    member.sync = None
-            group.state = GroupState.DEAD
-        return answers
+        return [answer for group in self.groups.values() for answer in group.unloaded()]
 
     def check_invariants(self) -> None:
         """Assert what must always hold."""
-        for group_id, group in self.groups.items():
-            assert group_id == group.group_id
+        for group in self.groups.values():
             group.check_invariants()
         assert self.offsets.keys() <= self.groups.keys()
         for producer_id, group_ids in self._open_transactions.items():

@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kcompat.group.classic.state import GroupState
+from kcompat.group.classic.state import ClassicState
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.protocol.errors import ErrorCode
@@ -250,7 +250,7 @@ class Groups(RuleBasedStateMachine):
     @invariant()
     def a_partition_has_one_owner(self) -> None:
         group = self.world.group()
-        if group is None or not group.is_in(GroupState.STABLE):
+        if group is None or not group.is_in(ClassicState.STABLE):
             return
         owned = [decode(member.assignment) for member in group.members.values()]
         assert len(frozenset().union(*owned)) == sum(map(len, owned))
@@ -258,7 +258,7 @@ class Groups(RuleBasedStateMachine):
     @invariant()
     def a_stable_group_has_what_the_log_says(self) -> None:
         group = self.world.group()
-        if group is not None and group.is_in(GroupState.STABLE):
+        if group is not None and group.is_in(ClassicState.STABLE):
             assert group.stored is not None
             assert group.stored.generation == group.generation
             for stored in group.stored.members:
@@ -282,7 +282,7 @@ class Groups(RuleBasedStateMachine):
     @invariant()
     def nobody_waits_for_a_group_at_rest(self) -> None:
         group = self.world.group()
-        if group is None or group.is_in(GroupState.EMPTY):
+        if group is None or group.is_in(ClassicState.EMPTY):
             assert not any(client.joining for client in self.clients)
 
 

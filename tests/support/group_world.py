@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
+from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.requests import CommitRequest, JoinRequest, MemberIdentity, OffsetToCommit, SyncRequest
@@ -12,7 +13,6 @@ from support.coordinator_log import MemoryCoordinatorLog
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from kcompat.group.classic.group import ClassicGroup
     from kcompat.group.commits import Errors
     from kcompat.group.requests import FetchedOffset, JoinAnswer, LeaveAnswer, SyncAnswer
     from kcompat.group.shard import GroupShard
@@ -53,7 +53,9 @@ class GroupWorld:
 
     def group(self, group_id: str = GROUP) -> ClassicGroup | None:
         """The group as it is in memory."""
-        return next((shard.groups[group_id] for shard in self.shards if group_id in shard.groups), None)
+        group = next((shard.groups[group_id] for shard in self.shards if group_id in shard.groups), None)
+        assert group is None or isinstance(group, ClassicGroup)
+        return group
 
     def join(
         self,

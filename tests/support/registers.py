@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition, Result
+from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition, Result
 from kcompat.coordinator.runtime import Runtime
 from kcompat.protocol.schema import Message, ProtocolViolation, message, string
 from support.coordinator_log import MemoryCoordinatorLog
@@ -69,8 +69,8 @@ class Registers:
     def loaded(self, now_ms: int) -> None:
         self.loaded_at = now_ms
 
-    def unloaded(self) -> list[tuple[Promise[Any], Any]]:
-        return [(promise, "moved") for promise in self.parked]
+    def unloaded(self) -> list[Answer]:
+        return [Answer(promise, "moved") for promise in self.parked]
 
     def check_invariants(self) -> None:
         pass

@@ -10,30 +10,31 @@ from typing import TYPE_CHECKING
 
 from kcompat.coordinator.errors import group_error
 from kcompat.group.classic import rebalance
+from kcompat.group.classic.group import ClassicGroup, find
 from kcompat.group.classic.member import Member
-from kcompat.group.classic.state import GroupState
+from kcompat.group.classic.state import ClassicState
 from kcompat.group.requests import UNKNOWN_MEMBER, JoinAnswer, SyncAnswer
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.classic.group import ClassicGroup
+    from kcompat.group.base import GroupTurn
     from kcompat.group.requests import JoinRequest
-    from kcompat.group.turn import Turn
 
 JoinOutcome = JoinAnswer | Promise[JoinAnswer]
 
 
-def join(turn: Turn, request: JoinRequest) -> JoinOutcome:
+def join(turn: GroupTurn, request: JoinRequest) -> JoinOutcome:
     """Take a member into the next generation, or tell it of the current one."""
-    config = turn.config
+    config = turn.shard.config
     if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
         return _refused(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
-    group = turn.shard.groups.get(request.group_id)
+    group = find(turn, request.group_id)
     if group is None:
         if request.member_id != UNKNOWN_MEMBER:
             return _refused(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
-        group = turn.shard.create_classic(request.group_id, turn.now_ms)
+        group = ClassicGroup(request.group_id, turn.now_ms)
+        turn.shard.groups[request.group_id] = group
     if not _has_room(group, request.member_id, config.max_size):
         _drop(turn, group, request.member_id)
         return _refused(ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -49,15 +50,15 @@ def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
 
     In the join phase those already waiting count, so that a limit lowered since turns the last ones away.
     """
-    if group.is_in(GroupState.EMPTY):
+    if group.is_in(ClassicState.EMPTY):
         return True
     member = group.members.get(member_id)
-    if group.is_in(GroupState.PREPARING_REBALANCE):
+    if group.is_in(ClassicState.PREPARING_REBALANCE):
         return (member is not None and member.join is not None) or group.joining < max_size
     return member is not None or len(group.members) < max_size
 
 
-def _drop(turn: Turn, group: ClassicGroup, member_id: str) -> None:
+def _drop(turn: GroupTurn, group: ClassicGroup, member_id: str) -> None:
     """A member that no longer fits is out, without a rebalance of its own: one is under way."""
     if member_id in group.members:
         rebalance.end_session(turn, group, member_id)
@@ -67,7 +68,7 @@ def _drop(turn: Turn, group: ClassicGroup, member_id: str) -> None:
         rebalance.remove_pending(turn, group, member_id)
 
 
-def _join_new(turn: Turn, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
+def _join_new(turn: GroupTurn, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
     """A member without an id gets one."""
     prefix = request.client_id if request.instance_id is None else request.instance_id
     member_id = f"{prefix}-{turn.shard.new_uuid()}"
@@ -81,7 +82,7 @@ def _join_new(turn: Turn, group: ClassicGroup, request: JoinRequest) -> JoinOutc
     return _add(turn, group, request, member_id)
 
 
-def _join_known(turn: Turn, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
+def _join_known(turn: GroupTurn, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
     """A member with an id: fresh from MEMBER_ID_REQUIRED, or rejoining."""
     if request.member_id in group.pending_members:
         return _add(turn, group, request, request.member_id)
@@ -89,17 +90,17 @@ def _join_known(turn: Turn, group: ClassicGroup, request: JoinRequest) -> JoinOu
     if error != ErrorCode.NONE:
         return _refused(error, request.member_id)
     member = group.members[request.member_id]
-    if group.is_in(GroupState.PREPARING_REBALANCE):
+    if group.is_in(ClassicState.PREPARING_REBALANCE):
         return _rejoin(turn, group, member, request)
     changed = member.protocols != request.protocols
-    if group.is_in(GroupState.STABLE) and (changed or group.leader == request.member_id):
+    if group.is_in(ClassicState.STABLE) and (changed or group.leader == request.member_id):
         return _rejoin(turn, group, member, request)
-    if group.is_in(GroupState.COMPLETING_REBALANCE) and changed:
+    if group.is_in(ClassicState.COMPLETING_REBALANCE) and changed:
         return _rejoin(turn, group, member, request)
     return group.join_answer(request.member_id)
 
 
-def _add(turn: Turn, group: ClassicGroup, request: JoinRequest, member_id: str) -> JoinOutcome:
+def _add(turn: GroupTurn, group: ClassicGroup, request: JoinRequest, member_id: str) -> JoinOutcome:
     promise: Promise[JoinAnswer] = Promise()
     member = Member(
         member_id,
@@ -121,13 +122,15 @@ def _add(turn: Turn, group: ClassicGroup, request: JoinRequest, member_id: str) 
     return promise
 
 
-def _rejoin(turn: Turn, group: ClassicGroup, member: Member, request: JoinRequest) -> JoinOutcome:
+def _rejoin(turn: GroupTurn, group: ClassicGroup, member: Member, request: JoinRequest) -> JoinOutcome:
     promise = _park_again(turn, group, member, request)
     rebalance.prepare_if_possible(turn, group)
     return promise
 
 
-def _park_again(turn: Turn, group: ClassicGroup, member: Member, request: JoinRequest) -> Promise[JoinAnswer]:
+def _park_again(
+    turn: GroupTurn, group: ClassicGroup, member: Member, request: JoinRequest
+) -> Promise[JoinAnswer]:
     """Park a member's new join. An older one, left over from a lost connection, is told to try again."""
     promise: Promise[JoinAnswer] = Promise()
     turn.answer(
@@ -139,7 +142,7 @@ def _park_again(turn: Turn, group: ClassicGroup, member: Member, request: JoinRe
 
 
 def _replace_static(
-    turn: Turn, group: ClassicGroup, request: JoinRequest, instance_id: str, member_id: str
+    turn: GroupTurn, group: ClassicGroup, request: JoinRequest, instance_id: str, member_id: str
 ) -> JoinOutcome:
     """A static member came back without its member id (KIP-345): the old id is fenced, its place kept."""
     old_leader = group.leader or ""
@@ -151,9 +154,9 @@ def _replace_static(
     rebalance.end_session(turn, group, old_member_id)
     rebalance.keep_alive(turn, group, member)
     promise = _park_again(turn, group, member, request)
-    if group.is_in(GroupState.STABLE) and group.select_protocol() == group.protocol_name:
+    if group.is_in(ClassicState.STABLE) and group.select_protocol() == group.protocol_name:
 
-        def stored(turn: Turn, error: ErrorCode) -> None:
+        def stored(turn: GroupTurn, error: ErrorCode) -> None:
             waiting = group.take_join(member)
             if waiting is None:
                 return  # a rebalance has begun and answered it
@@ -169,18 +172,17 @@ def _replace_static(
             turn.answer(waiting, _not_stored(group, old_leader, group_error(error)))
 
         assignments = {m.member_id: m.assignment for m in group.members.values()}
-        turn.store(group, group.to_value(assignments))
+        rebalance.store(turn, group, assignments)
         turn.then(stored)
     else:
         rebalance.prepare_if_possible(turn, group)
     return promise
 
 
-def _fence(turn: Turn, group: ClassicGroup, member: Member) -> None:
+def _fence(turn: GroupTurn, group: ClassicGroup, member: Member) -> None:
     error = ErrorCode.FENCED_INSTANCE_ID
     turn.answer(group.take_join(member), JoinAnswer(error, member_id=member.member_id))
-    promise, member.sync = member.sync, None
-    turn.answer(promise, SyncAnswer(error))
+    turn.answer(member.take_sync(), SyncAnswer(error))
 
 
 def _same_generation(group: ClassicGroup, member_id: str, old_leader: str, can_skip: bool) -> JoinAnswer:

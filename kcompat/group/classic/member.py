@@ -36,6 +36,11 @@ class Member(Struct, eq=False):
         """Whether the member has an instance id and may be away for its session timeout (KIP-345)."""
         return self.instance_id is not None
 
+    def take_sync(self) -> Promise[SyncAnswer] | None:
+        """Its parked sync, to be answered."""
+        promise, self.sync = self.sync, None
+        return promise
+
     @property
     def protocol_names(self) -> set[str]:
         """The protocols it could live with."""

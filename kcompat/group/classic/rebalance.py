@@ -8,106 +8,110 @@ fixed limit).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kcompat.group.classic.state import GroupState
+from kcompat.coordinator.turn import on_turn
+from kcompat.group.classic.state import ClassicState
 from kcompat.group.requests import JoinAnswer, SyncAnswer
-from kcompat.group.turn import Turn
 from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.coordinator.operation import ShardOperation
-    from kcompat.group.classic.group import ClassicGroup
+    from kcompat.group.base import Groups, GroupTurn
     from kcompat.group.classic.member import Member
+    from kcompat.group.classic.roster import Roster
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
 """A new member's first join is given up after this: its client has long retried under another id."""
 
 
-def prepare(turn: Turn, group: ClassicGroup) -> None:
+def prepare(turn: GroupTurn, group: Roster) -> None:
     """Begin a rebalance: everybody has to join again."""
-    if group.is_in(GroupState.COMPLETING_REBALANCE):
+    if group.is_in(ClassicState.COMPLETING_REBALANCE):
         answer_syncs(turn, group, ErrorCode.REBALANCE_IN_PROGRESS)
         for member in group.members.values():
             member.assignment = b""  # it was of the generation before
-    turn.timers.cancel(_sync_key(group))
-    was_empty = group.is_in(GroupState.EMPTY)
-    group.transition_to(GroupState.PREPARING_REBALANCE, turn.now_ms)
+    turn.shard.timers.cancel(_sync_key(group))
+    was_empty = group.is_in(ClassicState.EMPTY)
+    group.transition_to(ClassicState.PREPARING_REBALANCE, turn.now_ms)
     if was_empty:
-        delay_ms = turn.config.initial_rebalance_delay_ms
+        delay_ms = turn.shard.config.initial_rebalance_delay_ms
         _delay_first_generation(turn, group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
     else:
         _wait_for_members(turn, group)
         complete_if_all_joined(turn, group)
 
 
-def prepare_if_possible(turn: Turn, group: ClassicGroup) -> None:
+def prepare_if_possible(turn: GroupTurn, group: Roster) -> None:
     """Begin a rebalance unless one is in its join phase; then see whether that has become complete."""
-    if GroupState.PREPARING_REBALANCE.may_follow(group.state):
+    if ClassicState.PREPARING_REBALANCE.may_follow(group.state):
         prepare(turn, group)
     else:
         complete_if_all_joined(turn, group)
 
 
-def complete_if_all_joined(turn: Turn, group: ClassicGroup) -> None:
+def complete_if_all_joined(turn: GroupTurn, group: Roster) -> None:
     """Start the next generation if nobody is missing any more."""
-    if group.is_in(GroupState.PREPARING_REBALANCE) and not group.in_initial_delay and group.everybody_joined:
+    if (
+        group.is_in(ClassicState.PREPARING_REBALANCE)
+        and not group.in_initial_delay
+        and group.everybody_joined
+    ):
         _complete_join(turn, group)
 
 
-def _delay_first_generation(turn: Turn, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
+def _delay_first_generation(turn: GroupTurn, group: Roster, delay_ms: int, remaining_ms: int) -> None:
     """Give others the chance to be in the first generation, as long as they keep coming (KIP-134)."""
     group.in_initial_delay = True
     group.new_member_added = False
 
-    def over(turn: Turn, group: ClassicGroup) -> None:
+    def over(turn: GroupTurn, group: Roster) -> None:
         if group.new_member_added and remaining_ms > 0:
-            more_ms = min(turn.config.initial_rebalance_delay_ms, remaining_ms)
+            more_ms = min(turn.shard.config.initial_rebalance_delay_ms, remaining_ms)
             _delay_first_generation(turn, group, more_ms, remaining_ms - more_ms)
         else:
             _complete_join(turn, group)
 
     if delay_ms > 0:
-        turn.timers.schedule(_join_key(group), delay_ms, on_group(group.group_id, over))
+        turn.shard.timers.schedule(_join_key(group), delay_ms, _on_group(group, over))
     else:
         _complete_join(turn, group)
 
 
-def _wait_for_members(turn: Turn, group: ClassicGroup) -> None:
-    turn.timers.schedule(
-        _join_key(group), group.rebalance_timeout_ms, on_group(group.group_id, _complete_join)
-    )
+def _wait_for_members(turn: GroupTurn, group: Roster) -> None:
+    turn.shard.timers.schedule(_join_key(group), group.rebalance_timeout_ms, _on_group(group, _complete_join))
 
 
-def _complete_join(turn: Turn, group: ClassicGroup) -> None:
+def _complete_join(turn: GroupTurn, group: Roster) -> None:
     """The join phase is over: go on with those who came, and with static members that may be restarting."""
     group.in_initial_delay = False
-    turn.timers.cancel(_join_key(group))
+    turn.shard.timers.cancel(_join_key(group))
     for member in [m for m in group.members.values() if m.join is None and not m.is_static]:
-        turn.timers.cancel(_session_key(group, member.member_id))
+        turn.shard.timers.cancel(_session_key(group, member.member_id))
         group.remove(member.member_id)
     if group.members and not _elect_joined_leader(group):
         _wait_for_members(turn, group)
         return
     group.next_generation(turn.now_ms)
-    if group.is_in(GroupState.EMPTY):
-        turn.store(group, group.to_value({}))
+    if group.is_in(ClassicState.EMPTY):
+        store(turn, group, {})
         return
     for member in group.members.values():
         turn.answer(group.take_join(member), group.join_answer(member.member_id))
         member.is_new = False
         group.pending_syncs.add(member.member_id)
         keep_alive(turn, group, member)
-    turn.timers.schedule(
+    turn.shard.timers.schedule(
         _sync_key(group),
         group.rebalance_timeout_ms,
-        on_group(group.group_id, partial(_expire_syncs, generation=group.generation)),
+        _on_group(group, partial(_expire_syncs, generation=group.generation)),
     )
 
 
-def _elect_joined_leader(group: ClassicGroup) -> bool:
+def _elect_joined_leader(group: Roster) -> bool:
     """Keep the leader if it joined, else take any that did; False if nobody did."""
     assert group.leader is not None
     if group.members[group.leader].join is not None:
@@ -117,30 +121,37 @@ def _elect_joined_leader(group: ClassicGroup) -> bool:
     return joined is not None
 
 
-def sync_received(turn: Turn, group: ClassicGroup, member_id: str) -> None:
+def store(turn: GroupTurn, group: Roster, assignments: dict[str, bytes]) -> None:
+    """Write the record of this generation with these assignments."""
+    turn.write(GroupMetadataKey(group=group.group_id), group.to_value(assignments))
+
+
+def sync_received(turn: GroupTurn, group: Roster, member_id: str) -> None:
     """A member has asked for its assignment; once all have, nobody can be late any more."""
     group.pending_syncs.discard(member_id)
     if not group.pending_syncs:
-        turn.timers.cancel(_sync_key(group))
+        turn.shard.timers.cancel(_sync_key(group))
 
 
-def _expire_syncs(turn: Turn, group: ClassicGroup, generation: int) -> None:
+def _expire_syncs(turn: GroupTurn, group: Roster, generation: int) -> None:
     """Members that took their generation but never asked for an assignment are out."""
-    if group.generation != generation or not group.is_in(GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+    if group.generation != generation or not group.is_in(
+        ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE
+    ):
         return
     for member_id, member in list(group.members.items()):
         if member_id not in group.pending_syncs:
             continue
         turn.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
-        turn.timers.cancel(_session_key(group, member_id))
+        turn.shard.timers.cancel(_session_key(group, member_id))
         group.remove(member_id)
     prepare(turn, group)
 
 
-def answer_syncs(turn: Turn, group: ClassicGroup, error: ErrorCode) -> None:
+def answer_syncs(turn: GroupTurn, group: Roster, error: ErrorCode) -> None:
     """Answer all parked syncs, with assignments or an error; their members' sessions begin anew."""
     for member in group.members.values():
-        promise, member.sync = member.sync, None
+        promise = member.take_sync()
         if error == ErrorCode.NONE:
             answer = SyncAnswer(error, group.protocol_type, group.protocol_name, member.assignment)
         else:
@@ -149,57 +160,56 @@ def answer_syncs(turn: Turn, group: ClassicGroup, error: ErrorCode) -> None:
             keep_alive(turn, group, member)
 
 
-def remove_member(turn: Turn, group: ClassicGroup, member: Member) -> None:
+def remove_member(turn: GroupTurn, group: Roster, member: Member) -> None:
     """A member leaves, or its session has ended: the others rebalance."""
     turn.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
-    promise, member.sync = member.sync, None
-    turn.answer(promise, SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
-    turn.timers.cancel(_session_key(group, member.member_id))
+    turn.answer(member.take_sync(), SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
+    turn.shard.timers.cancel(_session_key(group, member.member_id))
     group.remove(member.member_id)
     prepare_if_possible(turn, group)
 
 
-def add_pending(turn: Turn, group: ClassicGroup, member_id: str, session_timeout_ms: int) -> None:
+def add_pending(turn: GroupTurn, group: Roster, member_id: str, session_timeout_ms: int) -> None:
     """Remember a member id handed out; its owner has its session timeout to come back with it."""
     group.pending_members.add(member_id)
-    turn.timers.schedule(
+    turn.shard.timers.schedule(
         _session_key(group, member_id),
         session_timeout_ms,
-        on_group(group.group_id, partial(remove_pending, member_id=member_id)),
+        _on_group(group, partial(remove_pending, member_id=member_id)),
     )
 
 
-def remove_pending(turn: Turn, group: ClassicGroup, member_id: str) -> None:
+def remove_pending(turn: GroupTurn, group: Roster, member_id: str) -> None:
     """The owner of a member id did not come back, or takes its leave."""
-    turn.timers.cancel(_session_key(group, member_id))
+    turn.shard.timers.cancel(_session_key(group, member_id))
     group.pending_members.discard(member_id)
     complete_if_all_joined(turn, group)
 
 
-def keep_alive(turn: Turn, group: ClassicGroup, member: Member) -> None:
+def keep_alive(turn: GroupTurn, group: Roster, member: Member) -> None:
     """A member gave a sign of life."""
     _schedule_session(turn, group, member, member.session_timeout_ms)
 
 
-def limit_first_join(turn: Turn, group: ClassicGroup, member: Member) -> None:
+def limit_first_join(turn: GroupTurn, group: Roster, member: Member) -> None:
     """Give a new member's parked join a fixed time to be answered."""
     _schedule_session(turn, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
 
 
-def end_session(turn: Turn, group: ClassicGroup, member_id: str) -> None:
+def end_session(turn: GroupTurn, group: Roster, member_id: str) -> None:
     """Forget the timer of a member id that is no longer used."""
-    turn.timers.cancel(_session_key(group, member_id))
+    turn.shard.timers.cancel(_session_key(group, member_id))
 
 
-def _schedule_session(turn: Turn, group: ClassicGroup, member: Member, timeout_ms: int) -> None:
-    turn.timers.schedule(
+def _schedule_session(turn: GroupTurn, group: Roster, member: Member, timeout_ms: int) -> None:
+    turn.shard.timers.schedule(
         _session_key(group, member.member_id),
         timeout_ms,
-        on_group(group.group_id, partial(_expire_session, member_id=member.member_id)),
+        _on_group(group, partial(_expire_session, member_id=member.member_id)),
     )
 
 
-def _expire_session(turn: Turn, group: ClassicGroup, member_id: str) -> None:
+def _expire_session(turn: GroupTurn, group: Roster, member_id: str) -> None:
     member = group.members.get(member_id)
     if member is None:
         return
@@ -208,26 +218,24 @@ def _expire_session(turn: Turn, group: ClassicGroup, member_id: str) -> None:
         remove_member(turn, group, member)
 
 
-def on_group(group_id: str, action: Callable[[Turn, ClassicGroup], None]) -> ShardOperation[Any, None]:
-    """The operation of a timer: run `action` on the group, if it still is there."""
+def _on_group(group: Roster, action: Callable[[GroupTurn, Roster], None]) -> ShardOperation[Groups, None]:
+    """The operation of a timer: run `action` on the group, if it has not been deleted meanwhile."""
 
-    def operation(shard: Any, now_ms: int) -> Any:
-        turn = Turn(shard, now_ms)
-        group = shard.groups.get(group_id)
-        if group is not None:
+    def decide(turn: GroupTurn) -> None:
+        held: object = turn.shard.groups.get(group.group_id)
+        if held is group:
             action(turn, group)
-        return turn.finish(None)
 
-    return operation
+    return on_turn(decide)
 
 
-def _join_key(group: ClassicGroup) -> tuple[str, str]:
+def _join_key(group: Roster) -> tuple[str, str]:
     return ("join", group.group_id)
 
 
-def _sync_key(group: ClassicGroup) -> tuple[str, str]:
+def _sync_key(group: Roster) -> tuple[str, str]:
     return ("sync", group.group_id)
 
 
-def _session_key(group: ClassicGroup, member_id: str) -> tuple[str, str, str]:
+def _session_key(group: Roster, member_id: str) -> tuple[str, str, str]:
     return ("session", group.group_id, member_id)

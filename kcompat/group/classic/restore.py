@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.classic.member import Member
-from kcompat.group.classic.state import GroupState
+from kcompat.group.classic.state import ClassicState
 
 if TYPE_CHECKING:
-    from kcompat.group.classic.group import ClassicGroup
+    from kcompat.group.classic.roster import Roster
     from kcompat.protocol.messages.group_records import GroupMetadataValue
 
 
-def restore(group: ClassicGroup, value: GroupMetadataValue) -> None:
+def restore(group: Roster, value: GroupMetadataValue) -> None:
     """Fill a group that has just been loaded: with members it is stable, without it is empty.
 
     Of a member's protocols only the chosen one was written; one that offers more looks changed when it joins
@@ -40,5 +40,5 @@ def restore(group: ClassicGroup, value: GroupMetadataValue) -> None:
         )
     group.protocol_type = value.protocol_type or None
     group.leader = value.leader if value.leader in group.members else group.leader
-    group.state = GroupState.STABLE if group.members else GroupState.EMPTY
+    group.state = ClassicState.STABLE if group.members else ClassicState.EMPTY
     group.subscribed = group.compute_subscribed()

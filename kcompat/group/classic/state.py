@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class GroupState(Enum):
+class ClassicState(Enum):
     """States of a classic group; the values are what clients see."""
 
     EMPTY = "Empty"
@@ -14,17 +14,17 @@ class GroupState(Enum):
     STABLE = "Stable"
     DEAD = "Dead"
 
-    def may_follow(self, previous: GroupState) -> bool:
+    def may_follow(self, previous: ClassicState) -> bool:
         """Whether a group in state `previous` may go to this one."""
         return previous in _PREVIOUS[self]
 
 
-_PREVIOUS: dict[GroupState, frozenset[GroupState]] = {
-    GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE}),
-    GroupState.PREPARING_REBALANCE: frozenset(
-        {GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY}
+_PREVIOUS: dict[ClassicState, frozenset[ClassicState]] = {
+    ClassicState.EMPTY: frozenset({ClassicState.PREPARING_REBALANCE}),
+    ClassicState.PREPARING_REBALANCE: frozenset(
+        {ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE, ClassicState.EMPTY}
     ),
-    GroupState.COMPLETING_REBALANCE: frozenset({GroupState.PREPARING_REBALANCE}),
-    GroupState.STABLE: frozenset({GroupState.COMPLETING_REBALANCE}),
-    GroupState.DEAD: frozenset(GroupState),
+    ClassicState.COMPLETING_REBALANCE: frozenset({ClassicState.PREPARING_REBALANCE}),
+    ClassicState.STABLE: frozenset({ClassicState.COMPLETING_REBALANCE}),
+    ClassicState.DEAD: frozenset(ClassicState),
 }

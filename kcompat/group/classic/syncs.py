@@ -6,30 +6,31 @@ from typing import TYPE_CHECKING
 
 from kcompat.coordinator.errors import group_error
 from kcompat.group.classic import rebalance
-from kcompat.group.classic.state import GroupState
+from kcompat.group.classic.group import find
+from kcompat.group.classic.state import ClassicState
 from kcompat.group.requests import SyncAnswer
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from kcompat.group.base import GroupTurn
     from kcompat.group.classic.group import ClassicGroup
     from kcompat.group.requests import SyncRequest
-    from kcompat.group.turn import Turn
 
 
-def sync(turn: Turn, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
+def sync(turn: GroupTurn, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
     """Give a member its assignment, when there is one."""
-    group = turn.shard.groups.get(request.group_id)
+    group = find(turn, request.group_id)
     if group is None:
         return SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID)
     error = _sync_error(group, request)
     if error != ErrorCode.NONE:
         return SyncAnswer(error)
     member = group.members[request.member_id]
-    if group.is_in(GroupState.PREPARING_REBALANCE):
+    if group.is_in(ClassicState.PREPARING_REBALANCE):
         return SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)
     rebalance.sync_received(turn, group, request.member_id)
-    if group.is_in(GroupState.STABLE):
+    if group.is_in(ClassicState.STABLE):
         rebalance.keep_alive(turn, group, member)
         return SyncAnswer(ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment)
     turn.answer(member.sync, SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS))  # left over from a lost connection
@@ -53,19 +54,19 @@ def _sync_error(group: ClassicGroup, request: SyncRequest) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _store(turn: Turn, group: ClassicGroup, assignments: dict[str, bytes]) -> None:
+def _store(turn: GroupTurn, group: ClassicGroup, assignments: dict[str, bytes]) -> None:
     """Write the assignments; members the leader forgot get an empty one, strangers are left out."""
     generation = group.generation
 
-    def stored(turn: Turn, error: ErrorCode) -> None:
-        if not group.is_in(GroupState.COMPLETING_REBALANCE) or group.generation != generation:
+    def stored(turn: GroupTurn, error: ErrorCode) -> None:
+        if not group.is_in(ClassicState.COMPLETING_REBALANCE) or group.generation != generation:
             return  # a rebalance has begun meanwhile and answered everybody
         if error == ErrorCode.NONE:
-            group.transition_to(GroupState.STABLE, turn.now_ms)
+            group.transition_to(ClassicState.STABLE, turn.now_ms)
             rebalance.answer_syncs(turn, group, ErrorCode.NONE)
         else:
             rebalance.answer_syncs(turn, group, group_error(error))
             rebalance.prepare(turn, group)
 
-    turn.store(group, group.to_value(assignments))
+    rebalance.store(turn, group, assignments)
     turn.then(stored)

@@ -17,7 +17,7 @@ from kcompat.records.record import Record
 from support.registers import Registers, RegisterWorld, failed, put
 
 if TYPE_CHECKING:
-    from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition
+    from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition
     from kcompat.coordinator.timer import KeyedTimers
 
 
@@ -271,5 +271,5 @@ class Buggy(Registers):
             self.timers.schedule("session", 1000, put("a", "gone"))
             assert self.place != "loaded"
 
-    def unloaded(self) -> list[tuple[Promise[object], object]]:
+    def unloaded(self) -> list[Answer]:
         raise AssertionError("it is not fit to be asked")

@@ -1,0 +1,85 @@
+"""What every kind of group can answer, so that offsets, removal and descriptions need not know the kinds.
+
+Answers to Kafka's interface `Group`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.coordinator.operation import Answer
+    from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.coordinator.turn import Turn
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.offsets import CommittedOffset, GroupOffsets
+    from kcompat.group.requests import CommitRequest, DescribedGroup, ListedGroup
+    from kcompat.protocol.errors import ErrorCode
+
+    GroupTurn = Turn["Groups"]
+
+
+class Group(Protocol):
+    """One group of any kind. What ends in `_error` is NONE where the thing may be done."""
+
+    @property
+    def is_deserted(self) -> bool:
+        """Whether the group has no members, nor ids handed out whose owners may still come."""
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the log has a record of the group itself, beside those of its offsets."""
+
+    def commit_error(self, request: CommitRequest) -> ErrorCode:
+        """Whether who asks may commit offsets of the group."""
+
+    def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
+        """A member, if there is one of this id, has committed: a sign of life where the kind takes it so."""
+
+    def delete_offsets_error(self) -> ErrorCode:
+        """Whether offsets of the group may be deleted, those of topics it subscribes to excepted."""
+
+    def subscribes_to(self, topic: str) -> bool:
+        """Whether members of the group consume the topic, or may do so for all that is known."""
+
+    def retention_start(self, committed: CommittedOffset) -> int | None:
+        """From when on the retention of an offset counts, in ms; None while it must be kept."""
+
+    def delete_error(self) -> ErrorCode:
+        """Whether the group may be deleted."""
+
+    def bury(self, turn: GroupTurn) -> None:
+        """Write the tombstones of the group's own records, and forget the ids handed out."""
+
+    def described(self) -> DescribedGroup:
+        """The group as DescribeGroups shows it."""
+
+    def listed(self) -> ListedGroup:
+        """The group as ListGroups shows it."""
+
+    def loaded(self, turn: GroupTurn) -> None:
+        """All records have been replayed: come to life. Members' sessions begin now; nothing is written."""
+
+    def unloaded(self) -> list[Answer]:
+        """The group leaves this broker: what to answer to the requests parked here."""
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+
+
+class Groups(Protocol):
+    """The groups of one partition of `__consumer_offsets`, as operations on them see their shard."""
+
+    groups: dict[str, Group]
+    offsets: dict[str, GroupOffsets]
+    timers: KeyedTimers
+    config: GroupCoordinatorConfig
+    new_uuid: Callable[[], str]
+
+    def create_simple(self, group_id: str, now_ms: int) -> Group:
+        """A new group without members, to hold offsets. Nothing of the group itself is written."""
+
+    def forget_if_vacant(self, group_id: str) -> bool:
+        """Drop a group of which nothing is left: no member, no id handed out, no record, no offset."""
