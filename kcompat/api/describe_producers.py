@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
-from kcompat.replication.partition import NO_EPOCH
+from kcompat.replication.role import NO_EPOCH
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:

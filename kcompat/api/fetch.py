@@ -33,7 +33,8 @@ from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.records.compression import Codec
 from kcompat.replication.delayed_fetch import Fetch
 from kcompat.replication.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
-from kcompat.replication.partition import NO_EPOCH, READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, Partition
+from kcompat.replication.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, Partition
+from kcompat.replication.role import NO_EPOCH
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from kcompat.replication.partition import EARLIEST_TIMESTAMP
+from kcompat.replication.listing import EARLIEST_TIMESTAMP
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.log.config import LogConfig
     from kcompat.records.validate import Refusal
-    from kcompat.replication.partition import Role
+    from kcompat.replication.role import Role
 
 ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
 FIRST_WITH_RECORD_ERRORS = 8

@@ -28,7 +28,7 @@ from kcompat.node.listeners import (
 )
 from kcompat.node.parts import Parts
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
-from kcompat.replication.settings import log_config
+from kcompat.replication.storage_config import log_config
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -26,7 +26,7 @@ from kcompat.net.helpers import Helpers
 from kcompat.replication.fetch_session import FetchSessions
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replicas import ReplicaManager
-from kcompat.replication.settings import cleaner_settings
+from kcompat.replication.storage_config import cleaner_settings
 from kcompat.replication.topic_log import TopicLog
 from kcompat.topics import CONSUMER_OFFSETS
 

@@ -1,3 +1,3 @@
-"""Partitions and what waits on them: roles, high watermark, delayed operations, fetch sessions, the
+"""Partitions and what waits on them: roles, high watermark, delayed requests, fetch sessions, the
 controller.
 """

@@ -19,7 +19,7 @@ Results = list[tuple["FetchTarget", Fetched]]
 
 
 class Fetch:
-    """Reads `targets` in order within the limits; as a delayed operation, waits until `min_bytes` are there.
+    """Reads `targets` in order within the limits; as a waiter, waits until `min_bytes` are there.
 
     A target without a partition comes with the error that says why. `max_bytes` bounds the answer, except
     that the first batch found is always returned whole (KIP-74), unless `hard_limit`.

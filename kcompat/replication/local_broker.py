@@ -15,8 +15,8 @@ from kcompat.config.topic import topic_config
 from kcompat.log.errors import StorageError
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import ZERO_UUID
-from kcompat.replication.partition import Role
-from kcompat.replication.settings import log_config
+from kcompat.replication.role import Role
+from kcompat.replication.storage_config import log_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,10 +1,9 @@
-"""One partition as this broker plays it: leader epoch, in-sync replicas, high watermark, last stable offset.
+"""One partition on this broker: a log, and what the broker is to it. Answers to Kafka's `Partition`.
 
-Answers to Kafka's `kafka.cluster.Partition`. A single broker is a cluster of one whose ISR is itself: its
-high watermark follows its log end at once, by the same rule that makes a leader wait for its followers.
-
-The partition itself is the key that delayed operations wait on: `produces` are woken when the high watermark
-moves, `fetches` when there is something new to read, both when the role changes.
+`Leader` and `Follower` know the rules and touch nothing. Here they are asked, the log is written and read as
+they say, and who waits for that is woken: the partition itself is the key that delayed requests wait on.
+`produces` are woken when the high watermark moves, `fetches` when there is something new to read, both when
+the role changes.
 
 What reads or writes here answers a fault of the disk as an error: each such method has an `except FAULTS`,
 and `_failure` says which error that is.
@@ -21,6 +20,11 @@ from kcompat.log.errors import StorageError
 from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.errors import RecordsDamaged
+from kcompat.replication import listing
+from kcompat.replication.follower import Follower
+from kcompat.replication.leader import Leader
+from kcompat.replication.listing import OffsetFound
+from kcompat.replication.role import NO_EPOCH, NO_ROLE, Role, fence
 
 if TYPE_CHECKING:
     from kcompat.log.converted import ConvertedRange
@@ -34,30 +38,8 @@ logger = logging.getLogger(__name__)
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 
-NO_EPOCH = -1
-NO_LEADER = -1
-
-LATEST_TIMESTAMP = -1
-EARLIEST_TIMESTAMP = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL_TIMESTAMP = -4
-LATEST_TIERED_TIMESTAMP = -5
-EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
-
 FAULTS: Final = (StorageError, OSError, RecordsDamaged)
 """What a log raises where its disk fails, or holds something else than was written."""
-
-
-class Role(Struct, frozen=True):
-    """What the controller decided for a partition (LeaderAndIsr): who leads, since which epoch, who is in
-    sync.
-    """
-
-    leader: int
-    leader_epoch: int
-    isr: tuple[int, ...]
-    replicas: tuple[int, ...]
-    partition_epoch: int = 0
 
 
 class FetchSpec(Struct):
@@ -81,30 +63,18 @@ class Fetched(Struct):
     diverging: tuple[int, int] | None = None
 
 
-class OffsetFound(Struct):
-    """The answer to one ListOffsets question: -1 stands for "none"."""
-
-    error: ErrorCode
-    offset: int = -1
-    timestamp: int = -1
-    leader_epoch: int = -1
-
-
 class Partition:
-    """A role on one log."""
+    """A log and a `state`, which is `Leader` or `Follower`."""
 
     __slots__ = (
         "_broker_id",
         "_fetches",
-        "_has_quorum",
-        "_is_retired",
         "_min_insync_replicas",
         "_produces",
-        "high_watermark",
         "index",
-        "leader_epoch_start_offset",
         "log",
         "role",
+        "state",
         "topic",
         "topic_id",
     )
@@ -112,16 +82,15 @@ class Partition:
     def __init__(
         self, log: Log, broker_id: int, *, produces: Purgatory, fetches: Purgatory, high_watermark: int
     ) -> None:
+        """A replica without a role yet; the high watermark is the one that was stored."""
         self.log = log
         self.topic = log.topic
         self.index = log.partition
         self.topic_id = log.topic_id
-        self.role = Role(leader=NO_LEADER, leader_epoch=NO_EPOCH, isr=(), replicas=())
-        self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
-        self.leader_epoch_start_offset = log.log_end_offset
+        self.role = NO_ROLE
+        known = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
+        self.state: Leader | Follower = Follower(NO_EPOCH, known)
         self._min_insync_replicas = 1
-        self._has_quorum = False  # whether this broker leads and enough replicas are in sync
-        self._is_retired = False
         self._broker_id = broker_id
         self._produces = produces
         self._fetches = fetches
@@ -132,7 +101,12 @@ class Partition:
     @property
     def is_leader(self) -> bool:
         """Whether this broker accepts writes for the partition."""
-        return self.role.leader == self._broker_id
+        return isinstance(self.state, Leader)
+
+    @property
+    def high_watermark(self) -> int:
+        """Below this offset everything is on every replica in sync, as far as this broker knows."""
+        return self.state.high_watermark
 
     def take_role(self, role: Role) -> bool:
         """Follow the controller's decision. False when it is older than the one in force (I2: nothing
@@ -140,20 +114,32 @@ class Partition:
         """
         if role.leader_epoch < self.role.leader_epoch:
             return False
-        new_epoch = role.leader_epoch > self.role.leader_epoch
         self.role = role
-        if self.is_leader and new_epoch:
-            self.leader_epoch_start_offset = self.log.log_end_offset
-            self.log.assign_epoch(role.leader_epoch, self.leader_epoch_start_offset)
-        self.require_in_sync(self._min_insync_replicas)
+        state = self.state
+        if role.leader != self._broker_id:
+            self.state = Follower(role.leader_epoch, state.high_watermark)
+        elif isinstance(state, Leader) and state.epoch == role.leader_epoch:
+            state.change(role)
+        else:
+            end = self.log.log_end_offset
+            self.log.assign_epoch(role.leader_epoch, end)
+            self.state = Leader(
+                self._broker_id,
+                role,
+                min_insync_replicas=self._min_insync_replicas,
+                log_end_offset=end,
+                high_watermark=state.high_watermark,
+            )
+        if isinstance(self.state, Leader):
+            self._advance(self.state)
         self._wake_all()
         return True
 
     def retire(self) -> None:
         """The partition leaves this broker: nothing is led any more and nobody waits."""
-        self.role = Role(leader=NO_LEADER, leader_epoch=self.role.leader_epoch, isr=(), replicas=())
-        self._has_quorum = False
-        self._is_retired = True
+        epoch = self.role.leader_epoch
+        self.role = Role(leader=NO_ROLE.leader, leader_epoch=epoch, isr=(), replicas=())
+        self.state = Follower(epoch, self.high_watermark, is_retired=True)
         self._wake_all()
 
     def _wake_all(self) -> None:
@@ -161,11 +147,11 @@ class Partition:
         self._fetches.wake(self)
 
     def require_in_sync(self, min_insync_replicas: int) -> None:
-        """Obey `min.insync.replicas` from now on; it never asks for more replicas than there are."""
+        """Obey `min.insync.replicas` from now on."""
         self._min_insync_replicas = min_insync_replicas
-        required = min(min_insync_replicas, len(self.role.replicas))
-        self._has_quorum = self.is_leader and len(self.role.isr) >= required
-        self._advance_high_watermark()
+        if isinstance(self.state, Leader):
+            self.state.require_in_sync(min_insync_replicas)
+            self._advance(self.state)
 
     # -- writing -----------------------------------------------------------------------------------------
 
@@ -178,46 +164,41 @@ class Partition:
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> AppendResult | ErrorCode:
         """Append one checked batch as the leader; an error code when it cannot be tried at all."""
-        role = self.role
-        if role.leader != self._broker_id:
+        leader = self.state
+        if not isinstance(leader, Leader):
             return self._not_leading()
-        if acks == -1 and not self._has_quorum:
+        if acks == -1 and not leader.has_quorum:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         try:
-            result = self.log.append_as_leader(batch, header, role.leader_epoch, now_ms, origin)
+            result = self.log.append_as_leader(batch, header, leader.epoch, now_ms, origin)
         except FAULTS as fault:
             return self._failure(fault)
         if not result.error:
-            self._advance_high_watermark()
+            self._advance(leader)
             self._fetches.wake_soon(self)
         return result
 
-    def _advance_high_watermark(self) -> None:
-        """Raise the high watermark to what every in-sync replica has (Kafka's `maybeIncrementLeaderHW`).
-
-        The ISR here is this broker alone; followers' log ends join the minimum with the follower fetcher.
+    def _advance(self, leader: Leader) -> bool:
+        """Tell the leader how far its log is, as far as that may be shown (`flush.messages`). True if it
+        commits more than before.
         """
-        if not self._has_quorum:
-            return
         log = self.log
-        candidate = log.log_end_offset
-        if candidate > log.unsynced_from:
-            candidate = log.unsynced_from
-        if candidate > self.high_watermark:
-            self.high_watermark = candidate
+        end = log.log_end_offset
+        if end > log.unsynced_from:
+            end = log.unsynced_from
+        if leader.advance(end):
             self._produces.wake(self)
+            return True
+        return False
 
     def committed(self, required_offset: int) -> ErrorCode | None:
         """Whether everything below `required_offset` is on every in-sync replica: a final answer, or None for
         "not yet".
         """
-        if not self.is_leader:
+        if not isinstance(self.state, Leader):
             return self._not_leading()
-        if self.high_watermark < required_offset:
-            return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else None
-        if not self._has_quorum:
-            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-        return ErrorCode.NONE
+        answer = self.state.committed(required_offset)
+        return ErrorCode.KAFKA_STORAGE_ERROR if answer is None and self.log.is_failed else answer
 
     def stored(self, required_offset: int) -> ErrorCode | None:
         """Whether everything below `required_offset` is as safe here as `flush.messages` asks: a final
@@ -229,9 +210,7 @@ class Partition:
 
     def _synced(self) -> None:
         """The log may have become safer, or has failed: let go of what waits for that."""
-        before = self.high_watermark
-        self._advance_high_watermark()
-        if self.high_watermark == before:
+        if not (isinstance(self.state, Leader) and self._advance(self.state)):
             self._produces.wake(self)
         self._fetches.wake_soon(self)
 
@@ -264,29 +243,32 @@ class Partition:
         """Fence a client that knows another leader epoch (KIP-320), then insist on being the leader and on a
         disk that works.
         """
-        mine = self.role.leader_epoch
-        if leader_epoch != NO_EPOCH:
-            if leader_epoch < mine:
-                return ErrorCode.FENCED_LEADER_EPOCH
-            if leader_epoch > mine:
-                return ErrorCode.UNKNOWN_LEADER_EPOCH
-        if self.is_leader:
-            return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else ErrorCode.NONE
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if self._is_retired else self._not_leading()
+        found = self._leader_for(leader_epoch)
+        return ErrorCode.NONE if isinstance(found, Leader) else found
+
+    def _leader_for(self, known_epoch: int) -> Leader | ErrorCode:
+        """The leader, for a client that knows this epoch, or what the client is told."""
+        state = self.state
+        if known_epoch != state.epoch and (fenced := fence(known_epoch, state.epoch)):
+            return fenced
+        if isinstance(state, Leader):
+            return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else state
+        return state.refusal(has_failed=self.log.is_failed)
 
     def _not_leading(self) -> ErrorCode:
-        """What clients are told who take this broker for the leader."""
+        """What is told to who wants to write, or waits for what was written."""
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def fetch(self, spec: FetchSpec, isolation_level: int, max_bytes: int, min_one_batch: bool) -> Fetched:
         """Read for a consumer: whole batches from `spec.offset`, below the high watermark or the last stable
         offset.
         """
-        error = self.check_epoch(spec.leader_epoch)
-        if error:
-            return Fetched(error)
+        leader = self._leader_for(spec.leader_epoch)
+        if not isinstance(leader, Leader):
+            return Fetched(leader)
         log = self.log
-        high_watermark, stable = self.high_watermark, self.last_stable_offset
+        high_watermark = leader.high_watermark
+        stable = log.last_stable_offset(high_watermark)
         answer = Fetched(ErrorCode.NONE, high_watermark, stable, log.log_start_offset)
         offset = spec.offset
         if spec.last_fetched_epoch != NO_EPOCH:
@@ -317,62 +299,26 @@ class Partition:
         return answer
 
     def offset_for(self, timestamp: int, isolation_level: int, leader_epoch: int) -> OffsetFound:
-        """Answer one ListOffsets question (Kafka's `fetchOffsetForTimestamp`)."""
-        error = self.check_epoch(leader_epoch)
-        if error:
-            return OffsetFound(error)
-        log = self.log
-        limit = self.last_stable_offset if isolation_level == READ_COMMITTED else self.high_watermark
-        if timestamp == LATEST_TIMESTAMP:
-            if self.high_watermark < self.leader_epoch_start_offset:
-                return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)
-            return OffsetFound(ErrorCode.NONE, limit, -1, self.role.leader_epoch)
-        if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
-            return OffsetFound(ErrorCode.NONE, log.log_start_offset, -1, log.epoch_of(log.log_start_offset))
-        if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
-            return OffsetFound(ErrorCode.NONE)
-        if timestamp < 0 and timestamp != MAX_TIMESTAMP:
-            return OffsetFound(ErrorCode.UNSUPPORTED_VERSION)
+        """Answer one ListOffsets question."""
+        leader = self._leader_for(leader_epoch)
+        if not isinstance(leader, Leader):
+            return OffsetFound(leader)
+        limit = self.last_stable_offset if isolation_level == READ_COMMITTED else leader.high_watermark
         try:
-            found = (
-                log.max_timestamp_offset()
-                if timestamp == MAX_TIMESTAMP
-                else log.offset_for_timestamp(timestamp)
-            )
+            return listing.offset_for(self.log, leader, timestamp, limit)
         except FAULTS as fault:
             return OffsetFound(self._failure(fault))
-        if found is None or found.offset >= limit:
-            if self.high_watermark < self.leader_epoch_start_offset:
-                return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)
-            return OffsetFound(ErrorCode.NONE)
-        return OffsetFound(ErrorCode.NONE, found.offset, found.timestamp, found.leader_epoch)
 
     def offsets_before(self, timestamp: int, limit: int, now_ms: int) -> tuple[ErrorCode, list[int]]:
-        """ListOffsets v0: at most `limit` offsets, newest first, at which segments whose newest record is of
-        `timestamp` or before begin, and the end if that is now.
-
-        -1 counts from the end of what consumers may read, -2 is the log start (Kafka's
-        `legacyFetchOffsetsBefore`).
-        """
-        error = self.check_epoch(NO_EPOCH)
-        if error:
-            return error, []
-        log = self.log
+        """Answer one question of ListOffsets v0 with at most `limit` offsets (`listing.offsets_before`)."""
+        leader = self._leader_for(NO_EPOCH)
+        if not isinstance(leader, Leader):
+            return leader, []
         try:
-            starts = log.segment_starts()
+            found = listing.offsets_before(self.log, leader.high_watermark, timestamp, limit, now_ms)
         except FAULTS as fault:
             return self._failure(fault), []
-        points = [(max(base, log.log_start_offset), modified_ms) for base, modified_ms in starts]
-        if points[-1][0] < self.high_watermark:
-            points.append((self.high_watermark, now_ms))
-        if timestamp == EARLIEST_TIMESTAMP:
-            chosen = points[:1]
-        elif timestamp == LATEST_TIMESTAMP:
-            chosen = points
-        else:
-            chosen = points[: sum(modified_ms <= timestamp for _, modified_ms in points)]
-        offsets = sorted({offset for offset, _ in chosen if offset <= self.high_watermark}, reverse=True)
-        return ErrorCode.NONE, offsets[: max(limit, 0)]
+        return ErrorCode.NONE, found
 
     def end_offset_for_epoch(self, requested_epoch: int, leader_epoch: int) -> tuple[ErrorCode, int, int]:
         """OffsetForLeaderEpoch: (error, epoch, end offset); -1, -1 when that epoch is unknown here."""
@@ -380,6 +326,8 @@ class Partition:
         if error:
             return error, NO_EPOCH, -1
         return ErrorCode.NONE, *self.log.end_offset_for_epoch(requested_epoch)
+
+    # -- faults ------------------------------------------------------------------------------------------
 
     def _failure(self, fault: StorageError | OSError | RecordsDamaged) -> ErrorCode:
         """What a client is told: of a fault of the disk, which takes the directory offline unless it passes
@@ -394,5 +342,7 @@ class Partition:
 
     def check_invariants(self) -> None:
         """I14: log start <= high watermark <= log end."""
-        assert self.log.log_start_offset <= self.high_watermark <= self.log.log_end_offset
+        self.state.check_invariants(self.log.log_end_offset)
+        assert self.log.log_start_offset <= self.high_watermark
         assert self.last_stable_offset <= self.high_watermark
+        assert self.state.epoch == self.role.leader_epoch

@@ -1,7 +1,7 @@
-"""Delayed operations: requests that wait for something to happen to a partition.
+"""Delayed requests: those that wait for something to happen to a partition.
 
-An operation names the keys it waits on and has a deadline. Events wake the operations of a key; nothing
-polls. Answers to Kafka's `DelayedOperationPurgatory`, without its timing wheel: the loop's timer heap serves.
+A waiter names the keys it waits on and has a deadline. Events wake the waiters of a key; nothing polls.
+Answers to Kafka's `DelayedOperationPurgatory`, without its timing wheel: the loop's timer heap serves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 ResultCo = TypeVar("ResultCo", covariant=True)
 
 
-class Operation(Protocol[ResultCo]):
+class Waiter(Protocol[ResultCo]):
     """Something that can be answered now, or must wait."""
 
     def try_complete(self, key: Hashable) -> ResultCo | None:
@@ -30,16 +30,14 @@ class Operation(Protocol[ResultCo]):
 
 
 class Delayed(Generic[Result]):
-    """One waiting operation, its keys and its timer."""
+    """One waiter that is parked, its keys and its timer."""
 
-    __slots__ = ("_keys", "_operation", "_purgatory", "_timer", "promise")
+    __slots__ = ("_keys", "_purgatory", "_timer", "_waiter", "promise")
 
-    def __init__(
-        self, purgatory: Purgatory, operation: Operation[Result], keys: tuple[Hashable, ...]
-    ) -> None:
+    def __init__(self, purgatory: Purgatory, waiter: Waiter[Result], keys: tuple[Hashable, ...]) -> None:
         self.promise: Promise[Result] = Promise()
         self._purgatory = purgatory
-        self._operation = operation
+        self._waiter = waiter
         self._keys = keys
         self._timer: Timer | None = None
 
@@ -49,14 +47,14 @@ class Delayed(Generic[Result]):
 
     def wake(self, key: Hashable) -> None:
         """Something happened to `key`: complete if that was enough."""
-        result = self._operation.try_complete(key)
+        result = self._waiter.try_complete(key)
         if result is not None:
             self._finish(result)
 
     def expire(self) -> None:
         """Answer with what there is: the deadline passed, or the connection has something else to do."""
         if not self.promise.done:
-            self._finish(self._operation.expire())
+            self._finish(self._waiter.expire())
 
     def _finish(self, result: Result) -> None:
         if self._timer is not None:
@@ -66,7 +64,7 @@ class Delayed(Generic[Result]):
 
 
 class Purgatory:
-    """The waiting operations of one kind, by key."""
+    """The waiters of one kind, by key."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -77,12 +75,12 @@ class Purgatory:
         return len({id(delayed) for waiting in self._waiting.values() for delayed in waiting})
 
     def wait(
-        self, operation: Operation[Result], keys: Iterable[Hashable], timeout_ms: float | None
+        self, waiter: Waiter[Result], keys: Iterable[Hashable], timeout_ms: float | None
     ) -> Delayed[Result]:
-        """Park an operation that is known to be unready, until an event on one of `keys` or `timeout_ms`
+        """Park a waiter that is known to be unready, until an event on one of `keys` or `timeout_ms`
         (None: for as long as it takes).
         """
-        delayed = Delayed(self, operation, tuple(keys))
+        delayed = Delayed(self, waiter, tuple(keys))
         for key in delayed._keys:
             self._waiting.setdefault(key, {})[delayed] = None
         if timeout_ms is not None:
@@ -90,7 +88,7 @@ class Purgatory:
         return delayed
 
     def wake(self, key: Hashable) -> None:
-        """Something happened to `key`: re-check its operations before anything else goes on."""
+        """Something happened to `key`: re-check its waiters before anything else goes on."""
         waiting = self._waiting.get(key)
         if waiting is not None:
             for delayed in tuple(waiting):
@@ -112,7 +110,7 @@ class Purgatory:
             self.wake(key)
 
     def forget(self, delayed: Delayed[Any], keys: tuple[Hashable, ...]) -> None:
-        """Drop a completed operation from every key it waited on."""
+        """Drop a completed waiter from every key it waited on."""
         for key in keys:
             waiting = self._waiting.get(key)
             if waiting is not None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.partition import Partition, Role
+from kcompat.replication.partition import Partition
 from kcompat.replication.purgatory import Purgatory
-from kcompat.replication.settings import log_config
+from kcompat.replication.storage_config import log_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.feed import MetadataCache
     from kcompat.config.topic import TopicConfig
     from kcompat.log.log import Log
+    from kcompat.replication.role import Role
 
     LeadershipListener = Callable[[Partition], None]
 

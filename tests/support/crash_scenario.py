@@ -287,9 +287,9 @@ class Life:
     def _truncate(self, cut: Callable[[int], object], offset: int) -> None:
         partition = self._world.replicas.get("cut", 0)
         assert partition is not None
-        partition.high_watermark = min(partition.high_watermark, offset)
+        partition.state.high_watermark = min(partition.high_watermark, offset)
         cut(offset)
-        partition.high_watermark = max(partition.high_watermark, partition.log.log_start_offset)
+        partition.state.high_watermark = max(partition.high_watermark, partition.log.log_start_offset)
         self._done("truncate")
 
     def _follow(self, log: Log, base: int, *, epoch: int) -> None:

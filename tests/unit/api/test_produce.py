@@ -29,9 +29,9 @@ from kcompat.records.compression import Codec, compress
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.wrapper import encode_wrapper
-from kcompat.replication.partition import Role
 from kcompat.replication.replicas import ReplicaManager
-from kcompat.replication.settings import log_config
+from kcompat.replication.role import Role
+from kcompat.replication.storage_config import log_config
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:

@@ -10,14 +10,16 @@ from kcompat.config.topic import topic_config
 from kcompat.log.log import Log
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from kcompat.replication.partition import Partition, Role
 from kcompat.replication.replicas import ReplicaManager
-from kcompat.replication.settings import log_config
+from kcompat.replication.role import Role
+from kcompat.replication.storage_config import log_config
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from kcompat.replication.partition import Partition
 
 ME = 1
 ALONE = Role(leader=ME, leader_epoch=0, isr=(ME,), replicas=(ME,))
