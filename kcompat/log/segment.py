@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
+from zlib import crc32
 
 from kcompat.log.files import FileRange, pread_all
 from kcompat.log.index import OffsetIndex, TimeIndex
@@ -87,8 +87,16 @@ class Segment:
         self.config = config
         self._index_interval = config.index_interval_bytes
         self._size_limit = config.segment_bytes
-        jitter = min(config.segment_jitter_ms, config.roll_ms)
-        self._wait_limit_ms = config.roll_ms - (random.randrange(jitter + 1) if jitter > 0 else 0)  # noqa: S311
+        self._wait_limit_ms = config.roll_ms - self._share_of(min(config.segment_jitter_ms, config.roll_ms))
+
+    def _share_of(self, jitter_ms: int) -> int:
+        """How much earlier than others this segment is rolled (`segment.jitter.ms`). Its name decides, so
+        that it stays the same for as long as the segment is active.
+        """
+        if jitter_ms <= 0:
+            return 0
+        directory, name = self.path.rsplit("/", 2)[-2:]
+        return crc32(f"{directory}/{name}".encode()) % (jitter_ms + 1)
 
     # -- files -----------------------------------------------------------------------------------------------
 
