@@ -59,10 +59,14 @@ class EmbeddedStore:
     """The tree that the sessions of this process share. All calls belong to one event loop."""
 
     def __init__(self, journal: Journal, wall_ms: Callable[[], int]) -> None:
-        """Load the tree; `wall_ms` gives ms since the epoch. Raises `StoreUnavailableError`."""
+        """Load the tree; `wall_ms` gives ms since the epoch. `StoreUnavailableError` closes the journal."""
         self._journal = journal
         self._wall_ms = wall_ms
-        self._tree = journal.load()
+        try:
+            self._tree = journal.load()
+        except BaseException:
+            journal.close()
+            raise
         self._writing = asyncio.Lock()
         self._session_ids = itertools.count(1)
         self._sessions: list[_Session] = []

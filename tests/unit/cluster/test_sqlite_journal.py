@@ -134,15 +134,17 @@ async def test_damage_in_the_middle_is_refused(tmp_path: Path) -> None:
         open_store(path)
 
 
-def test_a_node_without_its_parent_is_damage(tmp_path: Path) -> None:
+def test_a_node_without_its_parent_is_damage_and_the_file_is_released(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     SqliteJournal(path).close()
     database = sqlite3.connect(path)
     database.execute("INSERT INTO node VALUES ('/a/b', x'', 1, 1, 0, 0, 0, 0, 0)")
     database.commit()
     database.close()
+    journal = SqliteJournal(path)
     with pytest.raises(StoreUnavailableError, match="is damaged"):
-        open_store(path)
+        EmbeddedStore(journal, lambda: 5)
+    SqliteJournal(path).close()
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
