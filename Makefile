@@ -6,14 +6,15 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test unit interop spark lint types format bench clean
+.PHONY: help run demo fetched test check unit without-clients other-python interop spark lint types format bench clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
 	@echo "make run     start a broker on port 9092"
-	@echo "make test    lint, types, unit, property and wire tests, real clients, real Spark"
+	@echo "make check   lint, types and unit tests: two minutes, before every commit"
+	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
 	@echo "make bench   measure beside a real Kafka"
-	@echo "make unit | interop | spark | lint | types | format   one part of the above"
+	@echo "make lint | types | unit | without-clients | other-python | interop | spark | format   one part of the above"
 
 NATIVE := $(shell find kcompat -name "*.[ch]")
 
@@ -38,14 +39,27 @@ fetched: $(TOOLS)
 demo: $(TOOLS)
 	$(BIN)/python demo/run.py
 
-test: lint types unit interop
+# As many tests side by side as there are processors, up to four: the JVMs among them take a gigabyte each. The tests
+# of a file stay together, as many of them share a broker.
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
+
+check: lint types unit
+
+test: lint types without-clients other-python interop
 	@echo "All tests passed."
 
-unit: fetched
-	$(BIN)/pytest -q tests
+unit: $(TOOLS)
+	$(BIN)/pytest -q $(SIDE_BY_SIDE) tests/unit
+
+# All of tests/: unit, property and wire tests, and the simulation of every crash.
+without-clients: fetched
+	$(BIN)/pytest -q $(SIDE_BY_SIDE) tests
+
+other-python: fetched
+	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE)
 
 interop: fetched
-	$(BIN)/pytest -q interop-tests
+	$(BIN)/pytest -q $(SIDE_BY_SIDE) interop-tests
 
 spark: fetched
 	$(BIN)/pytest -q interop-tests/test_spark.py

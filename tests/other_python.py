@@ -1,0 +1,79 @@
+"""Run the unit and wire tests on another Python than this one: ``python tests/other_python.py [OPTION ...]``.
+
+It takes the newest of 3.11 to 3.13 that the machine has beside the one that runs this, from the PATH or from
+pyenv, and keeps a venv for it in ``.venvs/`` with the package and its `test` extra, nothing more. The options
+are pytest's. Where there is no other Python a line says so; in CI that is a failure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+NEWEST_FIRST = ((3, 13), (3, 12), (3, 11))
+INPUTS = ("pyproject.toml", "hatch_build.py")
+
+
+def _candidates(version: str) -> Iterator[str | Path]:
+    found = shutil.which(f"python{version}")
+    if found:
+        yield found
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    yield from sorted(pyenv.glob(f"versions/{version}.*/bin/python"), reverse=True)
+
+
+def _is_version(python: str | Path, version: str) -> bool:
+    """Whether it runs, and is what it is called: a shim of pyenv may stand for nothing."""
+    print_version = "import sys; print('%d.%d' % sys.version_info[:2])"
+    ran = subprocess.run([python, "-c", print_version], capture_output=True, text=True, check=False)
+    return ran.returncode == 0 and ran.stdout.strip() == version
+
+
+def find() -> tuple[str, str | Path] | None:
+    """The newest other version that is there, and its interpreter."""
+    for numbers in NEWEST_FIRST:
+        version = "{}.{}".format(*numbers)
+        for python in _candidates(version) if numbers != sys.version_info[:2] else ():
+            if _is_version(python, version):
+                return version, python
+    return None
+
+
+def make_venv(version: str, python: str | Path) -> Path:
+    """The interpreter of a venv with the package and what its tests need; made anew when that has changed."""
+    home = REPOSITORY / ".venvs" / f"python{version}"
+    stamp = home / "made-from"
+    digest = hashlib.sha256(b"".join((REPOSITORY / name).read_bytes() for name in INPUTS)).hexdigest()
+    ours = home / "bin" / "python"
+    if not stamp.exists() or stamp.read_text() != digest:
+        subprocess.run([python, "-m", "venv", "--clear", home], check=True)
+        install = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--editable", ".[test]")
+        subprocess.run([ours, *install], cwd=REPOSITORY, check=True)
+        stamp.write_text(digest)
+    return ours
+
+
+def main() -> int:
+    """Find it, set it up, run the tests; their exit status."""
+    found = find()
+    if found is None:
+        print("The tests on another Python are left out: none from 3.11 to 3.13 is on the PATH or in pyenv.")
+        return 1 if "CI" in os.environ else 0
+    version, python = found
+    print(f"The unit and wire tests on Python {version}:", flush=True)
+    tests = ("tests/unit", "tests/wire")
+    command = [make_venv(version, python), "-m", "pytest", "-q", *sys.argv[1:], *tests]
+    return subprocess.run(command, cwd=REPOSITORY, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
