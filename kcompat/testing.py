@@ -1,0 +1,48 @@
+"""Fixtures for pytest: a broker for the whole run, and the name of a topic for each test.
+
+    # conftest.py
+    pytest_plugins = ["kcompat.testing"]
+
+    # test_orders.py
+    def test_orders(kafka_broker, kafka_topic):
+        producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
+        producer.send(kafka_topic, b"order").get()
+
+Nothing else in the package imports pytest, and no run of pytest loads this unless it is named.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from kcompat.embedded import Broker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_LONGEST_NAME: Final = 200
+_numbers: Final = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def kafka_config() -> Mapping[str, str | float | bool]:
+    """The settings of `kafka_broker`, none; a fixture of this name in a conftest.py gives others."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def kafka_broker(kafka_config: Mapping[str, str | float | bool]) -> Iterator[Broker]:
+    """A running broker, which all tests of the run share; with pytest-xdist all of a worker."""
+    with Broker(config=kafka_config) as broker:
+        yield broker
+
+
+@pytest.fixture
+def kafka_topic(request: pytest.FixtureRequest) -> str:
+    """A name for a topic that no other test has; one is created when it is first written to."""
+    test = re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name)
+    return f"{test[:_LONGEST_NAME]}-{next(_numbers)}"
