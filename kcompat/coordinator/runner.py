@@ -16,6 +16,7 @@ from kcompat.coordinator.timer import KeyedTimers
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
+from kcompat.records.control import ControlType, build_marker
 from kcompat.records.record import Record
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
     from kcompat.coordinator.operation import CoordinatorRecord, ShardOperation
     from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
+    from kcompat.records.control import EndTransactionMarker
 
 S = TypeVar("S", bound="Shard")
 T = TypeVar("T")
@@ -79,6 +81,14 @@ class ShardRunner(Generic[S]):
         self._do(partial(self._execute, operation, failed, promise))
         return promise
 
+    def end_transaction(
+        self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker
+    ) -> Promise[ErrorCode]:
+        """Append a transaction's marker and apply it, now or after the operation under way."""
+        promise: Promise[ErrorCode] = Promise()
+        self._do(partial(self._end_transaction, producer_id, producer_epoch, marker, promise))
+        return promise
+
     def committed_up_to(self, offset: int) -> None:
         """What was loaded is committed up to `offset`."""
         self._do(partial(self.shard.committed, offset))
@@ -125,6 +135,25 @@ class ShardRunner(Generic[S]):
             self._settle(pending, ErrorCode.NONE)
             return
         error, last_offset = self._append(result.records, now_ms)
+        self._await_commit(pending, error, last_offset)
+
+    def _end_transaction(
+        self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker, promise: Promise[ErrorCode]
+    ) -> None:
+        if self._closed:
+            self._answers.append(Answer(promise, ErrorCode.NOT_COORDINATOR))
+            return
+        now_ms = self._clock.now_ms()
+        batch = build_marker(
+            marker, producer_id=producer_id, producer_epoch=producer_epoch, timestamp=now_ms, leader_epoch=0
+        )
+        error, offset = self._log.append(self.partition, batch, now_ms)
+        if error == ErrorCode.NONE:
+            self.shard.replay_end_transaction(producer_id, marker.type == ControlType.COMMIT, offset)
+        self._await_commit(_Pending(Result(ErrorCode.NONE), _itself, promise), error, offset)
+
+    def _await_commit(self, pending: _Pending[Any], error: ErrorCode, last_offset: int) -> None:
+        """Settle what was appended up to `last_offset` once it is committed, or what failed with `error`."""
         if error != ErrorCode.NONE:
             self._settle(pending, error)
             return
@@ -191,6 +220,10 @@ class ShardRunner(Generic[S]):
             pending.timer.cancel()
             self._respond(pending, ErrorCode.NOT_COORDINATOR)
         self._pending.clear()
+
+
+def _itself(error: ErrorCode) -> ErrorCode:
+    return error
 
 
 def _ignore(_error: ErrorCode) -> None:

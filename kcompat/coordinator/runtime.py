@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.operation import ShardOperation
     from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
     from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.records.control import EndTransactionMarker
 
 S = TypeVar("S", bound="Shard")
 T = TypeVar("T")
@@ -123,6 +124,20 @@ class Runtime(Generic[S]):
         if slot is None or slot.loading:
             return Promise.resolved(failed(self.gate(partition)))
         return slot.runner.submit(operation, failed)
+
+    def end_transaction(
+        self, partition: int, producer_id: int, producer_epoch: int, marker: EndTransactionMarker
+    ) -> Promise[ErrorCode]:
+        """End a producer's transaction in a partition: append its marker, and give effect to what it staged.
+
+        Like a write this takes its turn among the operations of the shard, so that markers and records are
+        replayed in the order of the log. NONE once the marker is committed, else the error of the gate or of
+        the append. Answers to the `completeTransaction` of Kafka's coordinators.
+        """
+        slot = self._slots.get(partition)
+        if slot is None or slot.loading:
+            return Promise.resolved(self.gate(partition))
+        return slot.runner.end_transaction(producer_id, producer_epoch, marker)
 
     def read(self, partition: int, query: Callable[[S, int], T], failed: Callable[[ErrorCode], T]) -> T:
         """Ask a shard something at once: `query(shard, now_ms)`.

@@ -14,16 +14,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.classic.state import ClassicState
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.protocol.errors import ErrorCode
+from kcompat.records.control import ControlType, EndTransactionMarker
 from support.group_world import GROUP, PARTITIONS, GroupWorld
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcompat.group.requests import JoinAnswer, SyncAnswer
     from kcompat.promise import Promise
 
@@ -205,6 +205,26 @@ class Groups(RuleBasedStateMachine):
         self.members_of.clear()  # a generation that was never written is counted again
         self.hear()
 
+    @precondition(lambda self: not self.held and self.world.log.error == ErrorCode.NONE)
+    @rule(
+        producer_id=st.integers(1, 2),
+        partition=st.sampled_from(TOPIC_PARTITIONS),
+        offset=st.integers(100, 199),
+    )
+    def an_open_transaction_is_found(self, producer_id: int, partition: tuple[str, int], offset: int) -> None:
+        """The coordinator restarts, and its log has a commit more, in a transaction that is still open."""
+        self.acknowledged.pop(partition, None)  # unless it is committed again: then that commit counts
+        self.world.stage(producer_id, {partition: offset})
+        self.world.coordinator.start()
+        group = self.world.group()
+        self.generation = 0 if group is None else group.generation
+        self.members_of.clear()
+        self.hear()
+
+    @rule(producer_id=st.integers(1, 2), kind=st.sampled_from(ControlType))
+    def a_transaction_ends(self, producer_id: int, kind: ControlType) -> None:
+        self.world.end_transaction(producer_id, EndTransactionMarker(kind, 0))
+
     # --- what clients hear
 
     def hear(self) -> None:
@@ -287,14 +307,16 @@ class Groups(RuleBasedStateMachine):
 
 
 def durable(coordinator: GroupCoordinator) -> dict[str, Any]:
-    """What a coordinator has kept of each group: its stored record and its offsets."""
+    """What is kept of each group: its stored record, its offsets, and those of open transactions."""
     kept: dict[str, Any] = {}
-    read: Callable[[Any], Any] = lambda offsets: dict(offsets.items()) if offsets is not None else {}  # noqa: E731
     for _, shard in coordinator.runtime.active():
         for group_id, group in shard.groups.items():
-            offsets = read(shard.offsets.get(group_id))
-            if group.stored is not None or offsets:
-                kept[group_id] = (group.stored, offsets)
+            assert isinstance(group, ClassicGroup)
+            offsets = shard.offsets.get(group_id)
+            held = {} if offsets is None else dict(offsets.items())
+            staged = {} if offsets is None else offsets.staged
+            if group.stored is not None or held or staged:
+                kept[group_id] = (group.stored, held, staged)
     return kept
 
 

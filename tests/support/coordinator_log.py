@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import assign, iter_headers, read_header
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class MemoryCoordinatorLog:
     """A `CoordinatorLog` of batches in lists. `hold` keeps the high watermark where it is until `release`.
 
     `error` is what the next appends fail with, until it is NONE again; `unreadable` are the partitions whose
-    reads raise, and what they raise.
+    reads raise, and what they raise. `wake` is called by each append before it returns, as a high watermark
+    that moves wakes whoever waits for it.
     """
 
     topic = "coordinator"
@@ -20,6 +26,7 @@ class MemoryCoordinatorLog:
         self.batches: dict[int, list[bytes]] = {}
         self.error = ErrorCode.NONE
         self.appends = 0
+        self.wake: Callable[[], object] = lambda: None
         self.unreadable: dict[int, Exception] = {}
         self._held = False
         self._waiting: list[tuple[int, int, Promise[ErrorCode]]] = []
@@ -31,7 +38,9 @@ class MemoryCoordinatorLog:
             return self.error, -1
         assign(batch, 0, self.end_offset(partition), 0)
         self.batches.setdefault(partition, []).append(bytes(batch))
-        return ErrorCode.NONE, self.end_offset(partition) - 1
+        last_offset = self.end_offset(partition) - 1
+        self.wake()
+        return ErrorCode.NONE, last_offset
 
     def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
         """Done at once, unless commits are held back."""

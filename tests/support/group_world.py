@@ -5,10 +5,16 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
+from kcompat.coordinator.operation import CoordinatorRecord
 from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.requests import CommitRequest, JoinRequest, MemberIdentity, OffsetToCommit, SyncRequest
+from kcompat.group.serde import GroupSerde
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
 from support.coordinator_log import MemoryCoordinatorLog
 from support.virtual_clock import VirtualClock
 
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
     from kcompat.group.requests import FetchedOffset, JoinAnswer, LeaveAnswer, SyncAnswer
     from kcompat.group.shard import GroupShard
     from kcompat.promise import Promise
-    from kcompat.protocol.errors import ErrorCode
+    from kcompat.records.control import EndTransactionMarker
 
 PARTITIONS = 3
 GROUP = "group"
@@ -135,6 +141,33 @@ class GroupWorld:
         )
         request = CommitRequest(group_id, rows, member_id, generation, retention_ms=retention_ms)
         return self.coordinator.commit(request)
+
+    def stage(self, producer_id: int, offsets: dict[tuple[str, int], int], *, group_id: str = GROUP) -> None:
+        """Find commits of an open transaction in the log when it is loaded: the coordinator restarts."""
+        now_ms, serde = self.clock.now_ms(), GroupSerde()
+        records = [
+            CoordinatorRecord(
+                OffsetCommitKey(group=group_id, topic=topic, partition=index),
+                OffsetCommitValue(offset=offset, metadata="", commit_timestamp=now_ms),
+            )
+            for (topic, index), offset in offsets.items()
+        ]
+        batch = build_batch(
+            [Record(0, now_ms, *serde.serialize(record)) for record in records],
+            producer_id=producer_id,
+            producer_epoch=0,
+            transactional=True,
+        )
+        error, _ = self.log.append(self.coordinator.partition_of(group_id), batch, now_ms)
+        assert error == ErrorCode.NONE
+        self.restart()
+
+    def end_transaction(
+        self, producer_id: int, marker: EndTransactionMarker, *, group_id: str = GROUP
+    ) -> Promise[ErrorCode]:
+        """The marker of a transaction comes to the partition of a group."""
+        partition = self.coordinator.partition_of(group_id)
+        return self.coordinator.runtime.end_transaction(partition, producer_id, 0, marker)
 
     def fetch(self, *, group_id: str = GROUP, require_stable: bool = False) -> dict[tuple[str, int], int]:
         """OffsetFetch of all partitions, offsets alone."""

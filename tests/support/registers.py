@@ -50,6 +50,8 @@ class Registers:
         self.latest: dict[str, str | None] = {}
         self.replayed: list[tuple[str, int, int]] = []
         self.ended: list[tuple[int, bool, int]] = []
+        self.offsets: list[int] = []
+        """Of all records and markers, in the order they came."""
         self.committed_to = -1
         self.loaded_at: int | None = None
         self.parked: list[Promise[Any]] = []
@@ -58,9 +60,11 @@ class Registers:
         assert isinstance(record.key, Text)
         assert isinstance(record.value, Text | None)
         self.latest[record.key.text] = None if record.value is None else record.value.text
+        self.offsets.append(position.offset)
         self.replayed.append((record.key.text, *position))
 
     def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
+        self.offsets.append(offset)
         self.ended.append((producer_id, committed, offset))
 
     def committed(self, offset: int) -> None:

@@ -9,6 +9,8 @@ import pytest
 from kcompat.coordinator.operation import Answer, CoordinatorRecord, Result
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import read_header
+from kcompat.records.control import ControlType, EndTransactionMarker, read_marker
 from support.registers import Registers, RegisterWorld, Text, failed, put
 
 if TYPE_CHECKING:
@@ -124,16 +126,13 @@ def test_a_request_that_an_answer_brings_in_waits_for_the_operation_to_end(world
 def test_a_request_that_an_append_brings_in_waits_for_the_replay(world: RegisterWorld) -> None:
     shard = world.load()
     nested: list[Promise[Any]] = []
-    append = world.log.append
 
-    def append_and_wake(partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
-        outcome = append(partition, batch, now_ms)
+    def write_once() -> None:
         if not nested:
             nested.append(world.write(put("b", "2")))
             assert not nested[0].done
-        return outcome
 
-    world.log.append = append_and_wake  # type: ignore[method-assign]
+    world.log.wake = write_once
     world.write(put("a", "1"))
     assert nested[0].value == "ok"
     assert [key for key, *_ in shard.replayed] == ["a", "b"]
@@ -167,3 +166,73 @@ def test_reads_are_told_the_time(world: RegisterWorld) -> None:
     world.load()
     query: Callable[[Registers, int], int] = lambda _, now_ms: now_ms  # noqa: E731
     assert world.runtime.read(0, query, lambda _: 0) == world.clock.now_ms()
+
+
+# --- transactions
+
+
+COMMIT = EndTransactionMarker(ControlType.COMMIT, coordinator_epoch=3)
+ABORT = EndTransactionMarker(ControlType.ABORT, coordinator_epoch=3)
+
+
+def test_a_transaction_ends_with_a_marker_in_the_log(world: RegisterWorld) -> None:
+    shard = world.load()
+    world.write(put("a", "1"))
+    assert world.runtime.end_transaction(0, 7, 2, COMMIT).value == ErrorCode.NONE
+    assert world.runtime.end_transaction(0, 8, 0, ABORT).value == ErrorCode.NONE
+    assert shard.ended == [(7, True, 1), (8, False, 2)]
+    assert shard.committed_to == 2
+    batch = memoryview(world.log.batches[0][1])
+    header = read_header(batch)
+    assert (header.producer_id, header.producer_epoch, header.is_control) == (7, 2, True)
+    assert read_marker(batch) == COMMIT
+    world.runtime.unload(0, leader_epoch=2)
+    world.runtime.load(0, leader_epoch=3)
+    assert dict(world.runtime.active())[0].ended == shard.ended
+
+
+def test_the_end_of_a_transaction_waits_for_its_commit(world: RegisterWorld) -> None:
+    shard = world.load()
+    world.log.hold()
+    ended = world.runtime.end_transaction(0, 7, 2, COMMIT)
+    assert not ended.done
+    assert (shard.ended, shard.committed_to) == ([(7, True, 0)], -1)
+    world.log.release()
+    assert ended.value == ErrorCode.NONE
+    assert shard.committed_to == 0
+
+
+def test_the_end_of_a_transaction_takes_its_turn(world: RegisterWorld) -> None:
+    """A marker that arrives while a record is appended, and a follow-up that writes, keep the log's order."""
+    shard = world.load()
+    ended: list[Promise[ErrorCode]] = []
+
+    def end_once() -> None:
+        if not ended:
+            ended.append(Promise())
+            world.runtime.end_transaction(0, 7, 2, COMMIT).then(ended[0].complete)
+
+    def follow_up(_shard: Registers, _now_ms: int, _outcome: ErrorCode) -> Result[None]:
+        return Result(None, [CoordinatorRecord(Text("a"), None)])
+
+    world.log.wake = end_once
+    world.write(put("a", "1", settled=follow_up))
+    assert shard.offsets == [0, 1, 2]
+    assert shard.ended == [(7, True, 2)]
+    assert ended[0].value == ErrorCode.NONE
+
+
+def test_a_marker_that_is_refused_ends_nothing(world: RegisterWorld) -> None:
+    shard = world.load()
+    world.log.error = ErrorCode.INVALID_PRODUCER_EPOCH
+    assert world.runtime.end_transaction(0, 7, 2, COMMIT).value == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert shard.ended == []
+
+
+def test_the_end_of_a_transaction_and_a_shard_that_is_not_there(world: RegisterWorld) -> None:
+    assert world.runtime.end_transaction(0, 7, 2, COMMIT).value == ErrorCode.NOT_COORDINATOR
+    world.load()
+    world.log.hold()
+    ended = world.runtime.end_transaction(0, 7, 2, COMMIT)
+    world.runtime.unload(0, leader_epoch=2)
+    assert ended.value == ErrorCode.NOT_COORDINATOR

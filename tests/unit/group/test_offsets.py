@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.coordinator.operation import CoordinatorRecord, ReplayPosition
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.removal import MAX_TOMBSTONES
 from kcompat.group.requests import FetchedOffset
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
-from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
+from kcompat.records.control import ControlType, EndTransactionMarker
 from support.group_world import GROUP, GroupWorld
 
 T0, T1 = ("topic", 0), ("topic", 1)
@@ -144,45 +143,41 @@ def test_offsets_survive_a_restart(world: GroupWorld) -> None:
 # --- transactions
 
 
-def stage(world: GroupWorld, producer_id: int, partition: tuple[str, int], offset: int, at: int) -> None:
-    """A commit inside a transaction, as the log holds it at record offset `at`."""
-    topic, index = partition
-    record = CoordinatorRecord(
-        OffsetCommitKey(group=GROUP, topic=topic, partition=index),
-        OffsetCommitValue(offset=offset, metadata="", commit_timestamp=world.clock.now_ms()),
-    )
-    shard = shard_of(world)
-    shard.replay(record, ReplayPosition(at, producer_id))
-    shard.committed(at)
-
-
-def end(world: GroupWorld, producer_id: int, *, committed: bool, at: int) -> None:
-    shard = shard_of(world)
-    shard.replay_end_transaction(producer_id, committed, at)
-    shard.committed(at)
-
-
-def shard_of(world: GroupWorld):  # type: ignore[no-untyped-def]
-    return dict(world.coordinator.runtime.active())[world.coordinator.partition_of(GROUP)]
+COMMIT, ABORT = (EndTransactionMarker(kind, 0) for kind in (ControlType.COMMIT, ControlType.ABORT))
 
 
 def test_staged_offsets_take_effect_with_the_marker(world: GroupWorld) -> None:
-    stage(world, 7, T0, 5, at=0)
+    world.stage(7, {T0: 5})
     assert world.fetch() == {}
     assert world.fetch_one(T0, require_stable=True).error == ErrorCode.UNSTABLE_OFFSET_COMMIT
-    end(world, 7, committed=True, at=1)
+    assert world.end_transaction(7, COMMIT).value == ErrorCode.NONE
     assert world.fetch() == {T0: 5}
-    stage(world, 8, T0, 9, at=2)
-    end(world, 8, committed=False, at=3)
+    assert world.fetch_one(T0, require_stable=True).offset == 5
+    world.stage(8, {T0: 9})
+    world.end_transaction(8, ABORT)
+    assert world.fetch() == {T0: 5}
+    world.restart()
+    assert world.fetch() == {T0: 5}
+
+
+def test_staged_offsets_are_visible_once_the_marker_is_committed(world: GroupWorld) -> None:
+    world.stage(7, {T0: 5})
+    world.log.hold()
+    ended = world.end_transaction(7, COMMIT)
+    assert world.fetch() == {}
+    assert world.fetch_one(T0, require_stable=True).error == ErrorCode.UNSTABLE_OFFSET_COMMIT
+    world.log.release()
+    assert ended.value == ErrorCode.NONE
     assert world.fetch() == {T0: 5}
 
 
 def test_plain_and_transactional_commits_count_in_the_order_of_their_records(world: GroupWorld) -> None:
-    stage(world, 7, T0, 5, at=0)
-    stage(world, 7, T1, 50, at=4)
-    stage(world, -1, T0, 6, at=2)
-    stage(world, -1, T1, 60, at=3)
-    end(world, 7, committed=True, at=5)
+    world.commit({T1: 60})
+    world.stage(7, {T0: 5, T1: 50})
+    world.commit({T0: 6})
+    world.end_transaction(7, COMMIT)
+    assert world.fetch() == {T0: 6, T1: 50}
+    world.restart()
     assert world.fetch() == {T0: 6, T1: 50}
 
 
@@ -343,10 +338,11 @@ def test_the_client_s_date_counts() -> None:
 def test_staged_offsets_never_expire() -> None:
     world = expiring()
     world.commit({T0: 5})
-    stage(world, 7, T0, 6, at=1)
+    world.stage(7, {T0: 6})
+    world.coordinator.start()
     world.clock.advance(2 * WEEK_MS)
     assert world.fetch() == {T0: 5}
-    end(world, 7, committed=True, at=2)
+    world.end_transaction(7, COMMIT)
     assert world.fetch() == {T0: 6}
 
 

@@ -9,6 +9,9 @@ import pytest
 
 from kcompat.coordinator.runtime import Runtime
 from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import build_batch, read_header
+from kcompat.records.control import ControlType, EndTransactionMarker
+from kcompat.records.record import Record
 from kcompat.replication.topic_log import TopicLog
 from support.registers import Registers, TextSerde, failed, put
 
@@ -52,6 +55,23 @@ def test_a_partition_whose_file_cannot_be_read_is_not_served_and_the_others_are(
         runtime.load(index, leader_epoch=2)
     assert runtime.gate(0) == ErrorCode.NOT_COORDINATOR
     assert runtime.write(1, put("a", "2"), failed).value == "ok"
+
+
+def test_the_end_of_a_transaction_that_was_open_when_the_log_was_loaded(
+    runtime: Runtime[Registers], make_partition: Callable[..., Partition]
+) -> None:
+    partition = make_partition("t", 0)
+    records = [Record(0, 0, b"a", b"1")]
+    batch = memoryview(build_batch(records, producer_id=7, producer_epoch=2, transactional=True))
+    partition.append(batch, read_header(batch), -1, 0)
+    runtime.load(0, leader_epoch=0)
+    assert partition.last_stable_offset == 0
+    stale, marker = (EndTransactionMarker(ControlType.COMMIT, coordinator_epoch=epoch) for epoch in (0, 1))
+    assert runtime.end_transaction(0, 7, 1, stale).value == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert runtime.end_transaction(0, 7, 2, marker).value == ErrorCode.NONE
+    assert runtime.end_transaction(0, 7, 2, stale).value == ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    assert dict(runtime.active())[0].ended == [(7, True, 1)]
+    assert partition.last_stable_offset == 2
 
 
 def make_unreadable(log: Log) -> None:
