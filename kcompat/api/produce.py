@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
     from kcompat.api.acceptance import Accepted, Stored
     from kcompat.api.context import RequestContext
+    from kcompat.cluster.news import Role
     from kcompat.log.config import LogConfig
     from kcompat.records.validate import Refusal
-    from kcompat.replication.role import Role
 
 ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
 FIRST_WITH_RECORD_ERRORS = 8

@@ -1,11 +1,14 @@
-"""How a broker learns what the cluster looks like: the picture in force, and who hears of a new one."""
+"""How news of the cluster reach a broker: the picture in force, and who hears of a new one."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcompat.cluster.image import ClusterImage
+from kcompat.cluster.news import UpdateConfigs, UpdateMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +30,15 @@ class MetadataCache:
         that raises is logged, and the others hear of the picture all the same.
         """
         self._listeners.append(listener)
+
+    def hear(self, news: UpdateMetadata | UpdateConfigs) -> None:
+        """Change the picture by what the controller says."""
+        match news:
+            case UpdateMetadata(controller_id, brokers, topics, removed):
+                image = self.image.with_topics(topics, removed)
+                self.update(replace(image, controller_id=controller_id, brokers=brokers))
+            case UpdateConfigs(changed):
+                self.update(self.image.with_configs(changed))
 
     def update(self, image: ClusterImage) -> None:
         """Replace the picture."""

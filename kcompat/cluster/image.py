@@ -1,4 +1,6 @@
-"""The cluster image: an immutable picture of brokers, topics, partitions and dynamic configs.
+"""The cluster image: what a broker is shown of brokers, topics, partitions and dynamic configs.
+
+It is an immutable picture. The controller decides on more than this (`kcompat.controller.state`).
 
 Readers take the picture in force and need no lock. A change makes a new picture that shares every topic and
 config it did not touch, at the price of one shallow copy of a dict per change, however many topics it makes.
@@ -25,23 +27,20 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class BrokerInfo(Struct, frozen=True, gc=False):
-    """A live broker: (host, port) by listener name, and the broker epoch (the czxid of its registration)."""
+    """A live broker: (host, port) by listener name."""
 
     id: int
     rack: str | None
     endpoints: Mapping[str, tuple[str, int]]
-    epoch: int
 
 
 class PartitionInfo(Struct, frozen=True, gc=False):
-    """The state of a partition as stored; `partition_epoch` is the version of its znode."""
+    """Where clients find a partition, and who is in sync."""
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
-    partition_epoch: int
-    leader_recovery_state: int = 0
 
 
 class TopicImage(Struct, frozen=True, gc=False):
@@ -67,7 +66,6 @@ class ClusterImage(Struct, frozen=True):
 
     cluster_id: str
     controller_id: int = NO_CONTROLLER
-    controller_epoch: int = 0
     brokers: Mapping[int, BrokerInfo] = {}
     topics: Mapping[str, TopicImage] = {}
     topic_names: Mapping[bytes, str] = {}
@@ -88,10 +86,6 @@ class ClusterImage(Struct, frozen=True):
         none are set.
         """
         return self.entity_configs.get((kind, name), _NOTHING)
-
-    def with_brokers(self, brokers: Mapping[int, BrokerInfo]) -> ClusterImage:
-        """This picture with other live brokers."""
-        return replace(self, brokers=brokers)
 
     def with_topics(self, changed: Iterable[TopicImage], removed: Collection[str] = ()) -> ClusterImage:
         """This picture with topics added or replaced, and others removed together with their configs."""

@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-    from kcompat.cluster.image import ClusterImage, TopicImage
     from kcompat.config.broker import BrokerConfig
+    from kcompat.controller.state import ControlledTopic, ControllerState
     from kcompat.controller.values import PartitionsSpec, TopicSpec
 
 Replicas = tuple[tuple[int, ...], ...]
 
 
 def replicas_of_new_topic(
-    spec: TopicSpec, image: ClusterImage, config: BrokerConfig, random: Random
+    spec: TopicSpec, state: ControllerState, config: BrokerConfig, random: Random
 ) -> Replicas:
     """Replicas of each partition of a new topic, or a `RefusedError`."""
     if spec.assignments:
-        return _manual_topic(spec, image)
+        return _manual_topic(spec, state)
     if spec.replication_factor < USE_DEFAULT or spec.replication_factor == 0:
         raise RefusedError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -38,11 +38,13 @@ def replicas_of_new_topic(
     factor = spec.replication_factor
     if factor == USE_DEFAULT:
         factor = config.default_replication_factor
-    brokers = max(len(image.brokers), 1)
-    return _place(image, partitions, factor, start=random.randrange(brokers), shift=random.randrange(brokers))
+    brokers = max(len(state.brokers), 1)
+    return _place(state, partitions, factor, start=random.randrange(brokers), shift=random.randrange(brokers))
 
 
-def replicas_of_more_partitions(spec: PartitionsSpec, topic: TopicImage, image: ClusterImage) -> Replicas:
+def replicas_of_more_partitions(
+    spec: PartitionsSpec, topic: ControlledTopic, state: ControllerState
+) -> Replicas:
     """Replicas of the partitions that `topic` gets in addition, or a `RefusedError`. Placing goes on where
     the topic began.
     """
@@ -56,17 +58,17 @@ def replicas_of_more_partitions(spec: PartitionsSpec, topic: TopicImage, image: 
                 "assignment(s) were specified.",
             )
         for replicas in spec.assignments:
-            _check_manual(replicas, image, factor)
+            _check_manual(replicas, state, factor)
         return tuple(tuple(replicas) for replicas in spec.assignments)
     first = topic.partitions[0].replicas[0]
-    start = max(0, next((n for n, broker in enumerate(sorted(image.brokers)) if broker >= first), 0))
-    return _place(image, additional, factor, start=start, shift=start, first_partition=existing)
+    start = max(0, next((n for n, broker in enumerate(sorted(state.brokers)) if broker >= first), 0))
+    return _place(state, additional, factor, start=start, shift=start, first_partition=existing)
 
 
 def _place(
-    image: ClusterImage, partitions: int, factor: int, *, start: int, shift: int, first_partition: int = 0
+    state: ControllerState, partitions: int, factor: int, *, start: int, shift: int, first_partition: int = 0
 ) -> Replicas:
-    racks = {broker.id: broker.rack for broker in image.brokers.values()}
+    racks = {broker_id: broker.info.rack for broker_id, broker in state.brokers.items()}
     if any(rack is None for rack in racks.values()):
         racks = dict.fromkeys(
             racks
@@ -81,7 +83,7 @@ def _place(
         raise RefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, str(error)) from error
 
 
-def _manual_topic(spec: TopicSpec, image: ClusterImage) -> Replicas:
+def _manual_topic(spec: TopicSpec, state: ControllerState) -> Replicas:
     if spec.replication_factor != USE_DEFAULT:
         raise RefusedError(
             ErrorCode.INVALID_REQUEST,
@@ -100,7 +102,7 @@ def _manual_topic(spec: TopicSpec, image: ClusterImage) -> Replicas:
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Found multiple manual partition assignments for partition {index}",
             )
-        _check_manual(replicas, image, factor)
+        _check_manual(replicas, state, factor)
         factor = len(replicas)
         assigned[index] = tuple(replicas)
     if sorted(assigned) != list(range(len(assigned))):
@@ -111,10 +113,10 @@ def _manual_topic(spec: TopicSpec, image: ClusterImage) -> Replicas:
     return tuple(assigned[index] for index in range(len(assigned)))
 
 
-def _check_manual(replicas: Sequence[int], image: ClusterImage, factor: int | None) -> None:
+def _check_manual(replicas: Sequence[int], state: ControllerState, factor: int | None) -> None:
     """Check one partition's assignment; `factor` is the replication factor of the partitions before it."""
     problem = None
-    unknown = [broker for broker in replicas if broker not in image.brokers]
+    unknown = [broker for broker in replicas if broker not in state.brokers]
     repeated = [broker for broker in sorted(replicas) if replicas.count(broker) > 1]
     if not replicas:
         problem = "The manual partition assignment includes an empty replica list."

@@ -2,46 +2,47 @@
 is told.
 
 Answers to Kafka's `KafkaController`. The decisions are pure and live in the modules beside this one; here is
-what they need: the queue, the store, the brokers. Brokers ask by `Decisions` and get promises; a promise is
-completed after the brokers took their roles and saw the new image, so a client that heard of its topic can
-use it.
+what they need: the queue, the store, the brokers. What brokers answer are events too, and go before what
+somebody asks for: what was begun is finished first.
+
+Brokers ask by `Decisions` and get promises. A promise is completed once this controller's own broker took its
+roles and saw the new image, and what that led to is decided as well; so a client that hears of its topic can
+use it. Other brokers are told, but nobody waits for them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from kcompat.cluster.store import BadVersionError, Check, SessionExpiredError, StoreUnavailableError
 from kcompat.cluster.znodes import CONTROLLER_EPOCH
 from kcompat.controller import election, loading
-from kcompat.controller.deletion import ResumeDeletion
-from kcompat.controller.leadership import BrokerStarted, ReplicasFailed
-from kcompat.controller.state import (
-    LeaderAndIsr,
-    StopReplica,
-    UpdateMetadata,
-)
+from kcompat.controller.channels import Channel, event_of_answer
+from kcompat.controller.leadership import BrokerStarted
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcompat.clock import Clock
+    from kcompat.cluster.news import News
     from kcompat.cluster.store import MetadataStore
     from kcompat.cluster.znodes import BrokerRegistration
-    from kcompat.controller.state import (
-        BrokerPort,
-        ControllerState,
-        Event,
-        PartitionErrors,
-        Request,
-    )
+    from kcompat.controller.channels import BrokerPort, PartitionErrors
+    from kcompat.controller.state import ControllerState, Decision, Event
 
 T = TypeVar("T")
 
-MAX_QUEUED_EVENTS = 10_000
+MAX_UNANSWERED = 10_000
 """Beyond these, events are refused at once; a connection waits for one at a time."""
+
+_ANSWER, _ASKED, _STOP = range(3)
+"""What comes first in the queue."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,17 +51,16 @@ class Controller:
     """The controller of a cluster, beside the broker whose session won the election."""
 
     def __init__(
-        self,
-        broker_id: int,
-        store: MetadataStore,
-        broker: BrokerPort,
-        clock: Clock,
+        self, broker_id: int, store: MetadataStore, brokers: Mapping[int, BrokerPort], clock: Clock
     ) -> None:
+        """`brokers` are those that can be reached, this controller's own (`broker_id`) among them."""
         self._broker_id = broker_id
         self._store = store
-        self._broker = broker
         self._clock = clock
-        self._events: asyncio.Queue[tuple[Event[Any], Promise[Any]] | None] = asyncio.Queue(MAX_QUEUED_EVENTS)
+        self._channels = {each: Channel(each, port) for each, port in brokers.items()}
+        self._queue: asyncio.PriorityQueue[_Queued] = asyncio.PriorityQueue()
+        self._numbers = itertools.count()
+        self._errands: dict[_Errand[Any], None] = {}
         self._state: ControllerState | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -74,85 +74,153 @@ class Controller:
         now_ms = self._clock.now_ms()
         this_broker = await election.register_broker(self._store, self._broker_id, registration, now_ms)
         epoch, epoch_version = await election.elect(self._store, self._broker_id, now_ms)
-        loaded = await loading.load(self._store, self._broker_id, epoch, epoch_version)
-        self._state = loaded.state
-        await self._perform(BrokerStarted(this_broker))
-        if loaded.deleting:
-            await self._perform(ResumeDeletion(loaded.deleting, loaded.deleting_with_configs))
+        self._state = await loading.load(self._store, self._broker_id, epoch, epoch_version)
+        errand = _Errand(BrokerStarted(this_broker))
+        self._errands[errand] = None
+        await self._perform(errand.event, errand)
+        self._settle(errand)
         self._running = asyncio.create_task(self._run(), name="controller")
+        taken = asyncio.get_running_loop().create_future()
+        errand.promise.then(taken.set_result)
+        await taken
 
     async def stop(self) -> None:
-        """Stop after the event in hand; the ones behind it are refused with NOT_CONTROLLER."""
+        """Stop after the event in hand and the answers that are there. Events behind it are refused with
+        NOT_CONTROLLER; those that wait for a broker end with REQUEST_TIMED_OUT.
+        """
         running, self._running = self._running, None
-        self._refuse_queued()
         if running is not None:
-            self._events.put_nowait(None)
+            self._refuse([errand for errand in self._errands if not errand.is_begun])
+            self._put(_STOP, None, None)
             await running
 
-    # -- one event at a time -----------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------------------------
 
     def submit(self, event: Event[T]) -> Promise[T]:
         """Queue an event. Refused with NOT_CONTROLLER out of office, REQUEST_TIMED_OUT if too many wait."""
-        promise: Promise[T] = Promise()
+        errand = _Errand(event)
         if self._running is None:
-            promise.complete(event.refused(ErrorCode.NOT_CONTROLLER))
-            return promise
-        try:
-            self._events.put_nowait((event, promise))
-        except asyncio.QueueFull:
-            promise.complete(event.refused(ErrorCode.REQUEST_TIMED_OUT))
-        return promise
+            errand.refuse(ErrorCode.NOT_CONTROLLER)
+        elif len(self._errands) >= MAX_UNANSWERED:
+            errand.refuse(ErrorCode.REQUEST_TIMED_OUT)
+        else:
+            self._errands[errand] = None
+            self._put(_ASKED, event, errand)
+        return errand.promise
+
+    def _put(self, urgency: int, event: Event[Any] | None, errand: _Errand[Any] | None) -> None:
+        self._queue.put_nowait(_Queued(urgency, next(self._numbers), event, errand))
 
     async def _run(self) -> None:
-        while (queued := await self._events.get()) is not None:
-            event, promise = queued
-            try:
-                answer = await self._perform(event)
-            except (BadVersionError, SessionExpiredError):
-                _log.exception("the controller has moved: this broker resigns")
-                self._running = None
-                promise.complete(event.refused(ErrorCode.NOT_CONTROLLER))
-                self._refuse_queued()
-                return
-            except StoreUnavailableError:
-                _log.exception("the metadata store refused a write; nothing changed")
-                answer = event.refused(ErrorCode.KAFKA_STORAGE_ERROR)
-            except Exception:
-                _log.exception("a fault in %s; the controller goes on", type(event).__name__)
-                answer = event.refused(ErrorCode.UNKNOWN_SERVER_ERROR)
-            promise.complete(answer)
+        while (queued := await self._queue.get()).urgency != _STOP:
+            if not await self._handle(queued.event, queued.errand):
+                break
+        self._running = None
+        for channel in self._channels.values():
+            channel.close()
+        self._refuse(list(self._errands))
 
-    def _refuse_queued(self) -> None:
-        while not self._events.empty():
-            queued = self._events.get_nowait()
-            if queued is not None:
-                event, promise = queued
-                promise.complete(event.refused(ErrorCode.NOT_CONTROLLER))
+    async def _handle(self, event: Event[Any] | None, errand: _Errand[Any] | None) -> bool:
+        """Act on one event; False when this broker is the controller no more."""
+        if errand is not None and errand.promise.done and not errand.is_begun:
+            return True  # refused while it waited
+        try:
+            if event is not None:
+                await self._perform(event, errand)
+            if errand is not None:
+                self._settle(errand)
+        except (BadVersionError, SessionExpiredError):
+            _log.exception("the controller has moved: this broker resigns")
+            return False
+        except StoreUnavailableError:
+            _log.exception("the metadata store refused a write; nothing changed")
+            self._fail(errand, ErrorCode.KAFKA_STORAGE_ERROR)
+        except Exception:
+            _log.exception("a fault in %s; the controller goes on", type(event).__name__)
+            self._fail(errand, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return True
 
-    async def _perform(self, event: Event[T]) -> T:
-        """Decide, make durable, tell the brokers; then the same for what follows from it."""
+    async def _perform(self, event: Event[T], errand: _Errand[Any] | None) -> None:
+        """Decide, make durable, tell the brokers."""
         assert self._state is not None
+        if errand is not None:
+            errand.is_begun = True
         decision = event.decide(self._state)
         if decision.writes:
             guard = Check(CONTROLLER_EPOCH, self._state.epoch_version)
             await self._store.multi([guard, *decision.writes])
         self._state = decision.state
-        failed: dict[tuple[str, int], ErrorCode] = {}
-        for request in decision.requests:
-            failed.update(self._tell(request))
-        if decision.then is not None:
-            return await self._perform(decision.then(failed))
-        if failed:
-            _log.error("replicas failed: %s", failed)
-            await self._perform(ReplicasFailed(self._broker_id, frozenset(failed)))
-        return decision.answer
+        if errand is not None and errand.decision is None:
+            errand.decision = decision
+        for broker_id, news in decision.requests:
+            self._tell(broker_id, news, errand)
 
-    def _tell(self, request: Request) -> PartitionErrors:
-        match request:
-            case LeaderAndIsr(partitions):
-                return self._broker.leader_and_isr(partitions)
-            case StopReplica(partitions):
-                return self._broker.stop_replica(partitions, delete=True)
-            case UpdateMetadata(image):
-                self._broker.update_metadata(image)
-                return {}
+    def _tell(self, broker_id: int, news: News, errand: _Errand[Any] | None) -> None:
+        channel = self._channels.get(broker_id)
+        if channel is None:
+            _log.warning("%s is not sent to broker %d: no way leads there", type(news).__name__, broker_id)
+            return
+        if broker_id != self._broker_id:
+            errand = None
+        if errand is not None:
+            errand.outstanding += 1
+        channel.put(news, partial(self._answered, broker_id, news, errand))
+
+    def _answered(
+        self, broker_id: int, news: News, errand: _Errand[Any] | None, failed: PartitionErrors
+    ) -> None:
+        if failed:
+            _log.error("broker %d failed replicas: %s", broker_id, failed)
+        self._put(_ANSWER, event_of_answer(broker_id, news, failed), errand)
+
+    # -- those who asked ---------------------------------------------------------------------------------
+
+    def _settle(self, errand: _Errand[Any]) -> None:
+        """One event of an errand is done with; the last one completes it."""
+        errand.outstanding -= 1
+        if errand.outstanding == 0:
+            self._errands.pop(errand, None)
+            assert self._state is not None
+            errand.complete(self._state)
+
+    def _fail(self, errand: _Errand[Any] | None, error: ErrorCode) -> None:
+        if errand is not None:
+            self._errands.pop(errand, None)
+            errand.refuse(error)
+
+    def _refuse(self, errands: list[_Errand[Any]]) -> None:
+        """Nothing comes of these any more: what was decided may have happened, the others have not."""
+        for errand in errands:
+            decided = errand.decision is not None
+            self._fail(errand, ErrorCode.REQUEST_TIMED_OUT if decided else ErrorCode.NOT_CONTROLLER)
+
+
+class _Errand(Generic[T]):
+    """An event that somebody asked for, until the controller's own broker has done what follows from it."""
+
+    def __init__(self, event: Event[T]) -> None:
+        self.event = event
+        self.promise: Promise[T] = Promise()
+        self.is_begun = False
+        self.decision: Decision[T] | None = None
+        self.outstanding = 1
+        """The event itself, and the requests that are not answered yet."""
+
+    def complete(self, state: ControllerState) -> None:
+        """Answer; `state` is the one after the last event."""
+        if self.decision is not None:
+            revise = self.decision.revise
+            self.promise.complete(self.decision.answer if revise is None else revise(state))
+
+    def refuse(self, error: ErrorCode) -> None:
+        """Answer that it cannot be acted on."""
+        self.promise.complete(self.event.refused(error))
+
+
+class _Queued(NamedTuple):
+    """An entry of the queue; `number` keeps the order among equals."""
+
+    urgency: int
+    number: int
+    event: Event[Any] | None
+    errand: _Errand[Any] | None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.cluster.image import NO_LEADER, PartitionInfo, TopicImage
+from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.store import Create, SetData
 from kcompat.cluster.znodes import (
     TopicAssignment,
@@ -24,13 +24,8 @@ from kcompat.cluster.znodes import (
 from kcompat.config.errors import ConfigError
 from kcompat.config.topic import check_new_topic
 from kcompat.controller.assignment import replicas_of_more_partitions, replicas_of_new_topic
-from kcompat.controller.state import (
-    AssignedPartition,
-    Decision,
-    LeaderAndIsr,
-    UpdateMetadata,
-    encode_state,
-)
+from kcompat.controller.requests import assigned, picture, roles, to_all, topic_configs
+from kcompat.controller.state import ControlledPartition, ControlledTopic, Decision, encode_state
 from kcompat.controller.values import Outcome, RefusedError, TopicResult
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import random_uuid
@@ -40,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from random import Random
 
-    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.news import AssignedPartition
     from kcompat.cluster.store import Op
     from kcompat.config.broker import BrokerConfig
     from kcompat.controller.state import ControllerState
@@ -62,15 +57,15 @@ class CreateTopics(Struct, frozen=True):
         """All topics that can be made, in one decision."""
         if self._partitions_asked() > MAX_PARTITIONS_PER_REQUEST:
             return Decision(state, self._all(ErrorCode.POLICY_VIOLATION, TOO_MANY_PARTITIONS))
-        made: dict[str, TopicImage] = {}
-        metric_names = self._metric_names(state.image)
+        made: dict[str, ControlledTopic] = {}
+        metric_names = self._metric_names(state)
         configs: dict[str, dict[str, str]] = {}
         results = []
         for spec in self.specs:
             try:
                 _check_name(spec.name, state, metric_names)
                 topic_configs = self._configs(spec)
-                topic = self._topic(spec, state.image)
+                topic = self._topic(spec, state)
             except RefusedError as refusal:
                 results.append(TopicResult(spec.name, refusal.error, refusal.message))
                 continue
@@ -93,11 +88,11 @@ class CreateTopics(Struct, frozen=True):
         """How many partitions the request would make; a bound on the work of one event."""
         return sum(len(spec.assignments) or max(spec.num_partitions, 1) for spec in self.specs)
 
-    def _metric_names(self, image: ClusterImage) -> dict[str, str]:
+    def _metric_names(self, state: ControllerState) -> dict[str, str]:
         """Known topics by the name their metrics go by; empty where no new topic can share one."""
         if all(_metric_name(spec.name) == spec.name and "_" not in spec.name for spec in self.specs):
             return {}
-        return {_metric_name(name): name for name in image.topics}
+        return {_metric_name(name): name for name in state.topics}
 
     def _configs(self, spec: TopicSpec) -> dict[str, str]:
         if not spec.configs:
@@ -107,19 +102,18 @@ class CreateTopics(Struct, frozen=True):
         except ConfigError as error:
             raise RefusedError(ErrorCode.INVALID_CONFIG, str(error)) from error
 
-    def _topic(self, spec: TopicSpec, image: ClusterImage) -> TopicImage:
-        replicas = replicas_of_new_topic(spec, image, self.config, self.random)
+    def _topic(self, spec: TopicSpec, state: ControllerState) -> ControlledTopic:
+        replicas = replicas_of_new_topic(spec, state, self.config, self.random)
         topic_id = random_uuid(self.random)
-        return TopicImage(spec.name, topic_id, tuple(_new_partition(ids, image) for ids in replicas))
+        return ControlledTopic(spec.name, topic_id, tuple(_new_partition(ids, state) for ids in replicas))
 
     @staticmethod
     def _decision(
         state: ControllerState,
-        made: Mapping[str, TopicImage],
+        made: Mapping[str, ControlledTopic],
         configs: Mapping[str, Mapping[str, str]],
         results: list[TopicResult],
     ) -> Decision[list[TopicResult]]:
-        epoch = state.image.controller_epoch
         writes: list[Op] = []
         for name, topic in made.items():
             assignment = TopicAssignment(
@@ -128,14 +122,12 @@ class CreateTopics(Struct, frozen=True):
             writes.append(Create(config_path("topics", name), encode_config(configs[name])))
             writes.append(Create(topic_path(name), encode_topic(assignment)))
             writes.append(Create(f"{topic_path(name)}/partitions"))
-            writes.extend(_partition_writes(topic, 0, epoch))
-        image = state.image.with_topics(made.values()).with_configs(
-            {("topics", name): values for name, values in configs.items()}
-        )
-        assigned = [part for topic in made.values() for part in _assigned(topic, 0, image)]
-        return Decision(
-            replace(state, image=image), results, writes, [LeaderAndIsr(assigned), UpdateMetadata(image)]
-        )
+            writes.extend(_partition_writes(topic, 0, state.epoch))
+        news = topic_configs(configs)
+        after = state.with_topics(made.values()).with_configs(news.changed)
+        parts = [part for topic in made.values() for part in _assigned(topic, 0)]
+        shown = to_all(after, picture(after, made.values()))
+        return Decision(after, results, writes, [*to_all(after, news), *roles(after, parts), *shown])
 
 
 class CreatePartitions(Struct, frozen=True):
@@ -146,30 +138,29 @@ class CreatePartitions(Struct, frozen=True):
 
     def decide(self, state: ControllerState) -> Decision[dict[str, Outcome]]:
         """All topics that can grow, in one decision."""
-        grown: dict[str, TopicImage] = {}
+        grown: dict[str, ControlledTopic] = {}
         outcomes = {}
         for spec in self.specs:
             try:
-                grown[spec.name] = _grown(spec, state.image)
+                grown[spec.name] = _grown(spec, state)
                 outcomes[spec.name] = Outcome()
             except RefusedError as refusal:
                 outcomes[spec.name] = Outcome(refusal.error, refusal.message)
         if self.validate_only or not grown:
             return Decision(state, outcomes)
         writes: list[Op] = []
-        assigned: list[AssignedPartition] = []
-        image = state.image.with_topics(grown.values())
+        parts: list[AssignedPartition] = []
         for name, topic in grown.items():
-            existing = len(state.image.topics[name].partitions)
+            existing = len(state.topics[name].partitions)
             assignment = TopicAssignment(
                 topic.topic_id, tuple(partition.replicas for partition in topic.partitions)
             )
             writes.append(SetData(topic_path(name), encode_topic(assignment)))
-            writes.extend(_partition_writes(topic, existing, image.controller_epoch))
-            assigned.extend(_assigned(topic, existing, image))
-        return Decision(
-            replace(state, image=image), outcomes, writes, [LeaderAndIsr(assigned), UpdateMetadata(image)]
-        )
+            writes.extend(_partition_writes(topic, existing, state.epoch))
+            parts.extend(_assigned(topic, existing))
+        after = state.with_topics(grown.values())
+        shown = to_all(after, picture(after, grown.values()))
+        return Decision(after, outcomes, writes, [*roles(after, parts), *shown])
 
     def refused(self, error: ErrorCode) -> dict[str, Outcome]:
         """The same error for every topic."""
@@ -186,7 +177,7 @@ def _check_name(name: str, state: ControllerState, metric_names: Mapping[str, st
     problem = name_problem(name)
     if problem is not None:
         raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
-    if name in state.image.topics:
+    if name in state.topics:
         raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     if name in state.deleting:
         raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
@@ -197,7 +188,7 @@ def _check_name(name: str, state: ControllerState, metric_names: Mapping[str, st
         )
 
 
-def _created(topic: TopicImage, configs: Mapping[str, str]) -> TopicResult:
+def _created(topic: ControlledTopic, configs: Mapping[str, str]) -> TopicResult:
     return TopicResult(
         topic.name,
         topic_id=topic.topic_id,
@@ -207,8 +198,8 @@ def _created(topic: TopicImage, configs: Mapping[str, str]) -> TopicResult:
     )
 
 
-def _grown(spec: PartitionsSpec, image: ClusterImage) -> TopicImage:
-    topic = image.topics.get(spec.name)
+def _grown(spec: PartitionsSpec, state: ControllerState) -> ControlledTopic:
+    topic = state.topics.get(spec.name)
     if topic is None:
         raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
     existing = len(topic.partitions)
@@ -222,18 +213,18 @@ def _grown(spec: PartitionsSpec, image: ClusterImage) -> TopicImage:
         )
     if spec.count - existing > MAX_PARTITIONS_PER_REQUEST:
         raise RefusedError(ErrorCode.POLICY_VIOLATION, TOO_MANY_PARTITIONS)
-    replicas = replicas_of_more_partitions(spec, topic, image)
-    return replace(topic, partitions=topic.partitions + tuple(_new_partition(ids, image) for ids in replicas))
+    replicas = replicas_of_more_partitions(spec, topic, state)
+    return replace(topic, partitions=topic.partitions + tuple(_new_partition(ids, state) for ids in replicas))
 
 
-def _new_partition(replicas: tuple[int, ...], image: ClusterImage) -> PartitionInfo:
+def _new_partition(replicas: tuple[int, ...], state: ControllerState) -> ControlledPartition:
     """New to Online: the first live replica leads, all live ones are in sync, epochs start at 0."""
-    live = tuple(broker for broker in replicas if broker in image.brokers)
-    return PartitionInfo(live[0] if live else NO_LEADER, 0, live, replicas, 0)
+    live = tuple(broker for broker in replicas if broker in state.brokers)
+    return ControlledPartition(live[0] if live else NO_LEADER, 0, live, replicas, 0)
 
 
-def _partition_writes(topic: TopicImage, first: int, controller_epoch: int) -> Iterable[Op]:
-    states: dict[PartitionInfo, bytes] = {}
+def _partition_writes(topic: ControlledTopic, first: int, controller_epoch: int) -> Iterable[Op]:
+    states: dict[ControlledPartition, bytes] = {}
     for index in range(first, len(topic.partitions)):
         partition = topic.partitions[index]
         data = states.get(partition)
@@ -243,9 +234,5 @@ def _partition_writes(topic: TopicImage, first: int, controller_epoch: int) -> I
         yield Create(partition_state_path(topic.name, index), data)
 
 
-def _assigned(topic: TopicImage, first: int, image: ClusterImage) -> Iterable[AssignedPartition]:
-    configs = image.configs("topics", topic.name)
-    for index in range(first, len(topic.partitions)):
-        yield AssignedPartition(
-            topic.name, topic.topic_id, index, topic.partitions[index], configs, is_new=True
-        )
+def _assigned(topic: ControlledTopic, first: int) -> Iterable[AssignedPartition]:
+    return (assigned(topic, index, is_new=True) for index in range(first, len(topic.partitions)))

@@ -15,6 +15,7 @@ from kcompat.cluster import znodes
 from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.store import BadVersionError, Create, NodeExistsError, SetData, StoreError
 from kcompat.controller.loading import read
+from kcompat.controller.state import RegisteredBroker
 
 if TYPE_CHECKING:
     from kcompat.cluster.store import MetadataStore
@@ -30,7 +31,7 @@ class ControllerElsewhereError(StoreError):
 
 async def register_broker(
     store: MetadataStore, broker_id: int, registration: znodes.BrokerRegistration, now_ms: int
-) -> BrokerInfo:
+) -> RegisteredBroker:
     """Register this broker for as long as its session lives; the answer has its broker epoch."""
     path = znodes.broker_path(broker_id)
     try:
@@ -40,7 +41,8 @@ async def register_broker(
             f"broker id {broker_id} is in use by another live broker of this cluster"
         ) from error
     _, stat = await store.get(path)
-    return BrokerInfo(broker_id, registration.rack, registration.endpoints, stat.czxid)
+    info = BrokerInfo(broker_id, registration.rack, registration.endpoints)
+    return RegisteredBroker(info, stat.czxid)
 
 
 async def elect(store: MetadataStore, broker_id: int, now_ms: int) -> tuple[int, int]:

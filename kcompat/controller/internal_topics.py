@@ -34,7 +34,7 @@ class EnsureTopics(Struct, frozen=True):
 
     def decide(self, state: ControllerState) -> Decision[dict[str, ErrorCode]]:
         """The decision of CreateTopics; a topic that is there already is no error."""
-        live = len(state.image.brokers)
+        live = len(state.brokers)
         specs = [spec_of_automatic_topic(name, self.config, live) for name in self.names]
         made = CreateTopics(specs, False, self.config, self.random).decide(state)
         return Decision(made.state, _errors(made.answer), made.writes, made.requests)

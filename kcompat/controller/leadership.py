@@ -15,43 +15,56 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.cluster.image import NO_LEADER
-from kcompat.controller.state import (
-    AssignedPartition,
-    Decision,
-    LeaderAndIsr,
-    UpdateMetadata,
-    change_leader,
-)
+from kcompat.controller.deletion import forget, stop_replicas
+from kcompat.controller.requests import all_configs, assigned, picture, roles, to_all
+from kcompat.controller.state import Decision, change_leader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
+    from collections.abc import Set as AbstractSet
 
-    from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
+    from kcompat.cluster.news import AssignedPartition
     from kcompat.cluster.store import Op
-    from kcompat.controller.state import ControllerState
+    from kcompat.controller.state import (
+        ControlledPartition,
+        ControlledTopic,
+        ControllerState,
+        RegisteredBroker,
+        Request,
+    )
     from kcompat.protocol.errors import ErrorCode
 
-    NewLeader = Callable[[str, int, PartitionInfo], tuple[int, tuple[int, ...]] | None]
+    NewLeader = Callable[[str, int, ControlledPartition], tuple[int, tuple[int, ...]] | None]
 
 
 class BrokerStarted(Struct, frozen=True):
     """A broker is here, with a new broker epoch."""
 
-    broker: BrokerInfo
+    broker: RegisteredBroker
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Elect leaders, tell the broker its roles and show it the picture."""
-        broker = self.broker
-        image = state.image.with_brokers({**state.image.brokers, broker.id: broker})
+        """Elect leaders, tell the broker its roles, show it everything, and resume deletions."""
+        broker_id = self.broker.info.id
+        state = replace(state, brokers={**state.brokers, broker_id: self.broker})
+        brokers = state.brokers
 
-        def elect(_topic: str, _index: int, partition: PartitionInfo) -> tuple[int, tuple[int, ...]] | None:
-            if broker.id not in partition.replicas or partition.leader not in (broker.id, NO_LEADER):
+        def elect(
+            _topic: str, _index: int, partition: ControlledPartition
+        ) -> tuple[int, tuple[int, ...]] | None:
+            if broker_id not in partition.replicas or partition.leader not in (broker_id, NO_LEADER):
                 return None
-            isr = tuple(replica for replica in partition.isr if replica in image.brokers)
+            isr = tuple(replica for replica in partition.isr if replica in brokers)
             leader = next((replica for replica in partition.replicas if replica in isr), None)
             return None if leader is None else (leader, isr)
 
-        return _relead(state, image, image.topics.values(), elect)
+        led = _relead(state, state.topics.values(), elect)
+        after, removals = _without_empty_marks(led.state)
+        after, stops = stop_replicas(after, [deletion.topic for deletion in after.deleting.values()])
+        changed = picture(after, led.changed)
+        requests: list[Request] = [(broker_id, all_configs(after)), *roles(after, led.assigned)]
+        requests.append((broker_id, picture(after, after.topics.values())))
+        requests.extend((other, changed) for other in brokers if other != broker_id)
+        return Decision(after, None, [*led.writes, *removals], [*requests, *stops])
 
     def refused(self, error: ErrorCode) -> None:
         """Nobody waits for an answer."""
@@ -61,49 +74,63 @@ class ReplicasFailed(Struct, frozen=True):
     """A broker has no working log for these partitions."""
 
     broker_id: int
-    partitions: frozenset[tuple[str, int]]
+    partitions: AbstractSet[tuple[str, int]]
 
     def decide(self, state: ControllerState) -> Decision[None]:
         """Leave them without a leader; the only member of an ISR stays in it."""
 
-        def depose(topic: str, index: int, partition: PartitionInfo) -> tuple[int, tuple[int, ...]] | None:
+        def depose(
+            topic: str, index: int, partition: ControlledPartition
+        ) -> tuple[int, tuple[int, ...]] | None:
             if (topic, index) not in self.partitions or partition.leader != self.broker_id:
                 return None
             return NO_LEADER, partition.isr
 
         names = {topic for topic, _ in self.partitions}
-        topics = [topic for name, topic in state.image.topics.items() if name in names]
-        return _relead(state, state.image, topics, depose)
+        led = _relead(state, [topic for name, topic in state.topics.items() if name in names], depose)
+        if not led.writes:
+            return Decision(state, None)
+        shown = to_all(led.state, picture(led.state, led.changed))
+        return Decision(led.state, None, led.writes, [*roles(led.state, led.assigned), *shown])
 
     def refused(self, error: ErrorCode) -> None:
         """Nobody waits for an answer."""
 
 
-def _relead(
-    state: ControllerState, image: ClusterImage, topics: Iterable[TopicImage], new_leader: NewLeader
-) -> Decision[None]:
+class _Led(Struct, frozen=True):
+    """Leaders changed: the state after it, its writes, the topics and the roles concerned."""
+
+    state: ControllerState
+    writes: list[Op]
+    changed: list[ControlledTopic]
+    assigned: list[AssignedPartition]
+
+
+def _relead(state: ControllerState, topics: Iterable[ControlledTopic], new_leader: NewLeader) -> _Led:
     """Give partitions the leader and ISR that `new_leader` says, where it says any."""
     writes: list[Op] = []
-    changed: list[TopicImage] = []
-    assigned: list[AssignedPartition] = []
+    changed: list[ControlledTopic] = []
+    roles_to_take: list[AssignedPartition] = []
     for topic in topics:
         partitions = list(topic.partitions)
+        indexes = []
         for index, partition in enumerate(topic.partitions):
             decided = new_leader(topic.name, index, partition)
             if decided is not None:
-                partitions[index], write = change_leader(topic, index, *decided, image.controller_epoch)
+                partitions[index], write = change_leader(topic, index, *decided, state.epoch)
                 writes.append(write)
-                assigned.append(_assigned(topic, index, partitions[index], image))
-        changed.append(replace(topic, partitions=tuple(partitions)))
-    image = image.with_topics(changed)
-    requests: Sequence[LeaderAndIsr | UpdateMetadata] = [UpdateMetadata(image)]
-    if assigned:
-        requests = [LeaderAndIsr(assigned), UpdateMetadata(image)]
-    return Decision(replace(state, image=image), None, writes, requests)
+                indexes.append(index)
+        if indexes:
+            after = replace(topic, partitions=tuple(partitions))
+            changed.append(after)
+            roles_to_take.extend(assigned(after, index, is_new=False) for index in indexes)
+    return _Led(state.with_topics(changed), writes, changed, roles_to_take)
 
 
-def _assigned(
-    topic: TopicImage, index: int, partition: PartitionInfo, image: ClusterImage
-) -> AssignedPartition:
-    configs = image.configs("topics", topic.name)
-    return AssignedPartition(topic.name, topic.topic_id, index, partition, configs, is_new=False)
+def _without_empty_marks(state: ControllerState) -> tuple[ControllerState, list[Op]]:
+    """Without the marks that stand for no topic: nothing is left to delete but themselves."""
+    empty = [name for name, deletion in state.deleting.items() if not deletion.topic.partitions]
+    entity_configs = dict(state.entity_configs)
+    writes = [write for name in empty for write in forget(name, entity_configs)]
+    deleting = {name: deletion for name, deletion in state.deleting.items() if name not in empty}
+    return replace(state, deleting=deleting, entity_configs=entity_configs), writes

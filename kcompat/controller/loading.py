@@ -7,12 +7,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
-
 from kcompat.cluster import znodes
-from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.store import Create, NodeExistsError
-from kcompat.controller.state import ABSENT, ControllerState
+from kcompat.controller.state import (
+    ABSENT,
+    ControlledPartition,
+    ControlledTopic,
+    ControllerState,
+    Deletion,
+    RegisteredBroker,
+)
 from kcompat.protocol.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -21,14 +26,6 @@ if TYPE_CHECKING:
     from kcompat.cluster.store import MetadataStore, Stat
 
 T = TypeVar("T")
-
-
-class Loaded(Struct, frozen=True):
-    """The state as the store has it, and the topics whose deletion was interrupted."""
-
-    state: ControllerState
-    deleting: dict[str, TopicImage]
-    deleting_with_configs: frozenset[str]
 
 
 async def prepare(store: MetadataStore) -> None:
@@ -46,7 +43,7 @@ async def cluster_id(store: MetadataStore) -> str | None:
     return decoded
 
 
-async def load(store: MetadataStore, controller_id: int, epoch: int, epoch_version: int) -> Loaded:
+async def load(store: MetadataStore, broker_id: int, epoch: int, epoch_version: int) -> ControllerState:
     """Read brokers, topics, configs and marks as a newly elected controller does."""
     brokers = {
         int(name): await _load_broker(store, int(name)) for name in await store.children(znodes.BROKER_IDS)
@@ -58,30 +55,25 @@ async def load(store: MetadataStore, controller_id: int, epoch: int, epoch_versi
             configs[kind, name], _ = await read(store, znodes.config_path(kind, name), znodes.decode_config)
     marked = await store.children(znodes.DELETE_TOPICS)
     last_producer_id, producer_ids_version = await _load_producer_ids(store)
-    image = ClusterImage(
-        (await read(store, znodes.CLUSTER_ID, znodes.decode_cluster_id))[0],
-        controller_id,
+    return ControllerState(
+        broker_id,
         epoch,
+        epoch_version,
         brokers,
-        entity_configs={
-            entity: values
-            for entity, values in configs.items()
-            if entity[0] != "topics" or entity[1] not in marked
-        },
-    ).with_topics(topic for name, topic in topics.items() if name not in marked)
-    return Loaded(
-        ControllerState(image, epoch_version, frozenset(marked), last_producer_id, producer_ids_version),
-        {name: topics.get(name, TopicImage(name, ZERO_UUID, ())) for name in marked},
-        frozenset(name for kind, name in configs if kind == "topics"),
+        {name: topic for name, topic in topics.items() if name not in marked},
+        configs,
+        {name: Deletion(topics.get(name, ControlledTopic(name, ZERO_UUID, ()))) for name in marked},
+        last_producer_id,
+        producer_ids_version,
     )
 
 
-async def _load_broker(store: MetadataStore, broker_id: int) -> BrokerInfo:
+async def _load_broker(store: MetadataStore, broker_id: int) -> RegisteredBroker:
     broker, stat = await read(store, znodes.broker_path(broker_id), znodes.decode_broker)
-    return BrokerInfo(broker_id, broker.rack, broker.endpoints, stat.czxid)
+    return RegisteredBroker(BrokerInfo(broker_id, broker.rack, broker.endpoints), stat.czxid)
 
 
-async def _load_topic(store: MetadataStore, name: str) -> TopicImage:
+async def _load_topic(store: MetadataStore, name: str) -> ControlledTopic:
     assignment, _ = await read(store, znodes.topic_path(name), znodes.decode_topic)
     partitions = []
     for index, replicas in enumerate(assignment.replicas):
@@ -89,7 +81,7 @@ async def _load_topic(store: MetadataStore, name: str) -> TopicImage:
             store, znodes.partition_state_path(name, index), znodes.decode_partition_state
         )
         partitions.append(
-            PartitionInfo(
+            ControlledPartition(
                 state.leader,
                 state.leader_epoch,
                 state.isr,
@@ -98,7 +90,7 @@ async def _load_topic(store: MetadataStore, name: str) -> TopicImage:
                 state.leader_recovery_state,
             )
         )
-    return TopicImage(name, assignment.topic_id, tuple(partitions))
+    return ControlledTopic(name, assignment.topic_id, tuple(partitions))
 
 
 async def _load_producer_ids(store: MetadataStore) -> tuple[int, int]:

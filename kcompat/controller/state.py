@@ -1,98 +1,123 @@
-"""What the controller knows, what it decides, and whom it tells. Pure.
+"""What the controller knows and what it decides. Pure.
 
 An event is decided against the state and gives a `Decision`: store operations for one transaction, the state
 once they are durable, requests to brokers in order, and the answer for whoever asked. Kafka's rule for every
 decision about a leader or an ISR: the leader epoch grows by one (in ZooKeeper mode; only AlterPartition
 leaves it).
+
+What brokers are shown is another type, `kcompat.cluster.image`; `requests` makes the one from the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.store import SetData
 from kcompat.cluster.znodes import PartitionState, encode_partition_state, partition_state_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+    from kcompat.cluster.image import BrokerInfo
+    from kcompat.cluster.news import News
     from kcompat.cluster.store import Op
     from kcompat.protocol.errors import ErrorCode
 
 T = TypeVar("T")
 
-PartitionErrors = Mapping[tuple[str, int], "ErrorCode"]
-"""The partitions of a request that a broker failed, by topic and index."""
-
 ABSENT = -1
 """The znode version that stands for a node that does not exist yet."""
 
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class RegisteredBroker(Struct, frozen=True, gc=False):
+    """A live broker and its broker epoch: the czxid of its registration."""
+
+    info: BrokerInfo
+    epoch: int
+
+
+class ControlledPartition(Struct, frozen=True, gc=False):
+    """The state of a partition as stored; `partition_epoch` is the version of its znode."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    partition_epoch: int
+    leader_recovery_state: int = 0
+
+
+class ControlledTopic(Struct, frozen=True, gc=False):
+    """A topic and its partitions by index."""
+
+    name: str
+    topic_id: bytes
+    partitions: tuple[ControlledPartition, ...]
+
+    @property
+    def replication_factor(self) -> int:
+        """Replicas of the first partition, as Kafka counts it."""
+        return len(self.partitions[0].replicas) if self.partitions else 0
+
+
+class Deletion(Struct, frozen=True, gc=False):
+    """A topic marked for deletion, hidden already; `waits_for` are the brokers whose logs of it remain."""
+
+    topic: ControlledTopic
+    waits_for: frozenset[int] = frozenset()
+
 
 class ControllerState(Struct, frozen=True):
-    """The picture the controller decides on. A cluster member sees only `image`."""
+    """Everything the controller decides on. Do not change what the mappings hold."""
 
-    image: ClusterImage
+    broker_id: int
+    """The broker that is the controller."""
+    epoch: int
     epoch_version: int
     """Version of `/controller_epoch` since our election: the guard of every write."""
-    deleting: frozenset[str] = frozenset()
-    """Topics marked for deletion, no longer in the image."""
+    brokers: Mapping[int, RegisteredBroker] = {}
+    topics: Mapping[str, ControlledTopic] = {}
+    entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
+    """Those of topics that are being deleted are among them."""
+    deleting: Mapping[str, Deletion] = {}
     last_producer_id: int = -1
     producer_ids_version: int = ABSENT
 
+    def configs(self, kind: str, name: str) -> Mapping[str, str]:
+        """Dynamic configs of an entity; empty where none are set."""
+        return self.entity_configs.get((kind, name), _NOTHING)
+
+    def with_topics(
+        self, changed: Iterable[ControlledTopic], removed: Collection[str] = ()
+    ) -> ControllerState:
+        """This state with topics added or replaced, and others removed."""
+        topics = {**self.topics, **{topic.name: topic for topic in changed}}
+        for name in removed:
+            del topics[name]
+        return replace(self, topics=topics)
+
+    def with_configs(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> ControllerState:
+        """This state with the configs of some (kind, name) replaced."""
+        return replace(self, entity_configs={**self.entity_configs, **changed})
+
     def check_invariants(self) -> None:
-        """The image is sound; a topic is either there or being deleted."""
-        self.image.check_invariants()
-        assert not self.deleting & self.image.topics.keys()
+        """Leaders are in sync, ISRs are subsets of the replicas; a topic is either there or being deleted."""
+        assert not self.deleting.keys() & self.topics.keys()
+        for topic in self.topics.values():
+            for partition in topic.partitions:
+                assert set(partition.isr) <= set(partition.replicas), topic.name
+                assert partition.leader in (*partition.isr, NO_LEADER), topic.name
 
 
-class AssignedPartition(Struct, frozen=True, gc=False):
-    """One partition of a LeaderAndIsr request; `configs` are the topic's own."""
-
-    topic: str
-    topic_id: bytes
-    index: int
-    state: PartitionInfo
-    configs: Mapping[str, str]
-    is_new: bool
-
-
-class LeaderAndIsr(Struct, frozen=True):
-    """Take these roles; create the logs that are missing."""
-
-    partitions: Sequence[AssignedPartition]
-
-
-class StopReplica(Struct, frozen=True):
-    """Stop serving these partitions and delete their logs."""
-
-    partitions: Sequence[tuple[str, int]]
-
-
-class UpdateMetadata(Struct, frozen=True):
-    """Show this picture to clients."""
-
-    image: ClusterImage
-
-
-Request = LeaderAndIsr | StopReplica | UpdateMetadata
-
-
-class BrokerPort(Protocol):
-    """How the controller reaches a broker. On this broker it is a direct call."""
-
-    def leader_and_isr(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
-        """Create missing logs, take the roles; answer the partitions that failed (KAFKA_STORAGE_ERROR)."""
-
-    def stop_replica(self, partitions: Sequence[tuple[str, int]], *, delete: bool) -> PartitionErrors:
-        """Stop serving; with `delete` remove the logs too; answer the partitions that failed."""
-
-    def update_metadata(self, image: ClusterImage) -> None:
-        """Replace the picture that handlers read."""
+Request = tuple[int, "News"]
+"""What a broker shall be told, after the broker's id."""
 
 
 class Decision(Struct, Generic[T], frozen=True):
@@ -102,8 +127,8 @@ class Decision(Struct, Generic[T], frozen=True):
     answer: T
     writes: Sequence[Op] = ()
     requests: Sequence[Request] = ()
-    then: Callable[[PartitionErrors], Event[T]] | None = None
-    """A second event, decided at once on what the brokers failed; its answer replaces this one's."""
+    revise: Callable[[ControllerState], T] | None = None
+    """Where the answer hangs on what the brokers say: what it is, given the state after that."""
 
 
 class Event(Protocol[T]):
@@ -117,8 +142,8 @@ class Event(Protocol[T]):
 
 
 def change_leader(
-    topic: TopicImage, index: int, leader: int, isr: tuple[int, ...], controller_epoch: int
-) -> tuple[PartitionInfo, Op]:
+    topic: ControlledTopic, index: int, leader: int, isr: tuple[int, ...], controller_epoch: int
+) -> tuple[ControlledPartition, Op]:
     """A partition with another leader and ISR, its leader epoch one higher, and the write that does it."""
     old = topic.partitions[index]
     new = replace(
@@ -132,7 +157,7 @@ def change_leader(
     return new, SetData(partition_state_path(topic.name, index), data, old.partition_epoch)
 
 
-def encode_state(partition: PartitionInfo, controller_epoch: int) -> bytes:
+def encode_state(partition: ControlledPartition, controller_epoch: int) -> bytes:
     """The payload of a partition's state znode."""
     return encode_partition_state(
         PartitionState(

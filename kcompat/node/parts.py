@@ -51,7 +51,7 @@ class Parts:
         self.cluster = MetadataCache(cluster_id)
         self.replicas = ReplicaManager(config.broker_id, clock, self.cluster)
         self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
-        self.controller = Controller(config.broker_id, session, self.local, clock)
+        self.controller = Controller(config.broker_id, session, {config.broker_id: self.local}, clock)
         self.decisions = Decisions(self.controller.submit, config.broker_id, self.config, world.random)
         self.groups = self._groups()
         self.cleaner = LogCleaner(

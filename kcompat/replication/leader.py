@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.replication.role import Role
+    from kcompat.cluster.news import Role
 
 
 class Leader:

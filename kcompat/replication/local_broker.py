@@ -11,11 +11,11 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.config.topic import topic_config
 from kcompat.log.errors import StorageError
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import ZERO_UUID
-from kcompat.replication.role import Role
 from kcompat.replication.storage_config import log_config
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.news import AssignedPartition, News
     from kcompat.config.feed import ConfigFeed
     from kcompat.config.topic import TopicConfig
-    from kcompat.controller.state import AssignedPartition, PartitionErrors
+    from kcompat.controller.channels import Answered, PartitionErrors
     from kcompat.log.manager import LogManager
     from kcompat.replication.partition import Partition
     from kcompat.replication.replicas import ReplicaManager
@@ -44,29 +45,39 @@ class LocalBroker:
         self._logs = logs
         self._replicas = replicas
 
-    def leader_and_isr(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
+    def give(self, news: News, answered: Answered) -> None:
+        """Take a request of the controller, and answer it before this returns."""
+        match news:
+            case LeaderAndIsr(partitions):
+                answered(self._take_roles(partitions))
+            case StopReplica(partitions):
+                answered(self._stop_all(partitions))
+            case UpdateMetadata() | UpdateConfigs():
+                self._cluster.hear(news)
+                answered({})
+
+    def _take_roles(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
         """Create the logs that are missing and take the roles; the partitions that failed."""
         failed: dict[tuple[str, int], ErrorCode] = {}
-        topic: str | None = None
-        config: TopicConfig | None = None
+        configs: dict[str, TopicConfig] = {}
         for assigned in partitions:
-            if config is None or assigned.topic != topic:
-                topic, config = assigned.topic, topic_config(self._config.current, assigned.configs)
             key = (assigned.topic, assigned.index)
-            error = _contained(key, "be served", partial(self._take, assigned, config))
+            error = _contained(key, "be served", partial(self._take, assigned, configs))
             if error:
                 failed[key] = error
         return failed
 
-    def _take(self, assigned: AssignedPartition, config: TopicConfig) -> ErrorCode:
+    def _take(self, assigned: AssignedPartition, configs: dict[str, TopicConfig]) -> ErrorCode:
+        """Take one role; `configs` are those of the topics before it in the request."""
         partition = self._replicas.get(assigned.topic, assigned.index)
         if partition is None:
-            partition = self._open(assigned, config)
+            if assigned.topic not in configs:
+                overrides = self._cluster.image.configs("topics", assigned.topic)
+                configs[assigned.topic] = topic_config(self._config.current, overrides)
+            partition = self._open(assigned, configs[assigned.topic])
         if _differ(partition.topic_id, assigned.topic_id):
             return ErrorCode.INCONSISTENT_TOPIC_ID
-        state = assigned.state
-        role = Role(state.leader, state.leader_epoch, state.isr, state.replicas, state.partition_epoch)
-        return self._replicas.take_role(assigned.topic, assigned.index, role)
+        return self._replicas.take_role(assigned.topic, assigned.index, assigned.role)
 
     def _open(self, assigned: AssignedPartition, config: TopicConfig) -> Partition:
         """The partition over its log, which is made where there is none. A log that does not know its topic
@@ -88,30 +99,24 @@ class LocalBroker:
             log.update_config(log_config(config))
         return self._replicas.add(log, config, self._logs.high_watermark(*key))
 
-    def stop_replica(self, partitions: Sequence[tuple[str, int]], *, delete: bool) -> PartitionErrors:
-        """Stop serving; with `delete` remove the logs too."""
+    def _stop_all(self, partitions: Sequence[tuple[str, int]]) -> PartitionErrors:
+        """Stop serving and delete the logs; the partitions that failed."""
         failed: dict[tuple[str, int], ErrorCode] = {}
         for key in partitions:
-            error = _contained(key, "be stopped", partial(self._stop, *key, delete=delete))
+            error = _contained(key, "be stopped", partial(self._stop, *key))
             if error:
                 failed[key] = error
-        if delete:
-            try:
-                self._logs.sync_names()
-            except StorageError as fault:
-                logger.error("deletions are not on the device: %s", fault)  # noqa: TRY400
-                return dict.fromkeys(partitions, ErrorCode.KAFKA_STORAGE_ERROR)
+        try:
+            self._logs.sync_names()
+        except StorageError as fault:
+            logger.error("deletions are not on the device: %s", fault)  # noqa: TRY400
+            return dict.fromkeys(partitions, ErrorCode.KAFKA_STORAGE_ERROR)
         return failed
 
-    def _stop(self, topic: str, index: int, *, delete: bool) -> ErrorCode:
+    def _stop(self, topic: str, index: int) -> ErrorCode:
         self._replicas.remove(topic, index)
-        if delete:
-            self._logs.delete(topic, index)
+        self._logs.delete(topic, index)
         return ErrorCode.NONE
-
-    def update_metadata(self, image: ClusterImage) -> None:
-        """Show handlers a new picture."""
-        self._cluster.update(image)
 
     def reconfigure(self, old: ClusterImage, new: ClusterImage, *, everything: bool = False) -> None:
         """Make partitions obey changed topic configs; all of them when the broker's own defaults changed."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from kcompat.cluster.news import Role
 from kcompat.log.errors import StorageError
 from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.errors import ErrorCode
@@ -24,7 +25,7 @@ from kcompat.replication import listing
 from kcompat.replication.follower import Follower
 from kcompat.replication.leader import Leader
 from kcompat.replication.listing import OffsetFound
-from kcompat.replication.role import NO_EPOCH, NO_ROLE, Role, fence
+from kcompat.replication.role import NO_EPOCH, NO_ROLE, fence
 
 if TYPE_CHECKING:
     from kcompat.log.converted import ConvertedRange

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.news import Role
     from kcompat.config.topic import TopicConfig
     from kcompat.log.log import Log
-    from kcompat.replication.role import Role
 
     LeadershipListener = Callable[[Partition], None]
 

@@ -1,24 +1,12 @@
-"""What the controller decides for a partition (LeaderAndIsr), and whom its leader epoch turns away."""
+"""The role of a partition that has none yet, and whom a leader epoch turns away."""
 
 from __future__ import annotations
 
-from msgspec import Struct
-
+from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 
 NO_EPOCH = -1
 NO_LEADER = -1
-
-
-class Role(Struct, frozen=True):
-    """Who leads, since which epoch, who is in sync."""
-
-    leader: int
-    leader_epoch: int
-    isr: tuple[int, ...]
-    replicas: tuple[int, ...]
-    partition_epoch: int = 0
-
 
 NO_ROLE = Role(leader=NO_LEADER, leader_epoch=NO_EPOCH, isr=(), replicas=())
 

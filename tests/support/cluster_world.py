@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.cluster.embedded import EmbeddedStore
 from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.news import UpdateConfigs, UpdateMetadata
 from kcompat.cluster.znodes import CLUSTER_ID, BrokerRegistration, encode_cluster_id
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
@@ -20,9 +21,8 @@ from kcompat.promise import Promise
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kcompat.controller.state import AssignedPartition, PartitionErrors
+    from kcompat.cluster.news import News
+    from kcompat.controller.channels import Answered
 
 LOCAL_ADDRESS = ("10.0.0.7", 19092)
 
@@ -31,20 +31,13 @@ class Brokerless:
     """A broker port that takes everything and shows the picture."""
 
     def __init__(self, cluster: MetadataCache) -> None:
-        self.update_metadata = cluster.update
+        self._cluster = cluster
 
-    def leader_and_isr(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
-        """No role fails."""
-        return {}
-
-    def stop_replica(
-        self,
-        partitions: Sequence[tuple[str, int]],
-        *,
-        delete: bool,
-    ) -> PartitionErrors:
-        """No log is there to be deleted."""
-        return {}
+    def give(self, news: News, answered: Answered) -> None:
+        """No role fails, and no log is there to be deleted."""
+        if isinstance(news, UpdateMetadata | UpdateConfigs):
+            self._cluster.hear(news)
+        answered({})
 
 
 class ClusterWorld:
@@ -62,7 +55,7 @@ class ClusterWorld:
         await loading.prepare(session)
         await session.create(CLUSTER_ID, encode_cluster_id("the-cluster"))
         broker = Brokerless(self.cluster)
-        self.controller = Controller(1, session, broker, clock)
+        self.controller = Controller(1, session, {1: broker}, clock)
         self.decisions = Decisions(self.controller.submit, 1, ConfigFeed(self.config), Random(1))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         await self.controller.start(

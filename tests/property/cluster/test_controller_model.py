@@ -8,7 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kcompat.cluster.feed import MetadataCache
 from kcompat.controller import loading
+from kcompat.controller.requests import all_configs, picture
 from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from support.cluster_world import ClusterWorld
@@ -44,9 +46,13 @@ async def play(requests: list[tuple[str, Any]]) -> None:
             assert {name: len(topic.partitions) for name, topic in image.topics.items()} == model
         world.store.tree.check_invariants()
         image = world.cluster.image
-        loaded = await loading.load(world.session, 1, image.controller_epoch, 0)
-        assert loaded.state.image == image
+        loaded = await loading.load(world.session, 1, 1, 0)
+        loaded.check_invariants()
         assert not loaded.deleting
+        restarted = MetadataCache(image.cluster_id)
+        restarted.hear(all_configs(loaded))
+        restarted.hear(picture(loaded, loaded.topics.values()))
+        assert restarted.image == image
         assert all(part.leader_epoch == 0 for topic in image.topics.values() for part in topic.partitions)
 
 

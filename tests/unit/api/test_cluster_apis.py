@@ -163,18 +163,18 @@ async def test_advertised_listeners_are_told_as_they_are() -> None:
 
 def test_replicas_on_a_failed_disk_are_offline() -> None:
     """Those in sync would lead if they could; of the others nobody knows."""
-    assert offline_replicas(PartitionInfo(-1, 7, (1,), (1, 2, 3), 0), {1, 2}) == [1, 3]
-    assert offline_replicas(PartitionInfo(1, 7, (1,), (1, 2, 3), 0), {1, 2}) == [3]
+    assert offline_replicas(PartitionInfo(-1, 7, (1,), (1, 2, 3)), {1, 2}) == [1, 3]
+    assert offline_replicas(PartitionInfo(1, 7, (1,), (1, 2, 3)), {1, 2}) == [3]
 
 
 def with_a_world_of_three(world: ClusterWorld) -> None:
     """Broker 2 has another listener than the client's, broker 3 is down."""
     partitions = (
-        PartitionInfo(1, 5, (1, 2), (1, 2, 3), 0),
-        PartitionInfo(2, 6, (2,), (2, 1), 0),
-        PartitionInfo(-1, 7, (3,), (3,), 0),
+        PartitionInfo(1, 5, (1, 2), (1, 2, 3)),
+        PartitionInfo(2, 6, (2,), (2, 1)),
+        PartitionInfo(-1, 7, (3,), (3,)),
     )
-    brokers = {**world.cluster.image.brokers, 2: BrokerInfo(2, None, {"INTERNAL": ("h2", 1)}, 9)}
+    brokers = {**world.cluster.image.brokers, 2: BrokerInfo(2, None, {"INTERNAL": ("h2", 1)})}
     image = world.cluster.image.with_topics([TopicImage("t", b"t" * 16, partitions)])
     world.cluster.update(replace(image, brokers=brokers))
 
@@ -352,7 +352,7 @@ async def test_transactional_producers_are_told_why_they_cannot_start(version: i
 
 async def test_find_coordinator_follows_the_group_to_its_partition() -> None:
     async with ClusterWorld() as world:
-        partitions = (PartitionInfo(1, 0, (1,), (1,), 0), PartitionInfo(-1, 1, (1,), (1,), 1))
+        partitions = (PartitionInfo(1, 0, (1,), (1,)), PartitionInfo(-1, 1, (1,), (1,)))
         offsets = TopicImage("__consumer_offsets", b"o" * 16, partitions)
         world.cluster.update(world.cluster.image.with_topics([offsets]))
         # Java's "a".hashCode() is 97, "b" 98: partitions 1 and 0 of two.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.schema import Message
 
 ONE, TWO, STRANGE = b"1" * 16, b"2" * 16, b"?" * 16
-LEADS = PartitionInfo(leader=1, leader_epoch=0, isr=(1,), replicas=(1,), partition_epoch=0)
+LEADS = PartitionInfo(leader=1, leader_epoch=0, isr=(1,), replicas=(1,))
 IMAGE = ClusterImage("cluster").with_topics(
     [TopicImage("t1", ONE, (LEADS, LEADS)), TopicImage("t2", TWO, (LEADS,))]
 )

@@ -16,6 +16,7 @@ from kcompat.api.acceptance import Acceptance
 from kcompat.api.context import Busy, RequestContext
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.news import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.log import Log
@@ -30,7 +31,6 @@ from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.wrapper import encode_wrapper
 from kcompat.replication.replicas import ReplicaManager
-from kcompat.replication.role import Role
 from kcompat.replication.storage_config import log_config
 from support.virtual_clock import VirtualClock
 
@@ -400,7 +400,7 @@ def test_acks_of_all_replicas_are_waited_for_after_the_work(broker: Broker) -> N
 
 @pytest.mark.parametrize("acks", [1, -1])
 def test_a_partition_without_its_log_is_refused(broker: Broker, acks: int) -> None:
-    here = PartitionInfo(leader=-1, leader_epoch=1, isr=(ME,), replicas=(ME,), partition_epoch=0)
+    here = PartitionInfo(leader=-1, leader_epoch=1, isr=(ME,), replicas=(ME,))
     image = ClusterImage("cluster").with_topics([TopicImage("t", bytes(16), (here, here))])
     broker.cluster.update(image)
     broker.replicas.remove("t", 1)

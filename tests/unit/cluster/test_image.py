@@ -3,7 +3,7 @@ from __future__ import annotations
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 
 ID_A, ID_B = b"a" * 16, b"b" * 16
-PARTITION = PartitionInfo(1, 0, (1,), (1,), 0)
+PARTITION = PartitionInfo(1, 0, (1,), (1,))
 
 
 def image_of(*topics: TopicImage) -> ClusterImage:
@@ -47,7 +47,7 @@ def test_internal_topics_and_replication_factor() -> None:
     assert TopicImage("__consumer_offsets", ID_A, ()).is_internal
     assert TopicImage("__transaction_state", ID_A, ()).is_internal
     assert not TopicImage("__mine", ID_A, ()).is_internal
-    assert TopicImage("t", ID_A, (PartitionInfo(1, 0, (1,), (1, 2), 0),)).replication_factor == 2
+    assert TopicImage("t", ID_A, (PartitionInfo(1, 0, (1,), (1, 2)),)).replication_factor == 2
     assert TopicImage("t", ID_A, ()).replication_factor == 0
 
 

@@ -6,18 +6,19 @@ from random import Random
 
 import pytest
 
-from kcompat.cluster.image import BrokerInfo, ClusterImage
+from kcompat.cluster.image import BrokerInfo
 from kcompat.config.broker import BrokerConfig
-from kcompat.controller.state import ControllerState
+from kcompat.controller.state import ControllerState, RegisteredBroker
 
 
-def broker(broker_id: int, rack: str | None = None, epoch: int = 5) -> BrokerInfo:
-    return BrokerInfo(broker_id, rack, {"PLAINTEXT": (f"host{broker_id}", 9092)}, epoch)
+def broker(broker_id: int, rack: str | None = None, epoch: int = 5) -> RegisteredBroker:
+    info = BrokerInfo(broker_id, rack, {"PLAINTEXT": (f"host{broker_id}", 9092)})
+    return RegisteredBroker(info, epoch)
 
 
 def state_of(*broker_ids: int) -> ControllerState:
     brokers = {broker_id: broker(broker_id) for broker_id in broker_ids}
-    return ControllerState(ClusterImage("c", 1, 7, brokers), epoch_version=3)
+    return ControllerState(broker_id=1, epoch=7, epoch_version=3, brokers=brokers)
 
 
 @pytest.fixture

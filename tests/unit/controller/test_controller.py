@@ -11,12 +11,14 @@ import pytest
 
 from kcompat.cluster import znodes
 from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.cluster.store import StoreUnavailableError
 from kcompat.cluster.znodes import BrokerRegistration, DamagedZnodeError, ProducerIdBlock
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.controller import loading
+from kcompat.controller import election, loading
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
 from kcompat.controller.election import BrokerIdInUseError, ControllerElsewhereError
@@ -26,11 +28,13 @@ from kcompat.protocol.errors import ErrorCode
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from kcompat.cluster.image import ClusterImage
-    from kcompat.controller.state import AssignedPartition, PartitionErrors
+    from kcompat.cluster.news import AssignedPartition, News
+    from kcompat.controller.channels import Answered, PartitionErrors
+    from kcompat.controller.state import ControllerState
     from kcompat.promise import Promise
 
 T = TypeVar("T")
@@ -45,36 +49,60 @@ async def answer(promise: Promise[T]) -> T:
 
 
 class FakeBroker:
-    """Takes every role, but for partitions in `broken`."""
+    """Takes every role, but for partitions in `broken`. It answers at once, or when the test says so."""
 
     def __init__(self) -> None:
-        self.image: ClusterImage
+        self.cluster = MetadataCache("the-cluster")
         self.roles: dict[tuple[str, int], AssignedPartition] = {}
         self.deleted: list[tuple[str, int]] = []
         self.broken: set[tuple[str, int]] = set()
+        self.bugs: dict[type, Exception] = {}
+        self.held: list[Callable[[], None]] | None = None
 
-    def leader_and_isr(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
-        for part in partitions:
-            self.roles[part.topic, part.index] = part
-        return self._errors([(part.topic, part.index) for part in partitions if part.state.leader >= 0])
+    @property
+    def image(self) -> ClusterImage:
+        return self.cluster.image
 
-    def stop_replica(self, partitions: Sequence[tuple[str, int]], *, delete: bool) -> PartitionErrors:
-        assert delete
-        self.deleted += [partition for partition in partitions if partition not in self.broken]
-        return self._errors(partitions)
+    def give(self, news: News, answered: Answered) -> None:
+        if type(news) in self.bugs:
+            raise self.bugs[type(news)]
+        if self.held is None:
+            answered(self._failed(news))
+        else:
+            self.held.append(lambda: answered(self._failed(news)))
 
-    def update_metadata(self, image: ClusterImage) -> None:
-        self.image = image
+    def _failed(self, news: News) -> PartitionErrors:
+        match news:
+            case LeaderAndIsr(partitions):
+                for part in partitions:
+                    self.roles[part.topic, part.index] = part
+                return self._errors(
+                    [(part.topic, part.index) for part in partitions if part.role.leader >= 0]
+                )
+            case StopReplica(stopped):
+                self.deleted += [partition for partition in stopped if partition not in self.broken]
+                return self._errors(stopped)
+            case UpdateMetadata() | UpdateConfigs():
+                self.cluster.hear(news)
+                return {}
 
     def _errors(self, partitions: Sequence[tuple[str, int]]) -> PartitionErrors:
         return {each: ErrorCode.KAFKA_STORAGE_ERROR for each in partitions if each in self.broken}
+
+    def release(self) -> None:
+        """Do and answer what was held, and from now on at once."""
+        held, self.held = self.held, None
+        for act in held or ():
+            act()
 
 
 class World:
     """One broker's controller over a store that can be closed and opened again."""
 
-    def __init__(self, path: Path, config: dict[str, str] | None = None) -> None:
+    def __init__(self, path: Path, config: dict[str, str] | None = None, *others: int) -> None:
+        """`others` are ids of brokers that are live when the controller starts, and reachable."""
         self.path = path
+        self.others = {broker_id: FakeBroker() for broker_id in others}
         self.config = ConfigFeed(BrokerConfig(config or {}))
         self.clock = VirtualClock()
         self.broker = FakeBroker()
@@ -86,7 +114,10 @@ class World:
         if await loading.cluster_id(self.session) is None:
             await self.session.create(znodes.CLUSTER_ID, znodes.encode_cluster_id("the-cluster"))
         assert await loading.cluster_id(self.session) == "the-cluster"
-        self.controller = Controller(1, self.session, self.broker, self.clock)
+        for broker_id in self.others:
+            await election.register_broker(await self.store.session(), broker_id, REGISTRATION, 0)
+        brokers = {1: self.broker, **self.others}
+        self.controller = Controller(1, self.session, brokers, self.clock)
         self.decisions = Decisions(self.controller.submit, 1, self.config, Random(1))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         await self.controller.start(REGISTRATION)
@@ -97,6 +128,11 @@ class World:
         self.store.tree.check_invariants()
         await self.controller.stop()
         await self.store.close()
+
+    async def loaded(self) -> ControllerState:
+        """What a controller that starts now would find."""
+        epoch, _ = await self.session.get("/controller_epoch")
+        return await loading.load(self.session, 1, int(epoch), 0)
 
     def paths(self, under: str) -> list[str]:
         return sorted(path for path in self.store.tree.nodes if path.startswith(under))
@@ -110,13 +146,13 @@ def path(tmp_path: Path) -> Path:
 async def test_a_new_cluster_has_one_broker_which_is_its_controller(path: Path) -> None:
     async with World(path) as world:
         image = world.broker.image
-        assert (image.cluster_id, image.controller_id, image.controller_epoch) == ("the-cluster", 1, 1)
+        assert (image.cluster_id, image.controller_id) == ("the-cluster", 1)
         assert image.brokers[1].endpoints == {"PLAINTEXT": ("h", 9092)}
         data, stat = await world.session.get("/controller")
         assert json.loads(data)["brokerid"] == 1
         assert stat.ephemeral_owner == world.session.session_id
         _, stat = await world.session.get("/brokers/ids/1")
-        assert image.brokers[1].epoch == stat.czxid
+        assert (await world.loaded()).brokers[1].epoch == stat.czxid
 
 
 async def test_topics_configs_and_epochs_survive_a_restart(path: Path) -> None:
@@ -125,19 +161,20 @@ async def test_topics_configs_and_epochs_survive_a_restart(path: Path) -> None:
         created = await answer(world.decisions.create_topics(specs))
         await answer(world.decisions.create_partitions([PartitionsSpec("t", 3)]))
         await answer(world.decisions.set_configs("brokers", "<default>", {"num.io.threads": "3"}))
-        before = world.broker.image
+        before = await world.loaded()
     async with World(path) as world:
         image = world.broker.image
         assert {name: topic.topic_id for name, topic in image.topics.items()} == {
             result.name: result.topic_id for result in created
         }
-        assert image.controller_epoch == before.controller_epoch + 1
-        assert image.brokers[1].epoch > before.brokers[1].epoch
+        after = await world.loaded()
+        assert after.epoch == before.epoch + 1
+        assert after.brokers[1].epoch > before.brokers[1].epoch
         assert [part.leader_epoch for part in image.topics["t"].partitions] == [1, 1, 1]
         assert image.configs("topics", "t") == {"retention.ms": "5"}
         assert image.configs("brokers", "<default>") == {"num.io.threads": "3"}
         assert sorted(world.broker.roles) == [("t", 0), ("t", 1), ("t", 2), ("u", 0)]
-        assert world.broker.roles["t", 0].state.leader == 1
+        assert world.broker.roles["t", 0].role.leader == 1
 
 
 async def test_a_deleted_topic_leaves_no_node_behind(path: Path) -> None:
@@ -240,11 +277,11 @@ async def test_producer_ids_are_never_given_twice(path: Path) -> None:
 async def test_a_second_broker_of_the_same_id_and_a_second_controller_are_refused(path: Path) -> None:
     async with World(path) as world:
         other = await world.store.session()
-        same_id = Controller(1, other, FakeBroker(), world.clock)
+        same_id = Controller(1, other, {1: FakeBroker()}, world.clock)
         with pytest.raises(BrokerIdInUseError, match="broker id 1 is in use"):
             await same_id.start(REGISTRATION)
         with pytest.raises(ControllerElsewhereError):
-            await Controller(2, other, FakeBroker(), world.clock).start(REGISTRATION)
+            await Controller(2, other, {2: FakeBroker()}, world.clock).start(REGISTRATION)
 
 
 async def test_a_controller_that_was_replaced_writes_nothing_and_resigns(path: Path) -> None:
@@ -295,3 +332,144 @@ async def test_a_damaged_node_is_named(path: Path) -> None:
         await world.session.set("/brokers/topics/t/partitions/0/state", b"{}")
         with pytest.raises(DamagedZnodeError, match=r"^/brokers/topics/t/partitions/0/state: "):
             await loading.load(world.session, 1, 1, 1)
+
+
+# -- answers that are late, missing or wrong
+
+
+async def test_an_event_is_answered_when_the_broker_has_answered_and_others_go_on_meanwhile(
+    path: Path,
+) -> None:
+    async with World(path) as world:
+        world.broker.held = []
+        creation = world.decisions.create_topics([TopicSpec("t", 1, 1)])
+        assert await answer(world.decisions.allocate_producer_ids()) == ProducerIdBlock(1, 0, 999)
+        assert "/brokers/topics/t" in world.paths("/")
+        assert not creation.done
+        assert "t" not in world.broker.image.topics
+        world.broker.release()
+        assert (await answer(creation))[0].error is ErrorCode.NONE
+        assert "t" in world.broker.image.topics
+
+
+async def test_a_deletion_ends_with_the_brokers_answer(path: Path) -> None:
+    async with World(path) as world:
+        await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+        world.broker.held = []
+        deletion = world.decisions.delete_topics(["t"])
+        again = world.decisions.create_topics([TopicSpec("t", 1, 1)])
+        assert (await answer(again))[0].message == "Topic 't' is marked for deletion."
+        assert not deletion.done
+        assert world.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
+        world.broker.release()
+        assert await answer(deletion) == {"t": Outcome()}
+        assert world.paths("/admin/delete_topics/") == []
+
+
+async def test_an_answer_goes_before_what_is_asked_next(path: Path) -> None:
+    async with World(path) as world:
+        await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+        deletion = world.decisions.delete_topics(["t"])
+        creation = world.decisions.create_topics([TopicSpec("t", 2, 1)])
+        assert (await answer(creation))[0].error is ErrorCode.NONE
+        assert deletion.value == {"t": Outcome()}
+
+
+async def test_who_waits_for_a_broker_that_never_answers_is_told_at_the_stop(path: Path) -> None:
+    async with World(path) as world:
+        world.broker.held = []
+        creation = world.decisions.create_topics([TopicSpec("t", 1, 1)])
+        await answer(world.decisions.allocate_producer_ids())
+        await world.controller.stop()
+        assert creation.value[0].error is ErrorCode.REQUEST_TIMED_OUT
+        world.broker.release()  # too late: nothing follows from it
+        assert world.broker.image.topics == {}
+
+
+async def test_an_answer_that_comes_after_a_resignation_is_nobodys(path: Path) -> None:
+    async with World(path) as world:
+        await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+        world.broker.held = []
+        deletion = world.decisions.delete_topics(["t"])
+        await answer(world.decisions.allocate_producer_ids())
+        other = await world.store.session()
+        await other.set("/controller_epoch", b"9")
+        (created,) = await answer(world.decisions.create_topics([TopicSpec("u", 1, 1)]))
+        assert created.error is ErrorCode.NOT_CONTROLLER
+        assert deletion.value == {"t": Outcome(ErrorCode.REQUEST_TIMED_OUT)}
+        before = world.paths("/")
+        world.broker.release()
+        await asyncio.sleep(0)
+        assert world.paths("/") == before
+        assert world.broker.deleted == []
+
+
+@pytest.mark.parametrize("kind", [LeaderAndIsr, UpdateMetadata, UpdateConfigs])
+async def test_a_broker_that_raises_harms_only_what_it_was_told(path: Path, kind: type) -> None:
+    async with World(path) as world:
+        world.broker.bugs[kind] = ZeroDivisionError("a bug")
+        (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 2, 1)]))
+        assert created.error is ErrorCode.NONE
+        leaders = [part.leader for part in (await world.loaded()).topics["t"].partitions]
+        assert leaders == ([-1, -1] if kind is LeaderAndIsr else [1, 1])
+        world.broker.bugs.clear()
+        (created,) = await answer(world.decisions.create_topics([TopicSpec("u", 1, 1)]))
+        assert created.error is ErrorCode.NONE
+        assert world.broker.image.topics["u"].partitions[0].leader == 1
+
+
+async def test_a_topic_whose_broker_raises_on_deletion_stays_marked(path: Path) -> None:
+    async with World(path) as world:
+        await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+        world.broker.bugs[StopReplica] = ZeroDivisionError("a bug")
+        outcomes = await answer(world.decisions.delete_topics(["t"]))
+        assert outcomes == {"t": Outcome(ErrorCode.REQUEST_TIMED_OUT)}
+        assert world.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
+
+
+async def test_nobody_waits_for_a_silent_broker_elsewhere(path: Path) -> None:
+    async with World(path, {}, 2) as world:
+        silent = world.others[2]
+        silent.held = []
+        spec = TopicSpec("t", assignments=[(0, [2, 1])])
+        (created,) = await answer(world.decisions.create_topics([spec]))
+        assert created.error is ErrorCode.NONE
+        assert world.broker.image.topics["t"].partitions[0].leader == 2
+        assert await answer(world.decisions.delete_topics(["t"])) == {"t": Outcome()}
+        assert world.broker.deleted == [("t", 0)]
+        assert world.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
+        silent.release()
+        await answer(world.decisions.allocate_producer_ids())
+        assert silent.deleted == [("t", 0)]
+        assert world.paths("/admin/delete_topics/") == []
+        assert silent.image.topics == world.broker.image.topics == {}
+
+
+async def test_a_broker_elsewhere_that_fails_loses_its_leaders_alone(path: Path) -> None:
+    async with World(path, {}, 2) as world:
+        world.others[2].bugs[LeaderAndIsr] = ZeroDivisionError("a bug")
+        spec = TopicSpec("t", assignments=[(0, [2, 1]), (1, [1, 2])])
+        (created,) = await answer(world.decisions.create_topics([spec]))
+        assert created.error is ErrorCode.NONE
+        await answer(world.decisions.allocate_producer_ids())
+        assert [part.leader for part in (await world.loaded()).topics["t"].partitions] == [-1, 1]
+
+
+async def test_a_store_that_fails_between_the_steps_of_a_deletion(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise StoreUnavailableError("the disk is full")
+
+    async with World(path) as world:
+        await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+        world.broker.held = []
+        deletion = world.decisions.delete_topics(["t"])
+        await answer(world.decisions.allocate_producer_ids())
+        with monkeypatch.context() as patch:
+            patch.setattr(world.store._journal, "write", fail)
+            world.broker.release()
+            assert await answer(deletion) == {"t": Outcome(ErrorCode.KAFKA_STORAGE_ERROR)}
+        assert world.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
+    async with World(path) as world:
+        assert world.paths("/admin/delete_topics/") == []

@@ -2,18 +2,20 @@ from __future__ import annotations
 
 import json
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
 
+from kcompat.cluster.news import LeaderAndIsr, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.store import Create, SetData
 from kcompat.controller.creation import CreatePartitions, CreateTopics
-from kcompat.controller.state import LeaderAndIsr, UpdateMetadata
+from kcompat.controller.state import ControlledTopic, Deletion
 from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from kcompat.cluster.news import News
     from kcompat.config.broker import BrokerConfig
     from kcompat.controller.state import ControllerState, Decision
     from kcompat.controller.values import TopicResult
@@ -27,6 +29,10 @@ def create(
     decision = CreateTopics(specs, validate_only, config, RANDOM).decide(state)
     decision.state.check_invariants()
     return decision
+
+
+def told(decision: Decision[Any], broker_id: int) -> list[News]:
+    return [news for each, news in decision.requests if each == broker_id]
 
 
 def with_topic(state: ControllerState, config: BrokerConfig, spec: TopicSpec) -> ControllerState:
@@ -64,17 +70,16 @@ def test_the_broker_hears_of_its_roles_before_clients_hear_of_the_topic(
     decision = create(
         one, config, TopicSpec("t", 2, 1, configs=[("retention.ms", "1000")]), TopicSpec("u", 1, 1)
     )
-    roles, picture = decision.requests
+    configs, roles, picture = told(decision, 1)
+    assert configs == UpdateConfigs({("topics", "t"): {"retention.ms": "1000"}, ("topics", "u"): {}})
     assert isinstance(roles, LeaderAndIsr)
-    assert [(part.topic, part.index, part.state.leader, part.is_new) for part in roles.partitions] == [
+    assert [(part.topic, part.index, part.role.leader, part.is_new) for part in roles.partitions] == [
         ("t", 0, 1, True),
         ("t", 1, 1, True),
         ("u", 0, 1, True),
     ]
-    assert [dict(part.configs) for part in roles.partitions] == [{"retention.ms": "1000"}] * 2 + [{}]
     assert isinstance(picture, UpdateMetadata)
-    assert picture.image is decision.state.image
-    assert list(picture.image.topics) == ["t", "u"]
+    assert [topic.name for topic in picture.topics] == ["t", "u"]
 
 
 def test_the_result_tells_what_was_made(one: ControllerState, config: BrokerConfig) -> None:
@@ -96,7 +101,7 @@ def test_validation_alone_changes_nothing(one: ControllerState, config: BrokerCo
 def test_one_bad_topic_does_not_stop_the_others(one: ControllerState, config: BrokerConfig) -> None:
     decision = create(one, config, TopicSpec("bad", 0, 1), TopicSpec("good", 1, 1))
     assert [result.error for result in decision.answer] == [ErrorCode.INVALID_PARTITIONS, ErrorCode.NONE]
-    assert list(decision.state.image.topics) == ["good"]
+    assert list(decision.state.topics) == ["good"]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +192,7 @@ def test_unequal_replica_counts_in_an_assignment(three: ControllerState, config:
 
 def test_names_that_exist_collide_or_are_being_deleted(one: ControllerState, config: BrokerConfig) -> None:
     state = with_topic(one, config, TopicSpec("a.b", 1, 1))
-    state = replace(state, deleting=frozenset({"gone"}))
+    state = replace(state, deleting={"gone": Deletion(ControlledTopic("gone", bytes(16), ()))})
     results = create(
         state, config, *[TopicSpec(name, 1, 1) for name in ("a.b", "a_b", "gone", "x.y", "x_y")]
     ).answer
@@ -202,7 +207,7 @@ def test_names_that_exist_collide_or_are_being_deleted(one: ControllerState, con
 
 def test_a_manual_assignment_is_taken_as_it_is(three: ControllerState, config: BrokerConfig) -> None:
     decision = create(three, config, TopicSpec("t", -1, -1, [(1, [3, 1]), (0, [2, 3])]))
-    partitions = decision.state.image.topics["t"].partitions
+    partitions = decision.state.topics["t"].partitions
     assert [(part.leader, part.isr, part.replicas) for part in partitions] == [
         (2, (2, 3), (2, 3)),
         (3, (3, 1), (3, 1)),
@@ -211,9 +216,24 @@ def test_a_manual_assignment_is_taken_as_it_is(three: ControllerState, config: B
 
 def test_three_brokers_share_the_leaders(three: ControllerState, config: BrokerConfig) -> None:
     decision = create(three, config, TopicSpec("t", 6, 3))
-    partitions = decision.state.image.topics["t"].partitions
+    partitions = decision.state.topics["t"].partitions
     assert sorted(part.leader for part in partitions) == [1, 1, 2, 2, 3, 3]
     assert all(set(part.replicas) == {1, 2, 3} for part in partitions)
+
+
+def test_each_broker_hears_of_its_own_roles_and_all_see_the_picture(
+    three: ControllerState, config: BrokerConfig
+) -> None:
+    decision = create(three, config, TopicSpec("t", -1, -1, [(0, [1, 2]), (1, [2, 3]), (2, [2, 1])]))
+    indexes = {}
+    for broker_id in (1, 2, 3):
+        _, roles, picture = told(decision, broker_id)
+        assert isinstance(roles, LeaderAndIsr)
+        indexes[broker_id] = [part.index for part in roles.partitions]
+        assert isinstance(picture, UpdateMetadata)
+        assert sorted(picture.brokers) == [1, 2, 3]
+        assert len(picture.topics[0].partitions) == 3
+    assert indexes == {1: [0, 2], 2: [0, 1, 2], 3: [1]}
 
 
 # -- more partitions
@@ -240,10 +260,12 @@ def test_growing_writes_the_assignment_and_only_the_new_states(
         "/brokers/topics/t/partitions/2",
         "/brokers/topics/t/partitions/2/state",
     ]
-    roles = decision.requests[0]
+    roles, picture = told(decision, 1)
     assert isinstance(roles, LeaderAndIsr)
     assert [part.index for part in roles.partitions] == [2]
-    before, after = state.image.topics["t"], decision.state.image.topics["t"]
+    assert isinstance(picture, UpdateMetadata)
+    assert [(topic.name, len(topic.partitions)) for topic in picture.topics] == [("t", 3)]
+    before, after = state.topics["t"], decision.state.topics["t"]
     assert after.partitions[:2] == before.partitions
     assert after.topic_id == before.topic_id
 

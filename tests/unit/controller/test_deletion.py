@@ -4,17 +4,20 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
+from kcompat.cluster.news import StopReplica, UpdateMetadata
 from kcompat.cluster.store import Create, Delete
 from kcompat.controller.creation import CreateTopics
-from kcompat.controller.deletion import DeleteTopics
-from kcompat.controller.state import StopReplica, UpdateMetadata
+from kcompat.controller.deletion import DeleteTopics, ReplicasStopped
 from kcompat.controller.values import Outcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcompat.config.broker import BrokerConfig
-    from kcompat.controller.state import ControllerState
+    from kcompat.controller.state import ControllerState, Decision
 
 
 @pytest.fixture
@@ -24,23 +27,38 @@ def two_topics(one: ControllerState, config: BrokerConfig) -> ControllerState:
     )
 
 
+def answered(
+    state: ControllerState,
+    broker_id: int,
+    *partitions: tuple[str, int],
+    failed: tuple[str, int] | None = None,
+) -> Decision[None]:
+    decision = ReplicasStopped(broker_id, partitions, frozenset({failed} if failed else ())).decide(state)
+    decision.state.check_invariants()
+    return decision
+
+
+def outcomes(deletion: Decision[Mapping[str, Outcome]], state: ControllerState) -> Mapping[str, Outcome]:
+    assert deletion.revise is not None
+    return deletion.revise(state)
+
+
 def test_first_the_mark_and_the_picture_then_the_logs(two_topics: ControllerState) -> None:
     decision = DeleteTopics(["a", "none"]).decide(two_topics)
     decision.state.check_invariants()
     assert decision.writes == [Create("/admin/delete_topics/a")]
-    picture, stop = decision.requests
+    (_, picture), stop = decision.requests
     assert isinstance(picture, UpdateMetadata)
-    assert list(picture.image.topics) == ["b"]
-    assert stop == StopReplica([("a", 0), ("a", 1)])
-    assert decision.state.deleting == {"a"}
+    assert (picture.topics, picture.removed) == ([], ["a"])
+    assert stop == (1, StopReplica([("a", 0), ("a", 1)]))
+    assert list(decision.state.deleting) == ["a"]
+    assert list(decision.state.topics) == ["b"]
     assert decision.answer == {"a": Outcome(), "none": Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}
 
 
 def test_then_the_znodes_children_first_and_the_mark_last(two_topics: ControllerState) -> None:
     decision = DeleteTopics(["a"]).decide(two_topics)
-    assert decision.then is not None
-    finished = decision.then({}).decide(decision.state)
-    finished.state.check_invariants()
+    finished = answered(decision.state, 1, ("a", 0), ("a", 1))
     assert finished.writes == [
         Delete("/brokers/topics/a/partitions/0/state"),
         Delete("/brokers/topics/a/partitions/0"),
@@ -51,22 +69,60 @@ def test_then_the_znodes_children_first_and_the_mark_last(two_topics: Controller
         Delete("/config/topics/a"),
         Delete("/admin/delete_topics/a"),
     ]
-    assert finished.state.deleting == frozenset()
-    assert finished.answer == {"a": Outcome()}
+    assert not finished.state.deleting
+    assert ("topics", "a") not in finished.state.entity_configs
+    assert outcomes(decision, finished.state) == {"a": Outcome()}
 
 
 def test_a_log_that_cannot_be_deleted_keeps_the_mark(two_topics: ControllerState) -> None:
     decision = DeleteTopics(["a", "b"]).decide(two_topics)
-    assert decision.then is not None
-    finished = decision.then({("a", 1): ErrorCode.KAFKA_STORAGE_ERROR}).decide(decision.state)
-    assert finished.state.deleting == {"a"}
-    assert finished.answer == {"a": Outcome(ErrorCode.REQUEST_TIMED_OUT), "b": Outcome()}
+    finished = answered(decision.state, 1, ("a", 0), ("a", 1), ("b", 0), failed=("a", 1))
+    assert list(finished.state.deleting) == ["a"]
+    assert outcomes(decision, finished.state) == {
+        "a": Outcome(ErrorCode.REQUEST_TIMED_OUT),
+        "b": Outcome(),
+    }
     assert Delete("/brokers/topics/b") in finished.writes
     assert not any("a" in write.path.split("/") for write in finished.writes if isinstance(write, Delete))
+
+
+def test_the_znodes_go_when_the_last_broker_has_answered(
+    three: ControllerState, config: BrokerConfig
+) -> None:
+    spec = TopicSpec("t", -1, -1, [(0, [1, 2]), (1, [2, 1])])
+    state = CreateTopics([spec], False, config, Random(1)).decide(three).state
+    decision = DeleteTopics(["t"]).decide(state)
+    assert [(broker, news) for broker, news in decision.requests if isinstance(news, StopReplica)] == [
+        (1, StopReplica([("t", 0), ("t", 1)])),
+        (2, StopReplica([("t", 0), ("t", 1)])),
+    ]
+    first = answered(decision.state, 1, ("t", 0), ("t", 1))
+    assert not first.writes
+    assert list(first.state.deleting) == ["t"]
+    assert outcomes(decision, first.state) == {"t": Outcome()}
+    second = answered(first.state, 2, ("t", 0), ("t", 1))
+    assert second.writes[-1] == Delete("/admin/delete_topics/t")
+    assert not second.state.deleting
+
+
+def test_an_answer_about_a_topic_that_is_gone_changes_nothing(two_topics: ControllerState) -> None:
+    decision = answered(two_topics, 1, ("a", 0), ("gone", 0))
+    assert not decision.writes
+    assert decision.state == two_topics
+
+
+def test_a_topic_whose_brokers_are_all_gone_can_be_deleted(two_topics: ControllerState) -> None:
+    (partition, *_) = two_topics.topics["b"].partitions
+    elsewhere = replace(
+        two_topics.topics["b"], partitions=(replace(partition, replicas=(8, 9), isr=(8,), leader=-1),)
+    )
+    decision = DeleteTopics(["b"]).decide(two_topics.with_topics([elsewhere]))
+    assert decision.requests[-1] == (1, StopReplica([("b", 0)]))
+    assert not answered(decision.state, 1, ("b", 0)).state.deleting
 
 
 def test_nothing_to_delete_decides_nothing(two_topics: ControllerState) -> None:
     decision = DeleteTopics(["none"]).decide(two_topics)
     assert decision.state is two_topics
     assert not decision.writes
-    assert decision.then is None
+    assert not decision.requests

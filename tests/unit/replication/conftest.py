@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.news import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.log import Log
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.replicas import ReplicaManager
-from kcompat.replication.role import Role
 from kcompat.replication.storage_config import log_config
 from support.virtual_clock import VirtualClock
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.delayed_fetch import Fetch
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.fetch_session import FetchTarget
 from kcompat.replication.partition import FetchSpec, Partition
-from kcompat.replication.role import Role
 
 from .conftest import ME, append
 

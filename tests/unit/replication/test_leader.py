@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.leader import Leader
-from kcompat.replication.role import Role
 
 ME, OTHER, THIRD = 1, 2, 3
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.image import PartitionInfo
+from kcompat.cluster.news import AssignedPartition, LeaderAndIsr, Role, StopReplica
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.controller.state import AssignedPartition
 from kcompat.log.checkpoints import parse_partition_metadata
 from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
@@ -27,16 +26,27 @@ from support.virtual_clock import VirtualClock
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kcompat.cluster.news import News
+    from kcompat.controller.channels import PartitionErrors
     from kcompat.log.manager import LogManager
     from kcompat.replication.partition import Partition
 
 OLD, NEW = b"o" * 16, b"n" * 16
-ASSIGNED = AssignedPartition("t", NEW, 0, PartitionInfo(1, 0, (1,), (1,), 0), {}, is_new=False)
+ROLE = Role(1, 0, (1,), (1,), 0)
+ASSIGNED = AssignedPartition("t", NEW, 0, ROLE, is_new=False)
 
 
 def local_broker(logs: LogManager, clock: VirtualClock) -> LocalBroker:
     cluster = MetadataCache("cluster")
     return LocalBroker(ConfigFeed(BrokerConfig({})), cluster, logs, ReplicaManager(1, clock, cluster))
+
+
+def told(local: LocalBroker, news: News) -> PartitionErrors:
+    """What the broker answers, at once."""
+    answers: list[PartitionErrors] = []
+    local.give(news, answers.append)
+    (failed,) = answers
+    return failed
 
 
 def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
@@ -55,7 +65,7 @@ def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
             if metadata is not None:
                 (home / "t-0" / "partition.metadata").write_bytes(metadata)
     local = local_broker(logs, clock)
-    assert local.leader_and_isr([ASSIGNED]) == {}
+    assert told(local, LeaderAndIsr([ASSIGNED])) == {}
     clock.advance(100)
     return logs
 
@@ -103,10 +113,10 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
         return logs, local_broker(logs, clock)
 
     def assigned(topic: str, index: int, *, is_new: bool) -> AssignedPartition:
-        return AssignedPartition(topic, NEW, index, ASSIGNED.state, {}, is_new=is_new)
+        return AssignedPartition(topic, NEW, index, ROLE, is_new=is_new)
 
     logs, local = life(Files())
-    assert local.leader_and_isr([assigned("t", index, is_new=True) for index in range(2)]) == {}
+    assert told(local, LeaderAndIsr([assigned("t", index, is_new=True) for index in range(2)])) == {}
     log = logs.get("t", 1)
     assert log is not None
     assert log.context.path == str(homes[1])
@@ -116,13 +126,13 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
 
     logs, local = life(UnreadableFiles(homes[1]))
     known = [assigned("t", index, is_new=False) for index in range(2)]
-    assert local.leader_and_isr(known) == {("t", 1): ErrorCode.KAFKA_STORAGE_ERROR}
+    assert told(local, LeaderAndIsr(known)) == {("t", 1): ErrorCode.KAFKA_STORAGE_ERROR}
     assert logs.get("t", 1) is None
-    assert local.leader_and_isr([assigned("new", 0, is_new=True)]) == {}
+    assert told(local, LeaderAndIsr([assigned("new", 0, is_new=True)])) == {}
     logs.close()
 
     logs, local = life(Files())
-    assert local.leader_and_isr(known) == {}
+    assert told(local, LeaderAndIsr(known)) == {}
     log = logs.get("t", 1)
     assert log is not None
     assert log.log_end_offset == 1
@@ -144,11 +154,9 @@ def test_a_deletion_is_on_the_device_before_it_is_answered(tmp_path: Path) -> No
         logs.create("t", index, NEW, LogConfig())
     clock.advance(100)
     synced.clear()
-    assert local.stop_replica([("t", 0), ("t", 2), ("gone", 0)], delete=True) == {}
+    assert told(local, StopReplica([("t", 0), ("t", 2), ("gone", 0)])) == {}
     assert synced == [["t-0", "t-1", "t-2"]]
     assert sorted(path.name[-7:] for path in tmp_path.glob("t-*")) == ["-delete", "-delete", "t-1"]
-    assert local.stop_replica([("t", 1)], delete=False) == {}
-    assert len(synced) == 1
     logs.close()
 
 
@@ -167,18 +175,18 @@ def test_a_fault_while_roles_are_taken_fails_its_own_partition_alone(
     logs.open(1, "cluster", lambda _: LogConfig())
     cluster = MetadataCache("cluster")
     replicas = ReplicaManager(1, clock, cluster)
-    told = []
+    heard = []
 
     def listener(partition: Partition) -> None:
-        told.append((partition.index, partition.is_leader))
+        heard.append((partition.index, partition.is_leader))
         if partition.index == 1:
             raise fault
 
     replicas.on_leadership("t", listener)
     local = LocalBroker(ConfigFeed(BrokerConfig({})), cluster, logs, replicas)
-    assigned = [AssignedPartition("t", NEW, index, ASSIGNED.state, {}, is_new=True) for index in range(3)]
-    assert local.leader_and_isr(assigned) == {("t", 1): error}
-    assert told == [(0, True), (1, True), (2, True)]
-    assert local.stop_replica([("t", index) for index in range(3)], delete=True) == {("t", 1): error}
-    assert told[3:] == [(0, False), (1, False), (2, False)]
+    assigned = [AssignedPartition("t", NEW, index, ROLE, is_new=True) for index in range(3)]
+    assert told(local, LeaderAndIsr(assigned)) == {("t", 1): error}
+    assert heard == [(0, True), (1, True), (2, True)]
+    assert told(local, StopReplica([("t", index) for index in range(3)])) == {("t", 1): error}
+    assert heard[3:] == [(0, False), (1, False), (2, False)]
     logs.close()

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.cluster.news import Role
 from kcompat.log.context import LogContext
 from kcompat.log.log import AppendResult
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.partition import Fetched, FetchSpec, Partition
-from kcompat.replication.role import Role
 
 from .conftest import ALONE, ME, append
 

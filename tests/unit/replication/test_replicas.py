@@ -38,7 +38,7 @@ def test_what_is_not_here_has_a_reason(
     """Its disk has failed, it is another broker's, nobody has it."""
     partition = make_partition()
     placed = ((1,), (2, 1), (2,))
-    partitions = tuple(PartitionInfo(-1, 0, replicas[:1], replicas, 0) for replicas in placed)
+    partitions = tuple(PartitionInfo(-1, 0, replicas[:1], replicas) for replicas in placed)
     cluster.update(ClusterImage("cluster").with_topics([TopicImage("t", bytes(16), partitions)]))
     assert replicas.find("t", 0) is partition
     assert replicas.find(topic, index) is error

@@ -1,0 +1,94 @@
+"""How requests of the controller reach brokers: an ordered queue for each of them, and answers that come back
+as events.
+
+A broker is given one request at a time, and the next once it has answered. What it does wrong (it raises, it
+answers twice or never) stays in its own queue. Answers to Kafka's `ControllerChannelManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from kcompat.cluster.news import LeaderAndIsr, StopReplica
+from kcompat.controller.deletion import ReplicasStopped
+from kcompat.controller.leadership import ReplicasFailed
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.cluster.news import News
+    from kcompat.controller.state import Event
+
+PartitionErrors = Mapping[tuple[str, int], ErrorCode]
+"""The partitions of a request that a broker failed, by topic and index."""
+
+Answered = Callable[[PartitionErrors], None]
+
+_log = logging.getLogger(__name__)
+
+
+class BrokerPort(Protocol):
+    """A broker, as the controller reaches it."""
+
+    def give(self, news: News, answered: Answered) -> None:
+        """Take one request; call `answered` when it is done, before or after this returns."""
+
+
+class Channel:
+    """The queue of one broker."""
+
+    def __init__(self, broker_id: int, port: BrokerPort) -> None:
+        self._broker_id = broker_id
+        self._port = port
+        self._waiting: deque[tuple[News, Answered]] = deque()
+        self._in_hand: tuple[News, Answered] | None = None
+        self._is_sending = False
+
+    def put(self, news: News, answered: Answered) -> None:
+        """Queue a request; `answered` is called at most once, and never after `close`."""
+        self._waiting.append((news, answered))
+        self._send()
+
+    def close(self) -> None:
+        """Forget what waits; answers that come now are nobody's."""
+        self._waiting.clear()
+        self._in_hand = None
+
+    def _send(self) -> None:
+        if self._is_sending:
+            return  # a broker that answers at once: the loop below goes on
+        self._is_sending = True
+        while self._waiting and self._in_hand is None:
+            self._in_hand = request = self._waiting.popleft()
+            news, _ = request
+
+            def settle(failed: PartitionErrors, request: tuple[News, Answered] = request) -> None:
+                self._settle(request, failed)
+
+            try:
+                self._port.give(news, settle)
+            except Exception:
+                _log.exception("broker %d raised on %s", self._broker_id, type(news).__name__)
+                settle(dict.fromkeys(_partitions(news), ErrorCode.UNKNOWN_SERVER_ERROR))
+        self._is_sending = False
+
+    def _settle(self, request: tuple[News, Answered], failed: PartitionErrors) -> None:
+        if self._in_hand is request:
+            self._in_hand = None
+            request[1](failed)
+            self._send()
+
+
+def event_of_answer(broker_id: int, news: News, failed: PartitionErrors) -> Event[None] | None:
+    """What the controller has to decide after a broker's answer."""
+    if isinstance(news, StopReplica):
+        return ReplicasStopped(broker_id, news.partitions, failed.keys())
+    return ReplicasFailed(broker_id, failed.keys()) if failed else None
+
+
+def _partitions(news: News) -> list[tuple[str, int]]:
+    if isinstance(news, LeaderAndIsr):
+        return [(partition.topic, partition.index) for partition in news.partitions]
+    return list(news.partitions) if isinstance(news, StopReplica) else []
