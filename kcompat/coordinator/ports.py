@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Shard(Protocol):
-    """The state kept in one partition of a coordinator's topic. Only `replay*` change what the log holds."""
+    """The state kept in one partition of a coordinator's topic.
+
+    What the log holds is changed by `replay` and `replay_end_transaction` alone.
+    """
 
     def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
         """Apply one record, read from the log or just appended to it."""

@@ -50,7 +50,7 @@ class Group(Protocol):
     def delete_error(self) -> ErrorCode:
         """Whether the group may be deleted."""
 
-    def bury(self, turn: GroupTurn) -> None:
+    def write_tombstones(self, turn: GroupTurn) -> None:
         """Write the tombstones of the group's own records, and forget the ids handed out."""
 
     def described(self) -> DescribedGroup:

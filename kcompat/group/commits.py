@@ -21,7 +21,7 @@ Errors = dict["TopicPartition", ErrorCode]
 
 
 def commit(turn: GroupTurn, request: CommitRequest) -> Errors:
-    """Write down offsets, of a member of the present generation or of a consumer that assigns itself."""
+    """Commit offsets of a member of the current generation, or of a consumer that needs no group."""
     group = turn.shard.groups.get(request.group_id)
     if group is None:
         if request.generation >= 0:
@@ -104,12 +104,12 @@ def delete(turn: GroupTurn, group_id: str, partitions: Iterable[TopicPartition])
             errors[partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         else:
             errors[partition] = ErrorCode.NONE
-            bury(turn, group_id, partition)
+            write_offset_tombstone(turn, group_id, partition)
     return ErrorCode.NONE, errors
 
 
-def bury(turn: GroupTurn, group_id: str, partition: TopicPartition) -> None:
-    """Write the tombstone of an offset, if there is one to bury."""
+def write_offset_tombstone(turn: GroupTurn, group_id: str, partition: TopicPartition) -> None:
+    """Write the tombstone of an offset, if the group has committed one."""
     offsets = turn.shard.offsets.get(group_id)
     if offsets is not None and offsets.has(partition):
         topic, index = partition

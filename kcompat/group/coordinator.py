@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from kcompat.coordinator.errors import commit_error, group_error
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
 from kcompat.coordinator.turn import Turn, on_turn
 from kcompat.group import commits, describe, removal
 from kcompat.group.classic import joins, membership, syncs
+from kcompat.group.errors import commit_error, group_error
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GroupSerde
 from kcompat.group.shard import GroupShard
@@ -108,7 +108,8 @@ class GroupCoordinator:
 
         def failed(error: ErrorCode) -> SyncAnswer:
             if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-                # The rebalance is lost with the old coordinator: start over, without looking for a new one.
+                # The generation under way was lost with the old coordinator, so the member has to join again.
+                # This error makes it join here; clients do not expect the other one in SyncGroup.
                 return SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)
             return SyncAnswer(group_error(error))
 

@@ -18,7 +18,7 @@ class GroupCoordinatorConfig(Struct, frozen=True):
     min_session_timeout_ms: int = 6_000
     max_session_timeout_ms: int = 1_800_000
     initial_rebalance_delay_ms: int = 0
-    """Kafka's own default is 3000; a broker for development does not make the first member wait."""
+    """Kafka's own default is 3000. With 0 the first consumer of a group does not wait for others."""
     max_size: int = INT_MAX
     offset_metadata_max_bytes: int = 4096
     offsets_retention_ms: int = 10_080 * 60_000

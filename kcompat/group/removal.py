@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.commits import bury
+from kcompat.group.commits import write_offset_tombstone
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def delete_group(turn: GroupTurn, group_id: str) -> ErrorCode:
         return error
     offsets = turn.shard.offsets.get(group_id)
     for partition in [partition for partition, _ in offsets.items()] if offsets is not None else ():
-        bury(turn, group_id, partition)
-    _bury_group(turn, group_id, group)
+        write_offset_tombstone(turn, group_id, partition)
+    _delete_group(turn, group_id, group)
     return ErrorCode.NONE
 
 
@@ -38,7 +38,7 @@ def forget_topics(turn: GroupTurn, gone: Callable[[TopicPartition], bool]) -> bo
     left = MAX_TOMBSTONES
     for group_id, offsets in turn.shard.offsets.items():
         for partition in [partition for partition, _ in offsets.items() if gone(partition)][:left]:
-            bury(turn, group_id, partition)
+            write_offset_tombstone(turn, group_id, partition)
             left -= 1
         if left <= 0:
             return False
@@ -59,11 +59,11 @@ def expire(turn: GroupTurn) -> bool:
             and _is_expired(group, partition[0], committed, turn)
         ][:left]
         for partition in expired:
-            bury(turn, group_id, partition)
+            write_offset_tombstone(turn, group_id, partition)
         keeps = len(held) > len(expired) or (offsets is not None and bool(offsets.staged))
         left -= len(expired)
         if group.is_deserted and not keeps:
-            _bury_group(turn, group_id, group)
+            _delete_group(turn, group_id, group)
             left -= 1
         if left <= 0:
             return False
@@ -80,9 +80,9 @@ def _is_expired(group: Group, topic: str, committed: CommittedOffset, turn: Grou
     return turn.now_ms - start >= turn.shard.config.offsets_retention_ms
 
 
-def _bury_group(turn: GroupTurn, group_id: str, group: Group) -> None:
+def _delete_group(turn: GroupTurn, group_id: str, group: Group) -> None:
     """Write the tombstones of the group's records, and drop it once nothing of it is left."""
-    group.bury(turn)
+    group.write_tombstones(turn)
 
     def forget(turn: GroupTurn, error: ErrorCode) -> None:
         if error == ErrorCode.NONE:

@@ -15,7 +15,7 @@ TopicPartition = tuple[str, int]
 
 
 class JoinRequest(Struct, frozen=True):
-    """A wish to be in a group's next generation.
+    """Who wants to be in a group's next generation, and on what terms.
 
     `protocols` are (name, metadata) in order of preference. `needs_member_id` asks new dynamic members to
     come back with the id they were given (KIP-394, JoinGroup v4+); `can_skip_assignment` is KIP-814 (v9+).
@@ -56,9 +56,9 @@ class JoinAnswer(Struct, frozen=True):
 
 
 class SyncRequest(Struct, frozen=True):
-    """A member's wish for its assignment; the leader's carries everybody's.
+    """A member asks for its assignment; the leader's request carries the assignments of all.
 
-    Type and name are checked where given.
+    The protocol's type and name are checked if they are given.
     """
 
     group_id: str

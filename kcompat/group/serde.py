@@ -2,7 +2,8 @@
 
 A key is an int16 record type and its fields, a value an int16 version and its fields. Values are written as
 Kafka 3.9 writes them: offsets at version 3 (1 when the client asked for a retention of its own), groups at
-version 3. Every version is read. Old offset keys (type 0) are read as today's.
+version 3. Every version is read. Offset keys of type 0, which old brokers wrote, are read like those of
+type 1.
 """
 
 from __future__ import annotations

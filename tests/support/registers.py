@@ -96,9 +96,13 @@ def failed(error: ErrorCode) -> Any:
 class RegisterWorld:
     """A runtime of registers; `load` and `write` are of partition 0."""
 
-    def __init__(self, make_shard: Callable[[KeyedTimers], Registers] = Registers) -> None:
+    def __init__(
+        self,
+        make_shard: Callable[[KeyedTimers], Registers] = Registers,
+        log: MemoryCoordinatorLog | None = None,
+    ) -> None:
         self.clock = VirtualClock()
-        self.log = MemoryCoordinatorLog()
+        self.log = log or MemoryCoordinatorLog()
         self.runtime: Runtime[Registers] = Runtime(self.log, TextSerde(), self.clock, make_shard, 5000)
 
     def load(self) -> Registers:

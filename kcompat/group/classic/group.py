@@ -138,8 +138,8 @@ class ClassicGroup(Roster):
         """See `Group.delete_error`."""
         return ErrorCode.NONE if self.is_in(ClassicState.EMPTY) else ErrorCode.NON_EMPTY_GROUP
 
-    def bury(self, turn: GroupTurn) -> None:
-        """See `Group.bury`."""
+    def write_tombstones(self, turn: GroupTurn) -> None:
+        """See `Group.write_tombstones`."""
         for member_id in sorted(self.pending_members):
             rebalance.remove_pending(turn, self, member_id)
         if self.stored is not None:

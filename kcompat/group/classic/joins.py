@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.coordinator.errors import group_error
 from kcompat.group.classic import rebalance
 from kcompat.group.classic.group import ClassicGroup, find
 from kcompat.group.classic.member import Member
 from kcompat.group.classic.state import ClassicState
+from kcompat.group.errors import group_error
 from kcompat.group.requests import UNKNOWN_MEMBER, JoinAnswer, SyncAnswer
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
@@ -59,7 +59,7 @@ def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
 
 
 def _drop(turn: GroupTurn, group: ClassicGroup, member_id: str) -> None:
-    """A member that no longer fits is out, without a rebalance of its own: one is under way."""
+    """Remove a member for which there is no room any more. The rebalance under way goes on without it."""
     if member_id in group.members:
         rebalance.end_session(turn, group, member_id)
         group.remove(member_id)
@@ -159,7 +159,7 @@ def _replace_static(
         def stored(turn: GroupTurn, error: ErrorCode) -> None:
             waiting = group.take_join(member)
             if waiting is None:
-                return  # a rebalance has begun and answered it
+                return  # a rebalance has answered it meanwhile
             if error == ErrorCode.NONE:
                 turn.answer(
                     waiting, _same_generation(group, member_id, old_leader, request.can_skip_assignment)

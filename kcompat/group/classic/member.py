@@ -43,11 +43,11 @@ class Member(Struct, eq=False):
 
     @property
     def protocol_names(self) -> set[str]:
-        """The protocols it could live with."""
+        """The protocols it supports."""
         return {name for name, _ in self.protocols}
 
     def metadata(self, protocol: str) -> bytes:
-        """What it said for one protocol, the first time if it said so twice; empty if it does not know it."""
+        """What it said for one protocol, the first time if it named it twice; empty if it did not name it."""
         return next((metadata for name, metadata in self.protocols if name == protocol), b"")
 
     def vote(self, candidates: set[str]) -> str:

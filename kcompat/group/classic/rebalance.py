@@ -1,4 +1,4 @@
-"""The turn of a generation: waiting for members, electing, starting; and losing members by their timers.
+"""From one generation to the next: waiting for members, electing a leader; and members lost to timers.
 
 Timers of a group, all in milliseconds: one for the join phase, one for the sync phase (both the slowest
 member's rebalance timeout), and one a member for its session (for new members waiting in their first join, a
@@ -127,7 +127,7 @@ def store(turn: GroupTurn, group: Roster, assignments: dict[str, bytes]) -> None
 
 
 def sync_received(turn: GroupTurn, group: Roster, member_id: str) -> None:
-    """A member has asked for its assignment; once all have, nobody can be late any more."""
+    """A member has asked for its assignment; once all have, the sync phase needs no timer."""
     group.pending_syncs.discard(member_id)
     if not group.pending_syncs:
         turn.shard.timers.cancel(_sync_key(group))
@@ -180,7 +180,7 @@ def add_pending(turn: GroupTurn, group: Roster, member_id: str, session_timeout_
 
 
 def remove_pending(turn: GroupTurn, group: Roster, member_id: str) -> None:
-    """The owner of a member id did not come back, or takes its leave."""
+    """The owner of a member id did not come back in time, or left."""
     turn.shard.timers.cancel(_session_key(group, member_id))
     group.pending_members.discard(member_id)
     complete_if_all_joined(turn, group)

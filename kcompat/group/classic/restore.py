@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def restore(group: Roster, value: GroupMetadataValue) -> None:
     """Fill a group that has just been loaded: with members it is stable, without it is empty.
 
-    Of a member's protocols only the chosen one was written; one that offers more looks changed when it joins
-    again.
+    Of a member's protocols the record has only the chosen one. A member that supports more looks changed when
+    it joins again, and so causes a rebalance.
     """
     assert not group.members
     group.generation = value.generation

@@ -1,6 +1,7 @@
 """The members of a classic group, its generation, its state. It decides nothing and waits for nothing.
 
-All of it is the rebalance that is under way, which a restart forgets. Answers to Kafka's `GroupMetadata`.
+It is held in memory alone: after a restart it is filled from the group's last record, and a rebalance that
+was under way is forgotten. Answers to Kafka's `GroupMetadata`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Roster:
         self.in_initial_delay = False
         """Whether the first generation waits for more members to come (KIP-134)."""
         self.new_member_added = False
-        """Whether somebody came during that wait, which then goes on."""
+        """Whether a member has joined during that wait, which is then extended."""
         self.subscribed: frozenset[str] | None = None
         """Topics the members of a consumer group subscribe to; None when that cannot be known."""
         self._joining = 0
@@ -91,7 +92,7 @@ class Roster:
         self.pending_members.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:
-        """Take a member out. Its parked requests have been answered."""
+        """Take a member out, after its parked requests have been answered."""
         member = self.members.pop(member_id)
         assert member.join is None
         assert member.sync is None

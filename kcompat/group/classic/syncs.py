@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.coordinator.errors import group_error
 from kcompat.group.classic import rebalance
 from kcompat.group.classic.group import find
 from kcompat.group.classic.state import ClassicState
+from kcompat.group.errors import group_error
 from kcompat.group.requests import SyncAnswer
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
@@ -55,7 +55,7 @@ def _sync_error(group: ClassicGroup, request: SyncRequest) -> ErrorCode:
 
 
 def _store(turn: GroupTurn, group: ClassicGroup, assignments: dict[str, bytes]) -> None:
-    """Write the assignments; members the leader forgot get an empty one, strangers are left out."""
+    """Write the assignments; a member the leader forgot gets an empty one, ids of no member are left out."""
     generation = group.generation
 
     def stored(turn: GroupTurn, error: ErrorCode) -> None:

@@ -14,6 +14,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
+from support.coordinator_log import MemoryCoordinatorLog
 from support.registers import Registers, RegisterWorld, failed, put
 
 if TYPE_CHECKING:
@@ -176,13 +177,17 @@ def test_plain_records_are_replayed_before_the_marker_that_follows_them(world: R
     assert world.load().replayed == [("a", 1, -1), ("a", 3, -1)]
 
 
-def test_batches_that_a_read_repeats_are_replayed_once(world: RegisterWorld) -> None:
+class RepeatingLog(MemoryCoordinatorLog):
+    """Gives the batch before the one that is asked for as well."""
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        return super().read(partition, max(offset - 1, 0), max_bytes)
+
+
+def test_batches_that_a_read_repeats_are_replayed_once() -> None:
+    world = RegisterWorld(log=RepeatingLog())
     append(world, build_batch([record(b"a"), record(b"b")]))
     append(world, build_batch([record(b"c")]))
-    whole = world.log.read
-    world.log.read = lambda partition, offset, max_bytes: whole(  # type: ignore[method-assign]
-        partition, max(offset - 1, 0), max_bytes
-    )
     assert [key for key, *_ in world.load().replayed] == ["a", "b", "c"]
 
 

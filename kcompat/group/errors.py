@@ -1,4 +1,4 @@
-"""What a failed append to a coordinator's topic means to the client (Kafka's `GroupMetadataManager`)."""
+"""What a failed append to `__consumer_offsets` means to the client (Kafka's `GroupMetadataManager`)."""
 
 from __future__ import annotations
 
