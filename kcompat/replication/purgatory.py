@@ -1,7 +1,8 @@
 """Delayed requests: those that wait for something to happen to a partition.
 
-A waiter names the keys it waits on and has a deadline. Events wake the waiters of a key; nothing polls.
-Answers to Kafka's `DelayedOperationPurgatory`, without its timing wheel: the loop's timer heap serves.
+A waiter names the keys it waits on and has a deadline. Events wake the waiters of a key; nothing polls. One
+that raises fails its own promise and is gone; whoever woke it never sees that. Answers to Kafka's
+`DelayedOperationPurgatory`, without its timing wheel: the loop's timer heap serves.
 """
 
 from __future__ import annotations
@@ -47,20 +48,32 @@ class Delayed(Generic[Result]):
 
     def wake(self, key: Hashable) -> None:
         """Something happened to `key`: complete if that was enough."""
-        result = self._waiter.try_complete(key)
+        try:
+            result = self._waiter.try_complete(key)
+        except Exception as fault:
+            self._leave()
+            self.promise.fail(fault)
+            return
         if result is not None:
-            self._finish(result)
+            self._leave()
+            self.promise.complete(result)
 
     def expire(self) -> None:
         """Answer with what there is: the deadline passed, or the connection has something else to do."""
-        if not self.promise.done:
-            self._finish(self._waiter.expire())
+        if self.promise.done:
+            return
+        self._leave()
+        try:
+            result = self._waiter.expire()
+        except Exception as fault:
+            self.promise.fail(fault)
+        else:
+            self.promise.complete(result)
 
-    def _finish(self, result: Result) -> None:
+    def _leave(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._purgatory.forget(self, self._keys)
-        self.promise.complete(result)
 
 
 class Purgatory:

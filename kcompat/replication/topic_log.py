@@ -15,7 +15,6 @@ from kcompat.records.batch import read_header
 from kcompat.replication.delayed_produce import DelayedProduce
 
 if TYPE_CHECKING:
-    from kcompat.replication.partition import Partition
     from kcompat.replication.replicas import ReplicaManager
 
 ACKS_ALL = -1
@@ -50,15 +49,10 @@ class TopicLog:
         now = found.committed(offset + 1)
         if now is not None:
             return Promise.resolved(now)
-        outcome: Promise[ErrorCode] = Promise()
-
-        def settle(_: Partition, error: ErrorCode) -> None:
-            outcome.complete(error)
-
-        self._replicas.produces.wait(
-            DelayedProduce({found: offset + 1}, settle, answer=True), (found,), timeout_ms=None
-        )
-        return outcome
+        errors: list[ErrorCode] = []
+        commit = DelayedProduce({found: offset + 1}, lambda _, error: errors.append(error), answer=errors)
+        waiting = self._replicas.produces.wait(commit, (found,), timeout_ms=None)
+        return waiting.promise.map(lambda errors: errors[0])
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
         """Whole batches from the one that holds `offset`, at least one, up to the log end; empty there.
