@@ -3,6 +3,11 @@
 Answering a request can bring in the next one on the same stack (its connection was waiting for the answer),
 and appending a record can do so too (the high watermark moves). Such a request must not find the shard in the
 middle of an operation: operations queue, and answers go out only between them.
+
+An operation that raises costs its own request. What raises later (the append, the replay, what follows from
+the commit) costs its request too, but may leave the shard other than its log. Kafka replays first and takes
+its state back to a snapshot. Here the log is what counts: the shard is given up, those who wait in it look
+for their coordinator anew, and another shard is loaded.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kcompat.coordinator.operation import Answer, ReplayPosition, Result
 from kcompat.coordinator.timer import KeyedTimers
+from kcompat.faults import contained
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
@@ -58,7 +64,9 @@ class ShardRunner(Generic[S]):
         clock: Clock,
         make_shard: Callable[[KeyedTimers], S],
         commit_timeout_ms: int,
+        given_up: Callable[[ShardRunner[S]], object],
     ) -> None:
+        """`given_up(self)` is called when a fault may have left the shard other than its log."""
         self.partition = partition
         self.timers = KeyedTimers(clock, self._run_timer)
         self.shard = make_shard(self.timers)
@@ -66,7 +74,8 @@ class ShardRunner(Generic[S]):
         self._serde = serde
         self._clock = clock
         self._commit_timeout_ms = commit_timeout_ms
-        self._jobs: deque[Callable[[], None]] = deque()
+        self._given_up = given_up
+        self._jobs: deque[tuple[Callable[[], None], Promise[Any]]] = deque()
         self._answers: deque[Answer] = deque()
         self._pending: dict[_Pending[Any], None] = {}  # in the order of their records
         self._busy = False
@@ -78,7 +87,7 @@ class ShardRunner(Generic[S]):
         `failed` makes the answer to a raw append error.
         """
         promise: Promise[T] = Promise()
-        self._do(partial(self._execute, operation, failed, promise))
+        self._do(partial(self._execute, operation, failed, promise), promise)
         return promise
 
     def end_transaction(
@@ -86,31 +95,37 @@ class ShardRunner(Generic[S]):
     ) -> Promise[ErrorCode]:
         """Append a transaction's marker and apply it, now or after the operation under way."""
         promise: Promise[ErrorCode] = Promise()
-        self._do(partial(self._end_transaction, producer_id, producer_epoch, marker, promise))
+        self._do(partial(self._end_transaction, producer_id, producer_epoch, marker, promise), promise)
         return promise
 
     def committed_up_to(self, offset: int) -> None:
         """What was loaded is committed up to `offset`."""
-        self._do(partial(self.shard.committed, offset))
+        self._do(partial(self._show, offset), Promise())
 
     def close(self) -> None:
         """The partition has left this broker: answer NOT_COORDINATOR to all who wait."""
-        self._do(self._close)
+        self._do(self._close, Promise())
 
     def _run_timer(self, operation: ShardOperation[S, None]) -> None:
         self.submit(operation, _ignore)
 
-    def _do(self, job: Callable[[], None]) -> None:
-        self._jobs.append(job)
+    def _do(self, job: Callable[[], None], promise: Promise[Any]) -> None:
+        """Run a job on the shard, now or after the one under way. If it raises, `promise` fails and the shard
+        is given up.
+        """
+        self._jobs.append((job, promise))
         if self._busy:
             return
         while self._jobs or self._answers:
             self._busy = True
-            try:
-                while self._jobs:
-                    self._jobs.popleft()()
-            finally:
-                self._busy = False
+            while self._jobs:
+                job, promise = self._jobs.popleft()
+                try:
+                    job()
+                except Exception as fault:
+                    self._give_up()
+                    promise.fail(fault)
+            self._busy = False
             while self._answers and not self._jobs:
                 promise, value = self._answers.popleft()
                 promise.complete(value)
@@ -119,22 +134,39 @@ class ShardRunner(Generic[S]):
         self, operation: ShardOperation[S, T], failed: Callable[[ErrorCode], T], promise: Promise[T]
     ) -> None:
         if self._closed:
-            self._answers.append(Answer(promise, failed(ErrorCode.NOT_COORDINATOR)))
+            self._refuse(promise, failed, ErrorCode.NOT_COORDINATOR)
             return
         now_ms = self._clock.now_ms()
-        self._apply(operation(self.shard, now_ms), failed, promise, now_ms)
+        try:
+            result = operation(self.shard, now_ms)
+            batch = self._batch(result.records, now_ms)
+        except Exception as fault:
+            promise.fail(fault)  # nothing is appended, so the shard is as its log
+            return
+        self._apply(result, batch, failed, promise, now_ms)
+
+    def _batch(self, records: list[CoordinatorRecord], now_ms: int) -> bytearray | None:
+        """The records as one batch; None without any."""
+        if not records:
+            return None
+        return build_batch([Record(0, now_ms, *self._serde.serialize(record)) for record in records])
 
     def _apply(
-        self, result: Result[T], failed: Callable[[ErrorCode], T], promise: Promise[T], now_ms: int
+        self,
+        result: Result[T],
+        batch: bytearray | None,
+        failed: Callable[[ErrorCode], T],
+        promise: Promise[T],
+        now_ms: int,
     ) -> None:
         self._answers.extend(result.answers)
         if isinstance(result.response, Promise):
-            result.response.then(promise.complete)
+            result.response.then(promise.complete, promise.fail)
         pending = _Pending(result, failed, promise)
-        if not result.records:
+        if batch is None:
             self._settle(pending, ErrorCode.NONE)
             return
-        error, last_offset = self._append(result.records, now_ms)
+        error, last_offset = self._append(batch, result.records, now_ms)
         self._await_commit(pending, error, last_offset)
 
     def _end_transaction(
@@ -159,18 +191,23 @@ class ShardRunner(Generic[S]):
             return
         committed = self._log.when_committed(self.partition, last_offset)
         if committed.done:
-            self._on_commit(pending, last_offset, committed.value)
+            self._on_commit(pending, last_offset, committed)
             return
         self._pending[pending] = None
         pending.timer = self._clock.call_later(
             self._commit_timeout_ms,
-            lambda: self._do(partial(self._settle, pending, ErrorCode.REQUEST_TIMED_OUT)),
+            lambda: self._do(partial(self._settle, pending, ErrorCode.REQUEST_TIMED_OUT), pending.promise),
         )
-        committed.then(lambda outcome: self._do(partial(self._on_commit, pending, last_offset, outcome)))
 
-    def _append(self, records: list[CoordinatorRecord], now_ms: int) -> tuple[ErrorCode, int]:
-        """Append the records as one batch and replay them; nothing is replayed on an error."""
-        batch = build_batch([Record(0, now_ms, *self._serde.serialize(record)) for record in records])
+        def settled(_: object) -> None:
+            self._do(partial(self._on_commit, pending, last_offset, committed), pending.promise)
+
+        committed.then(settled, settled)
+
+    def _append(
+        self, batch: bytearray, records: list[CoordinatorRecord], now_ms: int
+    ) -> tuple[ErrorCode, int]:
+        """Append the batch and replay the records in it; nothing is replayed on an error."""
         error, last_offset = self._log.append(self.partition, batch, now_ms)
         if error == ErrorCode.NONE:
             base_offset = last_offset - len(records) + 1
@@ -178,11 +215,16 @@ class ShardRunner(Generic[S]):
                 self.shard.replay(record, ReplayPosition(base_offset + delta))
         return error, last_offset
 
-    def _on_commit(self, pending: _Pending[Any], last_offset: int, outcome: ErrorCode) -> None:
+    def _show(self, last_offset: int) -> None:
+        if not self._closed:
+            self.shard.committed(last_offset)
+
+    def _on_commit(self, pending: _Pending[Any], last_offset: int, committed: Promise[ErrorCode]) -> None:
         if self._closed:
             return
+        outcome = committed.value
         if outcome == ErrorCode.NONE:
-            self.shard.committed(last_offset)
+            self._show(last_offset)
         if pending.timer is None or pending in self._pending:
             self._settle(pending, outcome)
 
@@ -196,7 +238,8 @@ class ShardRunner(Generic[S]):
         settled = pending.result.settled
         if settled is not None:
             now_ms = self._clock.now_ms()
-            self._apply(settled(self.shard, now_ms, error), _ignore, Promise(), now_ms)
+            result = settled(self.shard, now_ms, error)
+            self._apply(result, self._batch(result.records, now_ms), _ignore, Promise(), now_ms)
         self._respond(pending, error)
 
     def _respond(self, pending: _Pending[Any], error: ErrorCode) -> None:
@@ -206,15 +249,26 @@ class ShardRunner(Generic[S]):
         if error == ErrorCode.NONE:
             self._answers.append(Answer(pending.promise, response))
         else:
-            self._answers.append(Answer(pending.promise, pending.failed(error)))
+            self._refuse(pending.promise, pending.failed, error)
+
+    def _refuse(self, promise: Promise[T], failed: Callable[[ErrorCode], T], error: ErrorCode) -> None:
+        try:
+            self._answers.append(Answer(promise, failed(error)))
+        except Exception as fault:
+            promise.fail(fault)
+
+    def _give_up(self) -> None:
+        if not self._closed:
+            self._close()
+            self._given_up(self)
 
     def _close(self) -> None:
         if self._closed:
             return
         self._closed = True
         self.timers.cancel_all()
-        for promise, value in self.shard.unloaded():
-            self._answers.append(Answer(promise, value))
+        with contained("a shard that should tell who waits in it"):
+            self._answers.extend(Answer(promise, value) for promise, value in self.shard.unloaded())
         for pending in self._pending:
             assert pending.timer is not None
             pending.timer.cancel()

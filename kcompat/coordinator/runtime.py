@@ -83,7 +83,13 @@ class Runtime(Generic[S]):
         if leader_epoch < self._loadable_from.get(partition, leader_epoch):
             return
         runner = ShardRunner(
-            partition, self._log, self._serde, self._clock, self._make_shard, self._commit_timeout_ms
+            partition,
+            self._log,
+            self._serde,
+            self._clock,
+            self._make_shard,
+            self._commit_timeout_ms,
+            self._load_again,
         )
         slot = self._slots[partition] = _Slot(leader_epoch, runner)
         loader = Loader(self._log, self._serde, runner.shard, partition)
@@ -199,6 +205,26 @@ class Runtime(Generic[S]):
         slot.runner.timers.cancel_all()
         del self._slots[partition]
         self._loadable_from[partition] = slot.leader_epoch + 1
+
+    def _load_again(self, runner: ShardRunner[S]) -> None:
+        """A fault may have left a shard other than its log, which is right."""
+        partition = runner.partition
+        slot = self._slots.get(partition)
+        if slot is None or slot.runner is not runner:
+            return  # unloaded meanwhile
+        logger.error(
+            "The coordinator loads %s-%d again after a fault in one of its requests",
+            self._log.topic,
+            partition,
+        )
+        slot.loading = True
+        self._clock.call_later(0, partial(self._replace, slot))
+
+    def _replace(self, slot: _Slot[S]) -> None:
+        partition = slot.runner.partition
+        if self._slots.get(partition) is slot:
+            del self._slots[partition]
+            self.load(partition, slot.leader_epoch)
 
     def _show_when_committed(self, runner: ShardRunner[S], last_offset: int) -> None:
         """A new leader's log may end above its high watermark; readers see the rest later."""

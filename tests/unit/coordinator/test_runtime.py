@@ -138,17 +138,6 @@ def test_a_request_that_an_append_brings_in_waits_for_the_replay(world: Register
     assert [key for key, *_ in shard.replayed] == ["a", "b"]
 
 
-def test_a_bug_in_an_operation_does_not_block_the_next(world: RegisterWorld) -> None:
-    world.load()
-
-    def broken(_shard: Registers, _now_ms: int) -> Result[str]:
-        raise AssertionError("a bug")
-
-    with pytest.raises(AssertionError, match="a bug"):
-        world.write(broken)
-    assert world.write(put("a", "1")).value == "ok"
-
-
 def test_timers_run_operations(world: RegisterWorld) -> None:
     shard = world.load()
     shard.timers.schedule("later", 1000, put("a", "1"))
