@@ -12,6 +12,7 @@ bug or a fault of IO keeps the value from coming. What a callback raises is that
 from __future__ import annotations
 
 import logging
+from traceback import format_exception
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Promise(Generic[T]):
         for _, failed in waiting or ():
             if failed is not None:
                 _report(failure.take(), failed)
+        failure.prepare()
         return True
 
     def then(
@@ -124,20 +126,28 @@ class Promise(Generic[T]):
 class _Failure:
     """What a promise failed with, and whether anybody was told."""
 
-    __slots__ = ("_error", "_is_taken")
+    __slots__ = ("_error", "_is_taken", "_text")
 
     def __init__(self, error: Exception) -> None:
         self._error = error
         self._is_taken = False
+        self._text = ""
 
     def take(self) -> Exception:
         """The exception, for somebody who does something about it."""
         self._is_taken = True
         return self._error
 
+    def prepare(self) -> None:
+        """Write down what to log if nobody comes. Not when this is deleted: that may happen while some other
+        traceback is being written, and Python's parser, which has a part in it, is not reentrant.
+        """
+        if not self._is_taken:
+            self._text = "".join(format_exception(self._error))
+
     def __del__(self) -> None:
         if not self._is_taken:
-            logger.error("Nobody asked for the failure of a promise", exc_info=self._error)
+            logger.error("Nobody asked for the failure of a promise\n%s", self._text)
 
 
 def _report(error: Exception, failed: Callable[[Exception], object] | None) -> None:

@@ -160,14 +160,15 @@ def test_a_failure_that_nobody_asked_for_is_logged_once(caplog, others: int):
     del promise
     gc.collect()
     [record] = caplog.records
-    assert str(record.exc_info[1]) == "unheard"
+    assert "BrokenError: unheard" in record.getMessage()
     assert not seen
 
 
 def test_a_failure_at_the_end_of_a_chain_is_logged_once(caplog):
     Promise.resolved(1).map(broken).map(str).map(str)
     gc.collect()
-    assert [record.exc_info[0] for record in caplog.records] == [BrokenError]
+    [record] = caplog.records
+    assert "raise BrokenError" in record.getMessage()
 
 
 def test_gather_gives_all_values_in_order_when_the_last_has_come():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -219,6 +220,7 @@ def test_a_timer_that_raises_is_logged_and_the_shard_serves_on(
     shard.timers.schedule("whole", 1000, put("a", "1"))
     world.clock.advance(1000)
     assert latest(world) == {"a": "1"}
+    gc.collect()
     assert caplog.text.count("ZeroDivisionError: operation") == 1
 
 
