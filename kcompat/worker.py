@@ -9,12 +9,14 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Protocol
 
+from kcompat.faults import contained
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 class Worker(Protocol):
-    """Runs work aside from the event loop, in order, or some at a time. Work must not raise."""
+    """Runs work aside from the event loop, in order, or some at a time. What work raises is logged."""
 
     def submit(self, work: Callable[[], object]) -> None:
         """Run `work` when everything before it is done, or begun where some run at a time."""
@@ -49,4 +51,5 @@ class ThreadWorker:
 
     def _run(self) -> None:
         while (work := self._queue.get()) is not None:
-            work()
+            with contained(f"work of the thread {self._name}"):
+                work()

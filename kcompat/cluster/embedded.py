@@ -21,6 +21,7 @@ from kcompat.cluster.store import (
     Stat,
 )
 from kcompat.cluster.tree import Transaction, Tree
+from kcompat.faults import contained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,7 +178,8 @@ class _Session:
 
     def report(self, event: WatchEvent) -> None:
         for watch in tuple(self._watches.get(event.path, ())):
-            watch.listener(event)
+            with contained("a watch of the metadata store"):
+                watch.listener(event)
 
     async def close(self) -> None:
         if self._open:

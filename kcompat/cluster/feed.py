@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kcompat.cluster.image import ClusterImage
 from kcompat.cluster.news import UpdateConfigs, UpdateMetadata
+from kcompat.faults import contained
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Listener = Callable[[ClusterImage, ClusterImage], object]
-
-_log = logging.getLogger(__name__)
 
 
 class MetadataCache:
@@ -44,7 +42,5 @@ class MetadataCache:
         """Replace the picture."""
         old, self.image = self.image, image
         for listener in self._listeners:
-            try:
+            with contained("a part of the broker that was shown a new cluster image"):
                 listener(old, image)
-            except Exception:
-                _log.exception("a fault in a part of the broker that was shown a new cluster image")

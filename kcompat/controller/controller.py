@@ -214,7 +214,10 @@ class _Errand(Generic[T]):
 
     def refuse(self, error: ErrorCode) -> None:
         """Answer that it cannot be acted on."""
-        self.promise.complete(self.event.refused(error))
+        try:
+            self.promise.complete(self.event.refused(error))
+        except Exception as fault:
+            self.promise.fail(fault)
 
 
 class _Queued(NamedTuple):

@@ -58,7 +58,7 @@ class LogContext:
         below an old one, and a power cut may keep it and undo the truncation.
         """
 
-    def failed_sync(self, error: OSError) -> StorageError:
+    def failed_sync(self, error: Exception) -> StorageError:
         """Report that a sync failed, for whatever reason: nobody knows what is on the device."""
         return self.fault(OSError(errno.EIO, str(error)))
 

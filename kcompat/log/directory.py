@@ -289,8 +289,10 @@ class LogDirectory(LogContext):
         """See `LogContext`: on one of the threads for it."""
 
         def run() -> None:
-            work()
-            self._clock.call_from_thread(then)
+            try:
+                work()
+            finally:
+                self._clock.call_from_thread(then)
 
         self._syncer.submit(run)
 

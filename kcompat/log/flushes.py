@@ -24,7 +24,7 @@ class Flush:
         self.begin = begin
         self.offset = offset
         self.done = False
-        self.error: OSError | None = None
+        self.error: Exception | None = None
 
     def run(self) -> None:
         """Also on a helper thread: it touches nothing that the loop changes."""
@@ -32,7 +32,7 @@ class Flush:
             for step in self._steps:
                 with contextlib.suppress(FileNotFoundError):  # retention or compaction came first
                     step()
-        except OSError as error:
+        except Exception as error:
             self.error = error
         self.done = True
 

@@ -53,7 +53,7 @@ class GroupCommit:
             return
         try:
             flush = log.begin_flush()
-        except OSError as error:
+        except Exception as error:
             log.context.failed_sync(error)
             self._ended()
         else:

@@ -6,6 +6,7 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
+from kcompat.faults import contained
 from kcompat.log.directory import LogDirectory
 from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.log.loader import create_log
@@ -185,10 +186,11 @@ class LogManager:
         for _ in range(min(_SLICE_NEW_LOGS, len(self._unmade))):
             log = self._unmade.popleft()
             if not log.is_failed:
-                try:
-                    log.make()
-                except OSError as error:
-                    logger.warning("%s", log.context.fault(error))
+                with contained(f"making the log {log.directory}"):
+                    try:
+                        log.make()
+                    except OSError as error:
+                        logger.warning("%s", log.context.fault(error))
         if self._unmade:
             self._clock.call_later(0, self._make_some)
 
@@ -293,10 +295,11 @@ class LogManager:
             for _ in range(min(_SLICE_LOGS, len(pending))):
                 log = pending.popleft()
                 if not log.is_failed:
-                    try:
-                        task(log)
-                    except StorageError as fault:
-                        logger.warning("%s", fault)
+                    with contained(f"the care of the log {log.directory}"):
+                        try:
+                            task(log)
+                        except StorageError as fault:
+                            logger.warning("%s", fault)
             if pending:
                 self._clock.call_later(0, step)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.faults import contained
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.partition import Partition
 from kcompat.replication.purgatory import Purgatory
@@ -37,7 +38,7 @@ class ReplicaManager:
 
     def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
         """Call `listener` whenever the role or existence of a partition of `topic` changes (coordinators load
-        by it).
+        by it). The role is taken all the same when it raises.
         """
         self._listeners[topic] = listener
 
@@ -114,4 +115,5 @@ class ReplicaManager:
     def _tell(self, partition: Partition) -> None:
         listener = self._listeners.get(partition.topic)
         if listener is not None:
-            listener(partition)
+            with contained(f"what follows the leadership of {partition.topic}-{partition.index}"):
+                listener(partition)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kcompat.cluster.embedded import EmbeddedStore
 from kcompat.cluster.tree import Tree
 from kcompat.config.broker import BrokerConfig
+from kcompat.faults import contained
 from kcompat.log.cleaner.runners import StepRunner
 from kcompat.log.files import FILES
 from kcompat.node.broker import BrokerNode
@@ -51,7 +52,8 @@ class LazyWorker:
     def work(self) -> None:
         """Do what was submitted so far, and what follows from it."""
         while self.waiting:
-            self.waiting.pop(0)()
+            with contained("work of a thread"):
+                self.waiting.pop(0)()
 
     close = work
 
@@ -61,7 +63,8 @@ class EagerWorker(LazyWorker):
 
     def submit(self, work: Callable[[], object]) -> None:
         """See `Worker.submit`."""
-        work()
+        self.waiting.append(work)
+        self.work()
 
 
 class _ListedTransactions:

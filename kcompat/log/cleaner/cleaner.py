@@ -157,7 +157,11 @@ class LogCleaner:
     def _turn(self) -> None:
         """Hear what the runners did, start new ones, and come back."""
         for cleaning in list(self._running.values()):
-            self._hear(cleaning)
+            try:
+                self._hear(cleaning)
+            except Exception as bug:
+                self._mark_uncleanable(cleaning.log, repr(bug), bug)
+                self._end(cleaning, problem=repr(bug))
         settings = self._settings()
         while len(self._running) < settings.threads and self._begin_next(settings):
             pass
@@ -237,15 +241,17 @@ class LogCleaner:
         """What there is to clean in a log; None if it is not for us to clean."""
         if not log.config.compacts or log.is_failed:
             return None
-        stable_offset = self._stable_offset(log)
-        if stable_offset is None:
-            return None
-        begin = first_dirty(self._logs.clean_offset(log), log.log_start_offset, log.log_end_offset)
         try:
+            stable_offset = self._stable_offset(log)
+            if stable_offset is None:
+                return None
+            begin = first_dirty(self._logs.clean_offset(log), log.log_start_offset, log.log_end_offset)
             return assess(log.segments, log.config, begin, stable_offset, self._clock.now_ms())
         except OSError as error:
             self._mark_uncleanable(log, str(log.context.fault(error)))
-            return None
+        except Exception as bug:
+            self._mark_uncleanable(log, repr(bug), bug)
+        return None
 
     # -- results ---------------------------------------------------------------------------------------------
 
@@ -308,8 +314,8 @@ class LogCleaner:
         size = sum(segment.size for segment in old)
         logger.info("%s: %d segments with %d bytes were cleaned", log.directory, len(old), size)
 
-    def _mark_uncleanable(self, log: Log, message: str) -> None:
-        logger.error("%s cannot be cleaned until the next start: %s", log.directory, message)
+    def _mark_uncleanable(self, log: Log, message: str, bug: Exception | None = None) -> None:
+        logger.error("%s cannot be cleaned until the next start: %s", log.directory, message, exc_info=bug)
         self.uncleanable[log.directory] = message
 
     def _pause(self, log: Log, problem: str) -> None:

@@ -178,6 +178,22 @@ async def test_watches_report_changes_in_order_until_taken_back(store: EmbeddedS
     assert len(seen) == 5
 
 
+async def test_a_watch_that_raises_keeps_no_news_from_the_others_and_harms_no_writer(
+    store: EmbeddedStore,
+) -> None:
+    mine, other = await store.session(), await store.session()
+    seen: list[WatchEvent] = []
+
+    def broken(_: WatchEvent) -> None:
+        raise ZeroDivisionError
+
+    mine.watch("/a", broken)
+    mine.watch("/a", seen.append)
+    other.watch("/a", seen.append)
+    await other.create("/a")
+    assert seen == [WatchEvent(EventType.CREATED, "/a")] * 2
+
+
 async def test_the_end_of_a_session_is_seen_by_the_others(store: EmbeddedStore) -> None:
     mine, other = await store.session(), await store.session()
     await mine.create("/controller", ephemeral=True)

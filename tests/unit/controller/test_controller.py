@@ -20,6 +20,7 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller import election, loading
 from kcompat.controller.controller import Controller
+from kcompat.controller.creation import CreateTopics
 from kcompat.controller.decisions import Decisions
 from kcompat.controller.election import BrokerIdInUseError, ControllerElsewhereError
 from kcompat.controller.producer_ids import ProducerIds
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import AssignedPartition, News
     from kcompat.controller.channels import Answered, PartitionErrors
-    from kcompat.controller.state import ControllerState
+    from kcompat.controller.state import ControllerState, Decision
+    from kcompat.controller.values import TopicResult
     from kcompat.promise import Promise
 
 T = TypeVar("T")
@@ -44,7 +46,7 @@ REGISTRATION = BrokerRegistration({"PLAINTEXT": ("h", 9092)}, {"PLAINTEXT": "PLA
 
 async def answer(promise: Promise[T]) -> T:
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    promise.then(future.set_result)
+    promise.then(future.set_result, future.set_exception)
     return await asyncio.wait_for(future, 10)
 
 
@@ -313,6 +315,53 @@ async def test_a_store_that_cannot_write_refuses_and_recovers(
         (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert created.error is ErrorCode.NONE
         assert await answer(world.producer_ids.next()) == 0
+
+
+class Broken(CreateTopics):
+    """An event with bugs: nothing can be decided on it, nor can it be refused."""
+
+    def decide(self, state: ControllerState) -> Decision[list[TopicResult]]:
+        raise ZeroDivisionError("decide")
+
+    def refused(self, error: ErrorCode) -> list[TopicResult]:
+        raise ZeroDivisionError(f"refused {error.name}")
+
+
+def broken(*_: object) -> None:
+    raise ZeroDivisionError("a callback")
+
+
+async def test_an_event_that_cannot_be_decided_nor_refused_fails_alone(path: Path) -> None:
+    async with World(path) as world:
+        event = Broken([TopicSpec("t", 1, 1)], False, world.config, Random(1))
+        failing = world.controller.submit(event)
+        behind = world.decisions.create_topics([TopicSpec("u", 1, 1)])
+        with pytest.raises(ZeroDivisionError, match="refused UNKNOWN_SERVER_ERROR"):
+            await answer(failing)
+        assert (await answer(behind))[0].error is ErrorCode.NONE
+
+
+async def test_an_answer_that_raises_does_not_end_the_controller(path: Path) -> None:
+    async with World(path) as world:
+        world.decisions.create_topics([TopicSpec("t", 1, 1)]).then(broken)
+        behind = world.decisions.create_topics([TopicSpec("u", 1, 1)])
+        assert (await answer(behind))[0].error is ErrorCode.NONE
+
+
+async def test_all_who_wait_are_refused_at_a_stop_though_one_of_them_raises(path: Path) -> None:
+    async with World(path) as world:
+        world.decisions.create_topics([TopicSpec("t", 1, 1)])
+        await asyncio.sleep(0)  # the event is in hand now
+        broken_event = Broken([TopicSpec("u", 1, 1)], False, world.config, Random(1))
+        failing = world.controller.submit(broken_event)
+        world.decisions.create_topics([TopicSpec("v", 1, 1)]).then(broken)
+        last = world.decisions.create_topics([TopicSpec("w", 1, 1)])
+        await world.controller.stop()
+        assert last.value[0].error is ErrorCode.NOT_CONTROLLER
+        late = world.controller.submit(broken_event)
+        for promise in (failing, late):
+            with pytest.raises(ZeroDivisionError, match="refused NOT_CONTROLLER"):
+                _ = promise.value
 
 
 async def test_a_stopped_controller_refuses(path: Path) -> None:

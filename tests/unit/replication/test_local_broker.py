@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,11 +16,13 @@ from kcompat.log.checkpoints import parse_partition_metadata
 from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
+from kcompat.log.manager import LogManager
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replicas import ReplicaManager
+from kcompat.worker import ThreadWorker
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
@@ -28,8 +31,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.news import News
     from kcompat.controller.channels import PartitionErrors
-    from kcompat.log.manager import LogManager
-    from kcompat.replication.partition import Partition
+    from kcompat.log.log import Log
 
 OLD, NEW = b"o" * 16, b"n" * 16
 ROLE = Role(1, 0, (1,), (1,), 0)
@@ -170,23 +172,24 @@ def test_a_deletion_is_on_the_device_before_it_is_answered(tmp_path: Path) -> No
 def test_a_fault_while_roles_are_taken_fails_its_own_partition_alone(
     tmp_path: Path, fault: Exception, error: ErrorCode
 ) -> None:
+    class FaultyManager(LogManager):
+        def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
+            if partition == 1:
+                raise fault
+            return super().create(topic, partition, topic_id, config)
+
+        def delete(self, topic: str, partition: int) -> None:
+            if partition == 1:
+                raise fault
+            super().delete(topic, partition)
+
     clock = VirtualClock()
-    logs = log_manager([tmp_path], clock)
-    logs.open(1, "cluster", lambda _: LogConfig())
-    cluster = MetadataCache("cluster")
-    replicas = ReplicaManager(1, clock, cluster)
-    heard = []
-
-    def listener(partition: Partition) -> None:
-        heard.append((partition.index, partition.is_leader))
-        if partition.index == 1:
-            raise fault
-
-    replicas.on_leadership("t", listener)
-    local = LocalBroker(ConfigFeed(BrokerConfig({})), cluster, logs, replicas)
+    logs = FaultyManager([tmp_path], clock, Files(), ThreadWorker, Random(0))
+    logs.open(1, "cluster", LogConfig())
+    local = local_broker(logs, clock)
     assigned = [AssignedPartition("t", NEW, index, ROLE, is_new=True) for index in range(3)]
     assert told(local, LeaderAndIsr(assigned)) == {("t", 1): error}
-    assert heard == [(0, True), (1, True), (2, True)]
+    assert {(log.topic, log.partition) for log in logs} == {("t", 0), ("t", 2)}
     assert told(local, StopReplica([("t", index) for index in range(3)])) == {("t", 1): error}
-    assert heard[3:] == [(0, False), (1, False), (2, False)]
+    assert not list(logs)
     logs.close()

@@ -8,6 +8,7 @@ import pytest
 
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.partition import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,3 +43,18 @@ def test_what_is_not_here_has_a_reason(
     cluster.update(ClusterImage("cluster").with_topics([TopicImage("t", bytes(16), partitions)]))
     assert replicas.find("t", 0) is partition
     assert replicas.find(topic, index) is error
+
+
+def test_a_role_is_taken_though_the_one_who_follows_it_raises(
+    make_partition: Callable[[], Partition], replicas: ReplicaManager, caplog: pytest.LogCaptureFixture
+) -> None:
+    partition = make_partition()
+
+    def broken(_: Partition) -> None:
+        raise ZeroDivisionError
+
+    replicas.on_leadership("t", broken)
+    assert replicas.take_role("t", 0, Role(leader=1, leader_epoch=7, isr=(1,), replicas=(1,))) == 0
+    assert (partition.is_leader, partition.role.leader_epoch) == (True, 7)
+    assert replicas.remove("t", 0) is partition
+    assert caplog.text.count("raise ZeroDivisionError") == 2

@@ -423,3 +423,42 @@ def test_the_throttle_is_obeyed(world: World) -> None:
             waits.append(step)
             now[0] += step
     assert sum(waits) == pytest.approx(2 * job_size / 1e6, rel=0.25)
+
+
+def test_a_bug_met_in_one_log_keeps_no_other_from_being_cleaned(world: World) -> None:
+    bad, good = world.log("bad"), world.log("good")
+    for log in (bad, good):
+        fill(log)
+    stable_offset = world.stable_offset
+
+    def broken_at_bad(log: Log) -> int | None:
+        if log is bad:
+            raise ZeroDivisionError("a bug")
+        return stable_offset(log)
+
+    world.cleaner._stable_offset = broken_at_bad
+    world.cleaner.start()
+    world.run()
+    assert world.cleaned() == ["good-0"]
+    assert "a bug" in world.cleaner.uncleanable[bad.directory]
+
+
+def test_a_bug_in_a_cleaning_ends_that_one_alone(world: World) -> None:
+    class BrokenRunner(StepRunner):
+        def poll(self) -> list[Report]:
+            """See `Runner.poll`."""
+            raise ZeroDivisionError("a bug")
+
+    bad, good = world.log("bad"), world.log("good")
+    for log in (bad, good):
+        fill(log)
+    start_runner = world.start_runner
+
+    def start_broken_at_bad(job: CleanJob) -> StepRunner:
+        return BrokenRunner(job, world.files) if job.directory == bad.directory else start_runner(job)
+
+    world.cleaner._start_runner = start_broken_at_bad
+    world.cleaner.start()
+    world.run()
+    assert list(world.cleaner.uncleanable) == [bad.directory]
+    assert offsets(good) == [3]
