@@ -112,21 +112,20 @@ class Controller:
         self._queue.put_nowait(_Queued(urgency, next(self._numbers), event, errand))
 
     async def _run(self) -> None:
-        while (queued := await self._queue.get()).urgency != _STOP:
-            if not await self._handle(queued.event, queued.errand):
+        while (event := (queued := await self._queue.get()).event) is not None:
+            if not await self._handle(event, queued.errand):
                 break
         self._running = None
         for channel in self._channels.values():
             channel.close()
         self._refuse(list(self._errands))
 
-    async def _handle(self, event: Event[Any] | None, errand: _Errand[Any] | None) -> bool:
+    async def _handle(self, event: Event[Any], errand: _Errand[Any] | None) -> bool:
         """Act on one event; False when this broker is the controller no more."""
         if errand is not None and errand.promise.done and not errand.is_begun:
             return True  # refused while it waited
         try:
-            if event is not None:
-                await self._perform(event, errand)
+            await self._perform(event, errand)
             if errand is not None:
                 self._settle(errand)
         except (BadVersionError, SessionExpiredError):
@@ -171,12 +170,16 @@ class Controller:
     ) -> None:
         if failed:
             _log.error("broker %d failed replicas: %s", broker_id, failed)
-        self._put(_ANSWER, event_of_answer(broker_id, news, failed), errand)
+        event = event_of_answer(broker_id, news, failed)
+        if event is not None:
+            self._put(_ANSWER, event, errand)
+        elif errand is not None:
+            self._settle(errand)
 
     # -- those who asked ---------------------------------------------------------------------------------
 
     def _settle(self, errand: _Errand[Any]) -> None:
-        """One event of an errand is done with; the last one completes it."""
+        """An event or an answer of an errand is done with; the last one completes it."""
         errand.outstanding -= 1
         if errand.outstanding == 0:
             self._errands.pop(errand, None)
@@ -221,7 +224,7 @@ class _Errand(Generic[T]):
 
 
 class _Queued(NamedTuple):
-    """An entry of the queue; `number` keeps the order among equals."""
+    """An entry of the queue; `number` keeps the order among equals. One without an event ends the loop."""
 
     urgency: int
     number: int

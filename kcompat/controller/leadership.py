@@ -60,10 +60,12 @@ class BrokerStarted(Struct, frozen=True):
         led = _relead(state, state.topics.values(), elect)
         after, removals = _without_empty_marks(led.state)
         after, stops = stop_replicas(after, [deletion.topic for deletion in after.deleting.values()])
-        changed = picture(after, led.changed)
+        others = [each for each in brokers if each != broker_id]
         requests: list[Request] = [(broker_id, all_configs(after)), *roles(after, led.assigned)]
         requests.append((broker_id, picture(after, after.topics.values())))
-        requests.extend((other, changed) for other in brokers if other != broker_id)
+        if others:
+            changed = picture(after, led.changed)
+            requests.extend((other, changed) for other in others)
         return Decision(after, None, [*led.writes, *removals], [*requests, *stops])
 
     def refused(self, error: ErrorCode) -> None:

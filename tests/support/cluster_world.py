@@ -43,10 +43,11 @@ class Brokerless:
 class ClusterWorld:
     """Broker 1 and its cluster; `ask` sends a request to a handler as a client of the PLAINTEXT listener."""
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(self, broker: type[Brokerless] = Brokerless, /, **settings: str) -> None:
         """`settings` are config keys with "_" for "."."""
         self.config = BrokerConfig({key.replace("_", "."): value for key, value in settings.items()})
         self.cluster = MetadataCache("the-cluster")
+        self.broker = broker(self.cluster)
 
     async def __aenter__(self) -> Self:
         clock = VirtualClock()
@@ -54,8 +55,7 @@ class ClusterWorld:
         self.session = session = await self.store.session()
         await loading.prepare(session)
         await session.create(CLUSTER_ID, encode_cluster_id("the-cluster"))
-        broker = Brokerless(self.cluster)
-        self.controller = Controller(1, session, {1: broker}, clock)
+        self.controller = Controller(1, session, {1: self.broker}, clock)
         self.decisions = Decisions(self.controller.submit, 1, ConfigFeed(self.config), Random(1))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         await self.controller.start(

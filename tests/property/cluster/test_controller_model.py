@@ -1,19 +1,32 @@
-"""Random requests to a controller: the picture clients see, the store and what a restart finds agree."""
+"""Random requests to a controller: the picture clients see, the store and what a restart finds agree; also
+with a broker that answers late and fails some partitions.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.news import LeaderAndIsr, StopReplica
 from kcompat.controller import loading
 from kcompat.controller.requests import all_configs, picture
 from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from support.cluster_world import ClusterWorld
+from support.cluster_world import Brokerless, ClusterWorld
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.cluster.image import TopicImage
+    from kcompat.cluster.news import News
+    from kcompat.controller.channels import Answered
+    from kcompat.controller.state import ControllerState
+    from kcompat.promise import Promise
 
 NAMES = st.sampled_from(["a", "b", "c.d", "c_d", "__consumer_offsets"])
 COUNTS = st.integers(1, 4)
@@ -44,16 +57,25 @@ async def play(requests: list[tuple[str, Any]]) -> None:
             image = world.cluster.image
             image.check_invariants()
             assert {name: len(topic.partitions) for name, topic in image.topics.items()} == model
-        world.store.tree.check_invariants()
-        image = world.cluster.image
-        loaded = await loading.load(world.session, 1, 1, 0)
-        loaded.check_invariants()
+        loaded = await check_store(world)
         assert not loaded.deleting
-        restarted = MetadataCache(image.cluster_id)
-        restarted.hear(all_configs(loaded))
-        restarted.hear(picture(loaded, loaded.topics.values()))
-        assert restarted.image == image
-        assert all(part.leader_epoch == 0 for topic in image.topics.values() for part in topic.partitions)
+        assert all(part.leader_epoch == 0 for topic in image_of(world) for part in topic.partitions)
+
+
+def image_of(world: ClusterWorld) -> Iterable[TopicImage]:
+    return world.cluster.image.topics.values()
+
+
+async def check_store(world: ClusterWorld) -> ControllerState:
+    """What a restart finds; it shows the picture that the broker has."""
+    world.store.tree.check_invariants()
+    loaded = await loading.load(world.session, 1, 1, 0)
+    loaded.check_invariants()
+    restarted = MetadataCache(world.cluster.image.cluster_id)
+    restarted.hear(all_configs(loaded))
+    restarted.hear(picture(loaded, loaded.topics.values()))
+    assert restarted.image == world.cluster.image
+    return loaded
 
 
 async def step(world: ClusterWorld, model: Model, kind: str, what: Any) -> None:
@@ -84,3 +106,109 @@ async def step(world: ClusterWorld, model: Model, kind: str, what: Any) -> None:
 @given(REQUESTS)
 def test_picture_store_and_model_agree(requests: list[tuple[str, Any]]) -> None:
     asyncio.run(play(requests))
+
+
+class LateBroker(Brokerless):
+    """Acts and answers when it is told to; fails partition 0 of the topics in `broken`."""
+
+    def __init__(self, cluster: MetadataCache) -> None:
+        super().__init__(cluster)
+        self.is_late = False
+        self.held: deque[tuple[News, Answered]] = deque()
+        self.broken: set[str] = set()
+        self.logs: set[tuple[str, int]] = set()
+        self.not_led: set[tuple[str, int]] = set()
+
+    def give(self, news: News, answered: Answered) -> None:
+        self.held.append((news, answered))
+        assert len(self.held) == 1, "one request at a time"
+        if not self.is_late:
+            self.act()
+
+    def act(self) -> None:
+        if not self.held:
+            return
+        news, answered = self.held.popleft()
+        failed: dict[tuple[str, int], ErrorCode] = {}
+
+        def answer(_: object) -> None:
+            answered(failed)
+
+        if isinstance(news, LeaderAndIsr):
+            for part in news.partitions:
+                key = (part.topic, part.index)
+                if part.index == 0 and part.topic in self.broken and part.role.leader == 1:
+                    failed[key] = ErrorCode.KAFKA_STORAGE_ERROR
+                    self.not_led.add(key)
+                self.logs.add(key)
+        if isinstance(news, StopReplica):
+            failed = {
+                key: ErrorCode.KAFKA_STORAGE_ERROR
+                for key in news.partitions
+                if key[1] == 0 and key[0] in self.broken
+            }
+            self.logs -= {key for key in news.partitions if key not in failed}
+            self.not_led -= set(news.partitions)
+        super().give(news, answer)
+
+
+LATE_REQUESTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("create"), st.dictionaries(NAMES, COUNTS, min_size=1)),
+        st.tuples(st.just("delete"), st.lists(NAMES, min_size=1, unique=True)),
+        st.tuples(st.just("grow"), st.dictionaries(NAMES, COUNTS, min_size=1)),
+        st.tuples(st.just("configure"), NAMES),
+        st.tuples(st.just("break"), NAMES),
+        st.tuples(st.just("answer"), st.integers(1, 4)),
+    ),
+    max_size=25,
+)
+
+
+async def play_late(requests: list[tuple[str, Any]]) -> None:
+    async with ClusterWorld(LateBroker) as world:
+        broker = world.broker
+        assert isinstance(broker, LateBroker)
+        broker.is_late = True
+        promises: list[Promise[Any]] = []
+        for kind, what in requests:
+            match kind:
+                case "create":
+                    specs = [TopicSpec(name, count, 1) for name, count in what.items()]
+                    promises.append(world.decisions.create_topics(specs))
+                case "delete":
+                    promises.append(world.decisions.delete_topics(what))
+                case "grow":
+                    grown = [PartitionsSpec(name, count) for name, count in what.items()]
+                    promises.append(world.decisions.create_partitions(grown))
+                case "configure":
+                    promises.append(world.decisions.set_configs("topics", what, {"retention.ms": "5"}))
+                case "break":
+                    broker.broken ^= {what}
+                case _:
+                    for _ in range(what):
+                        broker.act()
+            await ask(world.decisions.allocate_producer_ids())  # what was asked before is decided by now
+            (await loading.load(world.session, 1, 1, 0)).check_invariants()
+        broker.is_late = False
+        while broker.held:
+            broker.act()
+            await ask(world.decisions.allocate_producer_ids())
+        assert all(promise.done for promise in promises)
+        loaded = await check_store(world)
+        shown = {(topic.name, index) for topic in image_of(world) for index in range(len(topic.partitions))}
+        assert {key for key in broker.logs if key[0] not in loaded.deleting} == shown
+        led = {
+            (topic.name, index): part.leader
+            for topic in loaded.topics.values()
+            for index, part in enumerate(topic.partitions)
+        }
+        assert {key for key, leader in led.items() if leader == -1} == broker.not_led
+
+
+@settings(max_examples=60, deadline=None)
+@given(LATE_REQUESTS)
+def test_a_broker_that_answers_late_and_fails_some_sees_what_the_store_says(
+    requests: list[tuple[str, Any]],
+) -> None:
+    asyncio.run(play_late(requests))
