@@ -41,7 +41,7 @@ demo: $(TOOLS)
 
 # As many tests side by side as there are processors, up to four: the JVMs among them take a gigabyte each. The tests
 # of a file stay together, as many of them share a broker.
-SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: lint types unit
 

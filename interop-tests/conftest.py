@@ -61,7 +61,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.import_plugin("support.left_directories")
+    for plugin in ("left_directories", "longest_first"):
+        config.pluginmanager.import_plugin(f"support.{plugin}")
 
 
 @pytest.fixture(scope="session")

@@ -56,12 +56,12 @@ def test_fair_damage(tmp_path):
 """
 
 
-def outcome_of(directory: Path, tests: str) -> str:
+def outcome_of(directory: Path, tests: str, *options: str) -> str:
     """What pytest prints that runs only those of the tests above whose names hold `tests`."""
     path = directory / "test_them.py"
     path.write_text(TESTS)
     plugins = ("-p", "support.left_directories", "-p", "no:cacheprovider")
-    command = [sys.executable, "-m", "pytest", "-q", *plugins]
+    command = [sys.executable, "-m", "pytest", "-q", *plugins, *options]
     found = subprocess.run(
         [*command, f"--basetemp={directory / 'left'}", "-k", tests, f"--rootdir={directory}", path],
         env=os.environ | {"PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "tests")))},
@@ -87,6 +87,13 @@ def test_a_gap_is_found(tmp_path: Path) -> None:
     # pytest repeats the sentence in its summary where CI is set
     gaps = {line for line in said.splitlines() if line.startswith("Non-consecutive offsets in ")}
     assert ["/test_gap0/t-0/" in gap for gap in gaps] == [True], said
+
+
+def test_each_worker_finds_what_its_tests_left(tmp_path: Path) -> None:
+    said = outcome_of(tmp_path, "test_gap or test_damage", "-n", "2", "--dist", "load")
+    assert "2 passed, 2 errors" in said
+    for worker_finds in ("Non-consecutive offsets in ", "isvalid: false"):
+        assert worker_finds in said, said
 
 
 def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""For all tests: what they leave on the disk is judged at the end of the run by Kafka's own tool. An example
-of a property test may take as long as a busy machine needs for it.
+"""For all tests: the longest come first, and what they leave on the disk is judged at the end of the run by
+Kafka's own tool. An example of a property test may take as long as a busy machine needs for it.
 """
 
 from __future__ import annotations
@@ -16,4 +16,5 @@ settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.import_plugin("support.left_directories")
+    for plugin in ("left_directories", "longest_first"):
+        config.pluginmanager.import_plugin(f"support.{plugin}")

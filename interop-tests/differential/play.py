@@ -23,6 +23,8 @@ FIRST_WITH_IDS = {ApiKey.PRODUCE: 13, ApiKey.FETCH: 13, ApiKey.OFFSET_COMMIT: 10
 """From these versions on topics are named by their ids."""
 PATIENCE_S = 8.0
 """How long an answer may take before the transcript calls the broker silent."""
+LONG_PATIENCE_S = 60.0
+"""How long a fresh broker on a busy machine may take until it shows what it has been told."""
 
 Step = tuple[str, Any]
 
@@ -139,7 +141,7 @@ class Play:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Ask again until the broker shows what it has been told: Kafka's metadata comes after the answer."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + LONG_PATIENCE_S
         while not condition():
             assert time.monotonic() < deadline, f"in vain waited until {what}"
             time.sleep(0.005)

@@ -4,6 +4,7 @@ This is a plugin of pytest, made part of a run by the conftests of ``interop-tes
 What is looked at: the partition directories below the temporary directories of all tests (which pytest keeps
 until the end) and below those that brokers made for themselves (which are kept for this). Two Java processes
 read all of them; of partitions with the same content they read one. A complaint is an error of the last test.
+Where tests run side by side each worker judges what its own tests left.
 
 A test that leaves something wrong on purpose says so, for what lies in its `tmp_path`:
 

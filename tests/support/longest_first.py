@@ -1,0 +1,31 @@
+"""The test files that take longest come first, so that where files run side by side none is left at the end.
+
+This is a plugin of pytest, made part of a run by the conftests of ``interop-tests/`` and ``tests/``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import pytest
+
+LONGEST: Final = (
+    "test_java.py",
+    "test_data_directories.py",
+    "test_log_files.py",
+    "test_spark.py",
+    "test_differential.py",
+    "test_kafka_tools.py",
+    "test_old_java.py",
+    "test_every_crash.py",
+    "test_crash.py",
+    "test_cleaner_native.py",
+    "test_hostile_frames.py",
+)
+"""Ten seconds and more."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    ranks = {name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path.name, len(ranks)))
