@@ -43,7 +43,7 @@ def test_gap(tmp_path):
 def test_fair_gap(tmp_path):
     left(tmp_path)
 
-def test_checkpointed_gap(tmp_path):
+def test_exception_checkpointed_gap(tmp_path):
     left(tmp_path)
     (tmp_path / "cleaner-offset-checkpoint").write_text("0\\n1\\nt 0 3\\n")
 
