@@ -1,7 +1,8 @@
 """Builds the native extensions, each C file of the package, into wheels and editable installs where it can.
 
 Without a compiler the package installs all the same: each extension has a Python twin that does the work. The
-environment variable KCOMPAT_NATIVE=0 leaves them out, KCOMPAT_NATIVE=1 makes a failed build an error.
+environment variable KCOMPAT_NATIVE=0 leaves them out. KCOMPAT_NATIVE=1 makes a failed build an error, and a
+warning of the compiler too; nobody else's installation fails for the new warning of a new compiler.
 """
 
 from __future__ import annotations
@@ -10,14 +11,19 @@ import os
 import sysconfig
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import sys_tags
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 PACKAGE = "kcompat"
 OLDEST_ABI = "0x030b0000"
 """CPython 3.11, the first with buffers in its stable ABI: one wheel serves it and all later versions."""
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Wvla", "-Werror")
+"""For gcc and clang. Python's own headers are not judged: see `compile_extensions`."""
 
 
 class NativeBuildHook(BuildHookInterface):
@@ -31,7 +37,8 @@ class NativeBuildHook(BuildHookInterface):
         stable = not sysconfig.get_config_var("Py_GIL_DISABLED")  # free-threaded Pythons have no stable ABI
         self._scratch = tempfile.TemporaryDirectory()
         try:
-            built = compile_extensions(Path(self.root), self._scratch.name, stable)
+            flags = WARNINGS if wanted == "1" else ()
+            built = compile_extensions(Path(self.root), self._scratch.name, stable, flags)
         except Exception as error:  # whatever a missing or broken compiler leads to
             if wanted == "1":
                 raise
@@ -51,8 +58,8 @@ class NativeBuildHook(BuildHookInterface):
             build_data["infer_tag"] = True
 
 
-def compile_extensions(root: Path, scratch: str, stable: bool) -> dict[str, Path]:
-    """Where in the package each extension belongs: the file, compiled under `scratch`.
+def compile_extensions(root: Path, scratch: str, stable: bool, flags: Sequence[str] = ()) -> dict[str, Path]:
+    """Where in the package each extension belongs: the file, compiled under `scratch` with further flags.
 
     Any exception when that cannot be done.
     """
@@ -62,8 +69,18 @@ def compile_extensions(root: Path, scratch: str, stable: bool) -> dict[str, Path
     sources = sorted(path.relative_to(root) for path in Path(root, PACKAGE).rglob("*.c"))
     names = [".".join(source.with_suffix("").parts) for source in sources]
     macros = [("Py_LIMITED_API", OLDEST_ABI)] if stable else []
+    if flags:
+        flags = [*flags, "-isystem", sysconfig.get_path("include")]
     extensions = [
-        Extension(name, [str(root / source)], [str(root)], define_macros=macros, py_limited_api=stable)
+        Extension(
+            name,
+            [str(root / source)],
+            [str(root)],
+            define_macros=macros,
+            py_limited_api=stable,
+            extra_compile_args=list(flags),
+            extra_link_args=[flag for flag in flags if flag.startswith("-fsanitize")],
+        )
         for name, source in zip(names, sources, strict=True)
     ]
     command = build_ext(Distribution({"name": PACKAGE, "ext_modules": extensions}))

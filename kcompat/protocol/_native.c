@@ -2,13 +2,13 @@
  * docs/internals/protocol.md. Nothing is kept between calls and a layout does not change, so several threads may use
  * the same Codec.
  */
-#include "kcompat/_module.h"
 #include "_reading.h"
 #include "_writing.h"
 
+static int max_values; /* of schema.py */
+
 typedef struct {
     PyObject *violation;   /* ProtocolViolation */
-    long long max_values;
     PyTypeObject *codec;
 } state;
 
@@ -17,7 +17,6 @@ typedef struct {
     PyObject *title;
     const char *title_text;
     PyObject *violation;
-    long long max_values;
     layout *layout;
 } codec;
 
@@ -29,9 +28,13 @@ static PyObject *decode(PyObject *self, PyObject *const *args, Py_ssize_t given)
         PyErr_Format(PyExc_TypeError, "%zd arguments where 2 or 3 are expected", given);
         return NULL;
     }
-    Py_ssize_t position = PyLong_AsSsize_t(args[1]);
-    long long budget = given == 3 ? PyLong_AsLongLong(args[2]) : by->max_values;
-    if (PyErr_Occurred() || PyObject_GetBuffer(args[0], &frame, PyBUF_SIMPLE) < 0)
+    const Py_ssize_t position = PyLong_AsSsize_t(args[1]);
+    if (position == -1 && PyErr_Occurred())
+        return NULL;
+    const long long budget = given == 3 ? PyLong_AsLongLong(args[2]) : max_values;
+    if (budget == -1 && PyErr_Occurred())
+        return NULL;
+    if (PyObject_GetBuffer(args[0], &frame, PyBUF_SIMPLE) < 0)
         return NULL;
     const uint8_t *start = frame.buf;
     reader in = {start, start + frame.len, start, args[0], budget, by->violation, by->title_text};
@@ -58,8 +61,10 @@ static PyObject *read_request_header(PyObject *module, PyObject *const *args, Py
         PyErr_Format(PyExc_TypeError, "%zd arguments where 2 are expected", given);
         return NULL;
     }
-    long version = PyLong_AsLong(args[1]);
-    if (PyErr_Occurred() || PyObject_GetBuffer(args[0], &frame, PyBUF_SIMPLE) < 0)
+    const long version = PyLong_AsLong(args[1]);
+    if (version == -1 && PyErr_Occurred())
+        return NULL;
+    if (PyObject_GetBuffer(args[0], &frame, PyBUF_SIMPLE) < 0)
         return NULL;
     const uint8_t *start = frame.buf;
     const state *known = PyModule_GetState(module);
@@ -107,8 +112,11 @@ static PyObject *frame(PyObject *self, PyObject *const *args, Py_ssize_t given)
         PyErr_Format(PyExc_TypeError, "%zd arguments where 3 are expected", given);
         return NULL;
     }
-    long correlation_id = PyLong_AsLong(args[1]), header_version = PyLong_AsLong(args[2]);
-    if (PyErr_Occurred())
+    const long correlation_id = PyLong_AsLong(args[1]);
+    if (correlation_id == -1 && PyErr_Occurred())
+        return NULL;
+    const long header_version = PyLong_AsLong(args[2]);
+    if (header_version == -1 && PyErr_Occurred())
         return NULL;
     Py_ssize_t size = -SIZE;
     PyObject *items = write_message((codec *)self, args[0], SIZE + CORRELATION_ID + (header_version ? 1 : 0));
@@ -146,7 +154,6 @@ static PyObject *new_codec(PyTypeObject *type, PyObject *args, PyObject *keyword
         return NULL;
     made->title = Py_NewRef(title);
     made->violation = Py_NewRef(known->violation);
-    made->max_values = known->max_values;
     made->title_text = PyUnicode_AsUTF8AndSize(title, NULL);
     made->layout = made->title_text == NULL ? NULL : make_layout(program, 0);
     if (made->layout == NULL)
@@ -190,17 +197,19 @@ static PyType_Spec codec_spec = {
 
 static int start(PyObject *module)
 {
+    static const char *const schema_name = "kcompat.protocol.schema";
+    const shared_number limits[] = {
+        {"MAX_VALUES", &max_values}, {"MAX_UNKNOWN_TAGS", &max_unknown_tags}, {NULL, NULL},
+    };
     state *known = PyModule_GetState(module);
-    PyObject *schema = PyImport_ImportModule("kcompat.protocol.schema");
+    if (read_shared(schema_name, NULL, limits) < 0)
+        return -1;
+    PyObject *schema = PyImport_ImportModule(schema_name);
     if (schema == NULL)
         return -1;
-    PyObject *max_values = PyObject_GetAttrString(schema, "MAX_VALUES");
     known->violation = PyObject_GetAttrString(schema, "ProtocolViolation");
     Py_DECREF(schema);
-    if (max_values != NULL)
-        known->max_values = PyLong_AsLongLong(max_values);
-    Py_XDECREF(max_values);
-    if (PyErr_Occurred())
+    if (known->violation == NULL)
         return -1;
     known->codec = (PyTypeObject *)PyType_FromModuleAndSpec(module, &codec_spec, NULL);
     return known->codec == NULL ? -1 : PyModule_AddType(module, known->codec);

@@ -4,8 +4,7 @@
 #ifndef KCOMPAT_PROTOCOL_PROGRAM_H
 #define KCOMPAT_PROTOCOL_PROGRAM_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "kcompat/_module.h"
 #include <stdint.h>
 #include <string.h>
 
@@ -21,6 +20,8 @@ static const struct {
     [UUID] = {"uuid", 16},      [STRING] = {"string", 0},   [BYTES] = {"bytes", 0},     [RECORDS] = {"records", 0},
     [STRUCT] = {"struct", 0},
 };
+
+_Static_assert(sizeof(double) == 8 && sizeof(long long) == 8, "numbers of the wire are read into these");
 
 struct layout;
 
@@ -71,7 +72,7 @@ static int find_kind(const char *name, enum kind *out)
 {
     for (int i = 0; i < KINDS; i++)
         if (!strcmp(kinds[i].name, name)) {
-            *out = i;
+            *out = (enum kind)i;
             return 1;
         }
     PyErr_Format(PyExc_ValueError, "no kind %s", name);
@@ -118,9 +119,14 @@ static layout *make_layout(PyObject *from, int in_tag)
         PyErr_SetString(PyExc_TypeError, "a struct has a class");
         return NULL;
     }
-    Py_ssize_t count = PyTuple_Size(fields), tags = PyTuple_Size(tagged);
-    layout *made = PyMem_Calloc(1, sizeof(layout) + count * sizeof(field));
-    if (made == NULL || (made->tagged = PyMem_Calloc(tags + 1, sizeof(field *))) == NULL) {
+    const Py_ssize_t count = PyTuple_Size(fields), tags = PyTuple_Size(tagged);
+    layout *made = PyMem_Calloc(1, sizeof(layout) + (size_t)count * sizeof(field));
+    if (made == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    made->tagged = PyMem_Calloc((size_t)tags + 1, sizeof(field *));
+    if (made->tagged == NULL) {
         PyMem_Free(made);
         PyErr_NoMemory();
         return NULL;

@@ -9,7 +9,7 @@
 
 #include "_program.h"
 
-enum { MAX_UNKNOWN_TAGS = 64 }; /* as in decoding.py */
+static int max_unknown_tags; /* of schema.py */
 
 typedef struct {
     const uint8_t *at;
@@ -244,7 +244,7 @@ static int read_tags(reader *in, const layout *of, PyObject *values)
         while (i < known && of->tagged[i]->tag != (long long)tag)
             i++;
         if (i == known) {
-            if (++unknown > MAX_UNKNOWN_TAGS)
+            if (++unknown > max_unknown_tags)
                 return too_many_tags(in, count);
             in->at = end;
             continue;

@@ -21,13 +21,13 @@ static int grow(writer *out, Py_ssize_t size)
         return 0;
     }
     Py_ssize_t room = 2 * out->room + size;
-    uint8_t *data = PyMem_Realloc(out->data == out->small ? NULL : out->data, room);
+    uint8_t *data = PyMem_Realloc(out->data == out->small ? NULL : out->data, (size_t)room);
     if (data == NULL) {
         PyErr_NoMemory();
         return 0;
     }
     if (out->data == out->small)
-        memcpy(data, out->small, out->size);
+        memcpy(data, out->small, (size_t)out->size);
     out->data = data;
     out->room = room;
     return 1;
@@ -87,7 +87,7 @@ static int write_bytes(writer *out, const void *from, Py_ssize_t size)
     uint8_t *to = extend(out, size);
     if (to == NULL)
         return 0;
-    memcpy(to, from, size);
+    memcpy(to, from, (size_t)size);
     return 1;
 }
 
@@ -279,8 +279,8 @@ static int write_tagged(writer *out, const field *f, PyObject *value)
     int more = put_uvarint(size, (uint32_t)written);
     if (extend(out, more) == NULL)
         return 0;
-    memmove(out->data + mark + more, out->data + mark, written);
-    memcpy(out->data + mark, size, more);
+    memmove(out->data + mark + more, out->data + mark, (size_t)written);
+    memcpy(out->data + mark, size, (size_t)more);
     return 1;
 }
 

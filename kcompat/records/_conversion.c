@@ -4,21 +4,21 @@
  * The functions take any buffer and keep the GIL: a call makes as much as it is given room for. There is no
  * state between calls.
  */
-#include "kcompat/_module.h"
 #include "_crc.h"
 #include "_record.h"
 #include <string.h>
 
-enum { CODEC_MASK = 0x07, LOG_APPEND_TIME = 0x08, NO_TIMESTAMP = -1 };
 enum { FIRST_CAPACITY = 96 * 1024 };
 
-/* A message: int64 offset, int32 size of what follows, uint32 CRC of what follows that, int8 magic, int8
- * attributes, in magic 1 int64 timestamp, then key and value, each behind an int32 length. */
-enum { SIZE_AT = 8, LOG_OVERHEAD = 12, MAGIC_AT = 16, ATTRIBUTES_AT = 17, FIELDS_AT = 18 };
-enum { SMALLEST_SIZE = 14, FRAME_0 = 26, FRAME_1 = 34, LONGEST_HEAD = 32 };
+/* A message: int64 offset, int32 size of what follows, uint32 CRC of what follows that, int8 magic, int8 attributes, in
+ * magic 1 int64 timestamp, then key and value, each behind an int32 length. The numbers are those of layout.py. */
+static int length_at, log_overhead, magic_at, crc_at, attributes_at, smallest_message, codec_mask, log_append_time,
+    no_timestamp;
 
-/* _conversion_python.Flag, value by value. */
-enum flag { KEYS_WANTED = 1, BROKERS_TIME = 2, INSIDE = 4, MARKED = 8 };
+/* _conversion_python.Flag. */
+static int keys_wanted, brokers_time, inside_wrapper, marked_wrapper;
+
+enum { LONGEST_HEAD = 32 }; /* bytes of a record beside key and value, at most */
 
 static inline uint8_t *put_int(uint8_t *to, uint32_t value)
 {
@@ -51,21 +51,22 @@ static inline int64_t subtract(int64_t value, int64_t base)
 
 static inline Py_ssize_t message_size(const record *from, int magic)
 {
-    return (magic ? FRAME_1 : FRAME_0) + from->key.size + from->value.size;
+    return log_overhead + smallest_message + (magic ? (Py_ssize_t)sizeof(int64_t) : 0) + from->key.size
+        + from->value.size;
 }
 
 static uint8_t *put_message(
     uint8_t *to, int64_t offset, int magic, int attributes, int64_t timestamp, const record *from)
 {
-    uint8_t *end = to + FIELDS_AT;
-    end[-2] = (uint8_t)magic;
-    end[-1] = (uint8_t)attributes;
+    uint8_t *end = to + attributes_at + 1;
+    to[magic_at] = (uint8_t)magic;
+    to[attributes_at] = (uint8_t)attributes;
     if (magic)
         end = put_long(end, (uint64_t)timestamp);
     end = put_field(put_field(end, &from->key), &from->value);
     put_long(to, (uint64_t)offset);
-    put_int(to + SIZE_AT, (uint32_t)(end - to - LOG_OVERHEAD));
-    put_int(to + LOG_OVERHEAD, crc32_of(to + MAGIC_AT, end));
+    put_int(to + length_at, (uint32_t)(end - to - log_overhead));
+    put_int(to + crc_at, crc32_of(to + magic_at, end));
     return end;
 }
 
@@ -105,7 +106,7 @@ typedef struct {
 
 static inline int64_t time_of(const record *from, const message_form *form)
 {
-    return form->attributes & LOG_APPEND_TIME ? form->base_timestamp
+    return form->attributes & log_append_time ? form->base_timestamp
                                               : add(form->base_timestamp, from->timestamp_delta);
 }
 
@@ -113,11 +114,13 @@ static inline int64_t time_of(const record *from, const message_form *form)
 static PyObject *encode_messages(cursor in, int64_t count, Py_ssize_t size, const message_form *form)
 {
     PyObject *made = PyBytes_FromStringAndSize(NULL, size);
-    uint8_t *to = made ? (uint8_t *)PyBytes_AsString(made) : NULL;
-    const uint8_t *end = to ? to + size : NULL;
+    if (made == NULL)
+        return NULL;
+    uint8_t *to = (uint8_t *)PyBytes_AsString(made);
+    const uint8_t *end = to + size;
     cursor inside;
     record found;
-    for (; made != NULL && count > 0; count--) {
+    for (; count > 0; count--) {
         if (open_record(&in, &inside) || read_record(&inside, &found))
             break;
         int64_t offset = add(form->base_offset, found.offset_delta);
@@ -128,7 +131,7 @@ static PyObject *encode_messages(cursor in, int64_t count, Py_ssize_t size, cons
         to = put_message(
             to, subtract(offset, form->origin), form->magic, form->attributes, time_of(&found, form), &found);
     }
-    if (made != NULL && (count > 0 || to != end)) {
+    if (count > 0 || to != end) {
         Py_CLEAR(made);
         PyErr_SetString(PyExc_RuntimeError, "the records changed while they were read");
     }
@@ -144,7 +147,7 @@ static PyObject *write_messages(PyObject *module, PyObject *const *args, Py_ssiz
         return NULL;
     const int64_t room = numbers[1];
     message_form form = {numbers[4], numbers[5], numbers[6], numbers[7], numbers[2] != 0, (int)numbers[3]};
-    int64_t count = 0, last = -1, newest = NO_TIMESTAMP;
+    int64_t count = 0, last = -1, newest = no_timestamp;
     const uint8_t *start = buffer.buf, *done = start + numbers[0];
     const cursor whole = {done, start + buffer.len};
     cursor in = whole, inside;
@@ -164,7 +167,7 @@ static PyObject *write_messages(PyObject *module, PyObject *const *args, Py_ssiz
         if (last >= form.first_offset)
             size += message_size(&found, form.magic);
     }
-    const int64_t results[] = {done - start, fault, count, form.origin, last, newest};
+    const int64_t results[] = {done - start, *fault_number(fault), count, form.origin, last, newest};
     PyObject *made = encode_messages(whole, count, size, &form);
     PyBuffer_Release(&buffer);
     return join_results(made, made ? tuple_of(results, 6) : NULL);
@@ -278,17 +281,17 @@ static int read_message(
     cursor *in, int magic, int64_t largest, int *attributes, int64_t *timestamp, record *out)
 {
     const uint8_t *at = in->at;
-    if (in->end - at <= ATTRIBUTES_AT)
+    if (in->end - at <= attributes_at)
         return 0;
-    const int64_t size = (int32_t)get_int(at + SIZE_AT);
-    if (size < SMALLEST_SIZE || size > in->end - at - LOG_OVERHEAD || size + LOG_OVERHEAD > largest)
+    const int64_t size = (int32_t)get_int(at + length_at);
+    if (size < smallest_message || size > in->end - at - log_overhead || size + log_overhead > largest)
         return 0;
-    cursor fields = {at + FIELDS_AT, at + LOG_OVERHEAD + size};
-    *attributes = at[ATTRIBUTES_AT];
-    if (at[MAGIC_AT] != magic || *attributes & CODEC_MASK
-        || crc32_of(at + MAGIC_AT, fields.end) != get_int(at + LOG_OVERHEAD))
+    cursor fields = {at + attributes_at + 1, at + log_overhead + size};
+    *attributes = at[attributes_at];
+    if (at[magic_at] != magic || *attributes & codec_mask
+        || crc32_of(at + magic_at, fields.end) != get_int(at + crc_at))
         return 0;
-    *timestamp = NO_TIMESTAMP;
+    *timestamp = no_timestamp;
     if (magic) {
         if (fields.end - fields.at < 8)
             return 0;
@@ -305,9 +308,9 @@ static int read_message(
 static inline int offends(
     int64_t timestamp, int marked, int keyless, int flags, int64_t earliest, int64_t latest)
 {
-    if ((keyless && flags & KEYS_WANTED) || timestamp < NO_TIMESTAMP)
+    if ((keyless && flags & keys_wanted) || timestamp < no_timestamp)
         return 1;
-    if (timestamp == NO_TIMESTAMP || flags & BROKERS_TIME)
+    if (timestamp == no_timestamp || flags & brokers_time)
         return marked;
     return timestamp < earliest || timestamp > latest;
 }
@@ -321,7 +324,7 @@ static PyObject *write_records(PyObject *module, PyObject *const *args, Py_ssize
         return NULL;
     const int64_t room = numbers[1], largest = numbers[2], index = numbers[5];
     const int magic = numbers[3] != 0, flags = (int)numbers[4];
-    int64_t base = numbers[6], count = 0, last = -1, newest = NO_TIMESTAMP, timestamp;
+    int64_t base = numbers[6], count = 0, last = -1, newest = no_timestamp, timestamp;
     const uint8_t *start = buffer.buf;
     cursor in = {start + numbers[0], start + buffer.len};
     const uint8_t *done = in.at;
@@ -331,10 +334,10 @@ static PyObject *write_records(PyObject *module, PyObject *const *args, Py_ssize
     for (; (int64_t)out.used <= room; done = in.at, count++) {
         if (!read_message(&in, magic, largest, &attributes, &timestamp, &found))
             break;
-        int marked = magic && attributes & LOG_APPEND_TIME;
-        if (flags & INSIDE)
-            marked = flags & MARKED;
-        if (flags & MARKED)
+        int marked = magic && attributes & log_append_time;
+        if (flags & inside_wrapper)
+            marked = flags & marked_wrapper;
+        if (flags & marked_wrapper)
             timestamp = base;
         if (offends(timestamp, marked, found.key.data == NULL, flags, numbers[7], numbers[8]))
             break;
@@ -368,10 +371,28 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int start(PyObject *module)
+{
+    const shared_number layout[] = {
+        {"LENGTH_AT", &length_at}, {"LOG_OVERHEAD", &log_overhead}, {"MAGIC_AT", &magic_at},
+        {"MESSAGE_CRC_AT", &crc_at}, {"MESSAGE_ATTRIBUTES_AT", &attributes_at}, {"SMALLEST_MESSAGE", &smallest_message},
+        {"CODEC_MASK", &codec_mask}, {"LOG_APPEND_TIME_FLAG", &log_append_time}, {"NO_TIMESTAMP", &no_timestamp},
+        {NULL, NULL},
+    };
+    const shared_number flags[] = {
+        {"KEYS_WANTED", &keys_wanted}, {"BROKERS_TIME", &brokers_time}, {"INSIDE", &inside_wrapper},
+        {"MARKED", &marked_wrapper}, {NULL, NULL},
+    };
+    (void)module;
+    prepare_crc32();
+    if (read_shared("kcompat.records.layout", NULL, layout) < 0 || read_faults() < 0)
+        return -1;
+    return read_shared("kcompat.records._conversion_python", "Flag", flags);
+}
+
 PLAIN_MODULE("_conversion", "Records v2 as older messages, and back.")
 
 PyMODINIT_FUNC PyInit__conversion(void)
 {
-    prepare_crc32();
     return PyModuleDef_Init(&definition);
 }

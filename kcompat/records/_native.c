@@ -3,13 +3,13 @@
  * All functions take any buffer, of a batch or of whole, uncompressed records, and keep the GIL: a call sees one
  * batch at most. There is no state between calls.
  */
-#include "kcompat/_module.h"
 #include "_crc.h"
-#include "_record.h"
+#include "_layout.h"
 #include <stdlib.h>
 
 typedef struct {
-    int64_t count, end, fault, newest, oldest, keyless;
+    int64_t count, end, newest, oldest, keyless;
+    enum fault fault;
 } summary;
 
 /* A varint of at most three bytes, before its zigzag; 0 where it is longer. The caller knows of three bytes.
@@ -117,7 +117,7 @@ static summary scan_records(const uint8_t *body, Py_ssize_t size, int64_t index,
             oldest = timestamp;
         keyless += seen.keyless;
     }
-    return (summary){next - index, at - body, fault, newest, oldest, keyless};
+    return (summary){next - index, at - body, newest, oldest, keyless, fault};
 }
 
 static PyObject *scan(PyObject *module, PyObject *const *args, Py_ssize_t given)
@@ -129,34 +129,18 @@ static PyObject *scan(PyObject *module, PyObject *const *args, Py_ssize_t given)
         return NULL;
     summary sum = scan_records(body.buf, body.len, numbers[0], numbers[1]);
     PyBuffer_Release(&body);
-    const int64_t results[] = {sum.count, sum.end, sum.fault, sum.newest, sum.oldest, sum.keyless};
+    const int64_t results[] = {sum.count, sum.end, *fault_number(sum.fault), sum.newest, sum.oldest, sum.keyless};
     return tuple_of(results, 6);
 }
 
-/* The fields of a batch header: sizes in bytes, negative ones unsigned. They fill 61 bytes. */
-enum { BASE_OFFSET, LENGTH_BEHIND, LEADER_EPOCH, MAGIC, CRC, ATTRIBUTES, LAST_OFFSET_DELTA, BASE_TIMESTAMP,
-       MAX_TIMESTAMP, PRODUCER_ID, PRODUCER_EPOCH, BASE_SEQUENCE, RECORD_COUNT, FIELDS };
-static const int8_t field_sizes[FIELDS] = {8, 4, 4, 1, -4, 2, 4, 8, 8, 8, 2, 4, 4};
-enum { HEADER_SIZE = 61, SMALLEST_RECORD = 7, BEFORE_LENGTH_COUNTS = 12, CRC_COVERS_FROM = 21, MAGIC_V2 = 2,
-       CODEC_TIME_TYPE_OR_CONTROL = 0x2F };
-
-/* Looks up to four bytes beyond the header. */
-static void read_batch_header(const uint8_t *at, int64_t *fields)
-{
-    for (int i = 0; i < FIELDS; i++) {
-        int size = abs(field_sizes[i]), spare = 64 - 8 * size;
-        uint64_t raw = (uint64_t)get_long(at);
-        fields[i] = field_sizes[i] < 0 ? (int64_t)(raw >> spare) : (int64_t)raw >> spare;
-        at += size;
-    }
-}
+static int control, smallest_record;
 
 /* Whether nothing in the header of a produced batch of `size` bytes needs a closer look. */
 static int is_plain(const int64_t *header, Py_ssize_t size)
 {
-    return header[MAGIC] == MAGIC_V2 && header[LENGTH_BEHIND] == size - BEFORE_LENGTH_COUNTS
-        && header[BASE_OFFSET] == 0 && !(header[ATTRIBUTES] & CODEC_TIME_TYPE_OR_CONTROL)
-        && header[RECORD_COUNT] > 0 && header[RECORD_COUNT] == header[LAST_OFFSET_DELTA] + 1
+    return header[MAGIC] == magic_v2 && header[BATCH_LENGTH] == size - log_overhead && header[BASE_OFFSET] == 0
+        && !(header[ATTRIBUTES] & (codec_mask | log_append_time | control)) && header[RECORD_COUNT] > 0
+        && header[RECORD_COUNT] == header[LAST_OFFSET_DELTA] + 1
         && (header[PRODUCER_ID] < 0 || header[BASE_SEQUENCE] >= 0);
 }
 
@@ -172,12 +156,13 @@ enum { MOST_BYTES, NOW_MS, BEFORE_MS, AFTER_MS, BOUNDS };
 /* Whether a produced batch is plain and all about it good; its header, its null keys. */
 static int is_good(const uint8_t *batch, Py_ssize_t size, const int64_t *bounds, int64_t *header, int64_t *keyless)
 {
-    read_batch_header(batch, header);
+    for (int i = 0; i < FIELDS; i++)
+        header[i] = get_field(batch, (enum header_field)i);
     if (!is_plain(header, size))
         return 0;
-    if (crc32c_is_fast() && crc32c_of(batch + CRC_COVERS_FROM, batch + size) != header[CRC])
+    if (crc32c_is_fast() && crc32c_of(batch + header_places[ATTRIBUTES].at, batch + size) != header[CRC])
         return 0;
-    const summary sum = scan_records(batch + HEADER_SIZE, size - HEADER_SIZE, 0, header[BASE_TIMESTAMP]);
+    const summary sum = scan_records(batch + header_size, size - header_size, 0, header[BASE_TIMESTAMP]);
     *keyless = sum.keyless;
     return sum.fault == WHOLE && sum.count == header[RECORD_COUNT] && sum.newest == header[MAX_TIMESTAMP]
         && !is_beyond(bounds[NOW_MS], sum.oldest, bounds[BEFORE_MS])
@@ -191,7 +176,7 @@ static PyObject *inspect(PyObject *module, PyObject *const *args, Py_ssize_t giv
     (void)module;
     if (!read_arguments(args, given, bounds, BOUNDS) || PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0)
         return NULL;
-    const int good = view.len >= HEADER_SIZE + SMALLEST_RECORD && view.len <= bounds[MOST_BYTES]
+    const int good = view.len >= header_size + smallest_record && view.len <= bounds[MOST_BYTES]
         && is_good(view.buf, view.len, bounds, header, &keyless);
     PyBuffer_Release(&view);
     if (!good)
@@ -214,6 +199,18 @@ static PyObject *as_bytes(const field *from)
     return PyBytes_FromStringAndSize(from->data, from->size);
 }
 
+static PyObject *build_header(const field *name, const field *value)
+{
+    PyObject *text = PyUnicode_DecodeUTF8(name->data, name->size, "replace");
+    if (text == NULL)
+        return NULL;
+    PyObject *content = as_bytes(value);
+    PyObject *pair = content == NULL ? NULL : PyTuple_Pack(2, text, content);
+    Py_DECREF(text);
+    Py_XDECREF(content);
+    return pair;
+}
+
 /* A tuple of (name, value) pairs; NULL with a fault, or with an exception set. */
 static PyObject *build_headers(cursor *in, int32_t count, enum fault *fault)
 {
@@ -224,14 +221,12 @@ static PyObject *build_headers(cursor *in, int32_t count, enum fault *fault)
     while (count-- > 0) {
         if ((*fault = read_header(in, &name, &value)))
             goto done;
-        PyObject *text = PyUnicode_DecodeUTF8(name.data, name.size, "replace");
-        PyObject *content = as_bytes(&value);
-        PyObject *pair = text && content ? PyTuple_Pack(2, text, content) : NULL;
-        Py_XDECREF(text);
-        Py_XDECREF(content);
-        int failed = pair == NULL || PyList_Append(pairs, pair) < 0;
-        Py_XDECREF(pair);
-        if (failed)
+        PyObject *pair = build_header(&name, &value);
+        if (pair == NULL)
+            goto done;
+        const int appended = PyList_Append(pairs, pair);
+        Py_DECREF(pair);
+        if (appended < 0)
             goto done;
     }
     if (in->at != in->end)
@@ -241,6 +236,12 @@ static PyObject *build_headers(cursor *in, int32_t count, enum fault *fault)
 done:
     Py_DECREF(pairs);
     return all;
+}
+
+/* Put what was just made, if it was, into its place of a new tuple. False with an exception. */
+static inline int put_item(PyObject *tuple, Py_ssize_t place, PyObject *item)
+{
+    return item != NULL && PyTuple_SetItem(tuple, place, item) == 0; /* takes the reference */
 }
 
 /* (offset, timestamp, key, value, headers); NULL with a fault, or with an exception set. */
@@ -260,23 +261,13 @@ static PyObject *build_record(cursor *in, const int64_t *bases, enum fault *faul
     if (headers == NULL)
         return NULL;
     PyObject *made = PyTuple_New(5);
-    if (made != NULL) {
-        PyObject *parts[] = {
-            PyLong_FromLongLong(add(bases[0], found.offset_delta)),
-            PyLong_FromLongLong(add(bases[1], found.timestamp_delta)),
-            as_bytes(&found.key),
-            as_bytes(&found.value),
-            Py_NewRef(headers),
-        };
-        int failed = 0;
-        for (int i = 0; i < 5; i++) {
-            failed |= parts[i] == NULL;
-            PyTuple_SetItem(made, i, parts[i]); /* takes the reference; a NULL is allowed */
-        }
-        if (failed)
-            Py_CLEAR(made);
-    }
+    const int done = made != NULL && put_item(made, 0, PyLong_FromLongLong(add(bases[0], found.offset_delta)))
+        && put_item(made, 1, PyLong_FromLongLong(add(bases[1], found.timestamp_delta)))
+        && put_item(made, 2, as_bytes(&found.key)) && put_item(made, 3, as_bytes(&found.value))
+        && put_item(made, 4, Py_NewRef(headers));
     Py_DECREF(headers);
+    if (!done)
+        Py_CLEAR(made);
     return made;
 }
 
@@ -309,7 +300,7 @@ static PyObject *read_records(PyObject *module, PyObject *const *args, Py_ssize_
     }
 done:
     PyBuffer_Release(&body);
-    return records == NULL ? NULL : Py_BuildValue("(NLi)", records, (long long)position, (int)fault);
+    return records == NULL ? NULL : Py_BuildValue("(NLi)", records, (long long)position, *fault_number(fault));
 }
 
 static PyMethodDef methods[] = {
@@ -320,10 +311,17 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int start(PyObject *module)
+{
+    const shared_number numbers[] = {{"CONTROL_FLAG", &control}, {"SMALLEST_RECORD", &smallest_record}, {NULL, NULL}};
+    (void)module;
+    prepare_crc32c();
+    return read_layout() < 0 || read_shared(LAYOUT, NULL, numbers) < 0 || read_faults() < 0 ? -1 : 0;
+}
+
 PLAIN_MODULE("_native", "The native scanner of records v2.")
 
 PyMODINIT_FUNC PyInit__native(void)
 {
-    prepare_crc32c();
     return PyModuleDef_Init(&definition);
 }

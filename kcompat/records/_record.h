@@ -7,12 +7,29 @@
 #ifndef KCOMPAT_RECORDS_RECORD_H
 #define KCOMPAT_RECORDS_RECORD_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "kcompat/_module.h"
 #include <stdint.h>
 
-/* _python.Fault, value by value. */
-enum fault { WHOLE = 0, CUT, LENGTH, VARINT, FIELD, HEADER_COUNT, HEADER_KEY, LEFT_OVER, OFFSET_DELTA };
+/* What is the matter with a record; its number is that of _python.Fault on the way out alone: see fault_number. */
+enum fault { WHOLE = 0, CUT, LENGTH, VARINT, FIELD, HEADER_COUNT, HEADER_KEY, LEFT_OVER, OFFSET_DELTA, FAULTS };
+
+static inline int *fault_number(enum fault fault)
+{
+    static int numbers[FAULTS];
+    return &numbers[fault];
+}
+
+static inline int read_faults(void)
+{
+    const shared_number names[] = {
+        {"WHOLE", fault_number(WHOLE)}, {"CUT", fault_number(CUT)}, {"LENGTH", fault_number(LENGTH)},
+        {"VARINT", fault_number(VARINT)}, {"FIELD", fault_number(FIELD)}, {"HEADER_COUNT", fault_number(HEADER_COUNT)},
+        {"HEADER_KEY", fault_number(HEADER_KEY)}, {"LEFT_OVER", fault_number(LEFT_OVER)},
+        {"OFFSET_DELTA", fault_number(OFFSET_DELTA)}, {NULL, NULL},
+    };
+    _Static_assert(sizeof names / sizeof *names == FAULTS + 1, "each fault has a number");
+    return read_shared("kcompat.records._python", "Fault", names);
+}
 
 typedef struct {
     const uint8_t *at;
@@ -171,7 +188,7 @@ static inline PyObject *tuple_of(const int64_t *numbers, Py_ssize_t count)
     PyObject *made = PyTuple_New(count);
     for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
         PyObject *number = PyLong_FromLongLong(numbers[i]);
-        if (number == NULL || PyTuple_SetItem(made, i, number) < 0)
+        if (number == NULL || PyTuple_SetItem(made, i, number) < 0) /* takes the reference */
             Py_CLEAR(made);
     }
     return made;

@@ -28,6 +28,7 @@ typedef union {
     md5_word all;
     uint32_t lane[MD5_LANES];
 } md5_lanes;
+_Static_assert(sizeof(md5_lanes) == sizeof(uint32_t) * MD5_LANES, "a lane is four bytes of the vector");
 
 static const uint32_t md5_sines[64] = {
     0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,

@@ -3,13 +3,10 @@
  * There is no state between calls: the offset map is an array that the caller owns, three numbers an entry. The
  * GIL is kept, since a cleaning is a process of its own.
  */
-#include "kcompat/_module.h"
 #include "_records.h"
+#include "kcompat/records/_layout.h"
 
-enum { HEADER_SIZE = 61, LENGTH_AT = 8, MAGIC_AT = 16, CRC_AT = 17, ATTRIBUTES_AT = 21, DELTA_AT = 23,
-    BASE_TIMESTAMP_AT = 27, MAX_TIMESTAMP_AT = 35, PRODUCER_AT = 43, COUNT_AT = 57 };
-enum { LOG_OVERHEAD = 12, MAGIC = 2, CODEC = 0x07, APPEND_TIME = 0x08, TRANSACTIONAL = 0x10, CONTROL = 0x20,
-    HORIZON = 0x40 };
+static int transactional, control, horizon;
 
 /* -- the offset map ------------------------------------------------------------------------------------------- */
 
@@ -55,6 +52,28 @@ static PyObject *put(PyObject *module, PyObject *const *args, Py_ssize_t given)
     return added;
 }
 
+/* What `keep` answers, of the uncompressed records of a batch. */
+static PyObject *keep_of(const table *map, PyObject *records, const Py_buffer *body, int64_t count, const rules *by)
+{
+    const uint8_t *start = body->buf;
+    outcome found;
+    uint8_t *out = PyMem_Malloc((size_t)body->len + 1);
+    if (out == NULL)
+        return PyErr_NoMemory();
+    PyObject *result = NULL;
+    if (!keep_records(map, (cursor){start, start + body->len}, count, by, out, &found))
+        result = Py_NewRef(Py_None);
+    else {
+        PyObject *left = found.size == body->len ? Py_NewRef(records)
+                                                 : PyBytes_FromStringAndSize((char *)out, (Py_ssize_t)found.size);
+        if (left != NULL)
+            result = Py_BuildValue("(LLLN)", (long long)found.kept, (long long)found.newest,
+                                   (long long)found.tombstones, left);
+    }
+    PyMem_Free(out);
+    return result;
+}
+
 static PyObject *keep(PyObject *module, PyObject *const *args, Py_ssize_t given)
 {
     int64_t numbers[5]; /* count, then what `rules` has */
@@ -65,20 +84,8 @@ static PyObject *keep(PyObject *module, PyObject *const *args, Py_ssize_t given)
         return NULL;
     PyObject *result = NULL;
     if (PyObject_GetBuffer(args[1], &body, PyBUF_SIMPLE) == 0) {
-        const uint8_t *start = body.buf;
-        cursor in = {start, start + body.len};
-        rules by = {numbers[1], numbers[2], numbers[3], numbers[4]};
-        outcome found;
-        uint8_t *out = PyMem_Malloc((size_t)body.len + 1);
-        if (out == NULL)
-            PyErr_NoMemory();
-        else if (!keep_records(&map, in, numbers[0], &by, out, &found))
-            result = Py_NewRef(Py_None);
-        else
-            result = Py_BuildValue("(LLLN)", (long long)found.kept, (long long)found.newest,
-                (long long)found.tombstones,
-                found.size == body.len ? Py_NewRef(args[1]) : PyBytes_FromStringAndSize((char *)out, found.size));
-        PyMem_Free(out);
+        const rules by = {numbers[1], numbers[2], numbers[3], numbers[4]};
+        result = keep_of(&map, args[1], &body, numbers[0], &by);
         PyBuffer_Release(&body);
     }
     PyBuffer_Release(&map.buffer);
@@ -91,63 +98,64 @@ typedef struct {
     const uint8_t *start;
     Py_ssize_t size;
     int attributes;
-    int64_t base_offset, last_offset, base_timestamp, max_timestamp, producer_id, count;
+    int64_t base_offset, last_offset, base_timestamp, producer_id, count;
 } batch;
 
-static inline uint64_t get(const uint8_t *from, int bytes)
+/* The caller knows that there is a whole header. */
+static inline void set_field(uint8_t *header, enum header_field which, int64_t value)
 {
-    uint64_t value = 0;
-    while (bytes-- > 0)
-        value = value << 8 | *from++;
-    return value;
+    uint8_t *to = header + header_places[which].at;
+    uint64_t left = (uint64_t)value;
+    for (int bytes = header_places[which].size; bytes-- > 0; left >>= 8)
+        to[bytes] = (uint8_t)left;
 }
 
-static inline void set(uint8_t *to, int bytes, uint64_t value)
+/* The CRC-32C that a batch should have, by the function that was given for it; -1 with an exception set. */
+static int64_t crc_of(PyObject *crc, const uint8_t *header, Py_ssize_t size)
 {
-    for (; bytes-- > 0; value >>= 8)
-        to[bytes] = (uint8_t)value;
-}
-
-/* The CRC-32C of some bytes, by the function that was given for it; -1 with an exception set. */
-static int64_t crc_of(PyObject *crc, const uint8_t *from, Py_ssize_t size)
-{
-    PyObject *view = PyMemoryView_FromMemory((char *)from, size, PyBUF_READ);
-    PyObject *made = view == NULL ? NULL : PyObject_CallFunctionObjArgs(crc, view, NULL);
-    int64_t value = made == NULL ? -1 : PyLong_AsLongLong(made);
-    Py_XDECREF(made);
-    Py_XDECREF(view);
-    return value;
+    const int covered_from = header_places[ATTRIBUTES].at;
+    PyObject *view = PyMemoryView_FromMemory((char *)header + covered_from, size - covered_from, PyBUF_READ);
+    if (view == NULL)
+        return -1;
+    PyObject *made = PyObject_CallFunctionObjArgs(crc, view, NULL);
+    Py_DECREF(view);
+    if (made == NULL)
+        return -1;
+    const int64_t value = PyLong_AsLongLong(made);
+    Py_DECREF(made);
+    if (value < 0 && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "a CRC is not negative");
+    return value < 0 ? -1 : value;
 }
 
 /* The whole and plain batch that `in` begins with; 0 if there is none, -1 with an exception set. */
 static int open_batch(const cursor *in, PyObject *crc, batch *out)
 {
     const uint8_t *at = in->at;
-    if (in->end - at < HEADER_SIZE || at[MAGIC_AT] != MAGIC)
+    if (in->end - at < header_size || get_field(at, MAGIC) != magic_v2)
         return 0;
-    int64_t size = (int64_t)(int32_t)get(at + LENGTH_AT, 4) + LOG_OVERHEAD;
-    if (size < HEADER_SIZE || size > in->end - at)
+    const int64_t size = get_field(at, BATCH_LENGTH) + log_overhead, base_offset = get_field(at, BASE_OFFSET);
+    if (size < header_size || size > in->end - at)
         return 0;
     *out = (batch){
         .start = at,
         .size = (Py_ssize_t)size,
-        .attributes = (int)get(at + ATTRIBUTES_AT, 2),
-        .base_offset = (int64_t)get(at, 8),
-        .last_offset = add((int64_t)get(at, 8), (int32_t)get(at + DELTA_AT, 4)),
-        .base_timestamp = (int64_t)get(at + BASE_TIMESTAMP_AT, 8),
-        .max_timestamp = (int64_t)get(at + MAX_TIMESTAMP_AT, 8),
-        .producer_id = (int64_t)get(at + PRODUCER_AT, 8),
-        .count = (int32_t)get(at + COUNT_AT, 4),
+        .attributes = (int)get_field(at, ATTRIBUTES),
+        .base_offset = base_offset,
+        .last_offset = add(base_offset, get_field(at, LAST_OFFSET_DELTA)),
+        .base_timestamp = get_field(at, BASE_TIMESTAMP),
+        .producer_id = get_field(at, PRODUCER_ID),
+        .count = get_field(at, RECORD_COUNT),
     };
-    if (out->attributes & (CODEC | TRANSACTIONAL | CONTROL))
+    if (out->attributes & (codec_mask | transactional | control))
         return 0;
-    int64_t found = crc_of(crc, at + ATTRIBUTES_AT, out->size - ATTRIBUTES_AT);
-    return found < 0 ? -1 : (uint64_t)found == get(at + CRC_AT, 4);
+    const int64_t found = crc_of(crc, at, out->size);
+    return found < 0 ? -1 : found == get_field(at, CRC);
 }
 
 static inline cursor records_of(const batch *from)
 {
-    return (cursor){from->start + HEADER_SIZE, from->start + from->size};
+    return (cursor){from->start + header_size, from->start + from->size};
 }
 
 static PyObject *put_plain(PyObject *module, PyObject *const *args, Py_ssize_t given)
@@ -194,18 +202,20 @@ typedef struct {
     int64_t records_read, records_kept;
 } kept;
 
-/* Make the frame around the records that stay at `to` + HEADER_SIZE. False with an exception set. */
+/* Make the frame around the records that stay, which are behind it at `to`. False with an exception set. */
 static int seal(const batch *from, const outcome *found, uint8_t *to, PyObject *crc)
 {
-    Py_ssize_t size = HEADER_SIZE + found->size;
-    memcpy(to, from->start, HEADER_SIZE);
-    set(to + LENGTH_AT, 4, (uint64_t)size - LOG_OVERHEAD);
-    if (!(from->attributes & APPEND_TIME))
-        set(to + MAX_TIMESTAMP_AT, 8, (uint64_t)found->newest);
-    set(to + COUNT_AT, 4, (uint64_t)found->kept);
-    int64_t sum = crc_of(crc, to + ATTRIBUTES_AT, size - ATTRIBUTES_AT);
-    set(to + CRC_AT, 4, (uint64_t)sum);
-    return sum >= 0;
+    const Py_ssize_t size = header_size + (Py_ssize_t)found->size;
+    memcpy(to, from->start, (size_t)header_size);
+    set_field(to, BATCH_LENGTH, size - log_overhead);
+    if (!(from->attributes & log_append_time))
+        set_field(to, MAX_TIMESTAMP, found->newest);
+    set_field(to, RECORD_COUNT, found->kept);
+    const int64_t sum = crc_of(crc, to, size);
+    if (sum < 0)
+        return 0;
+    set_field(to, CRC, sum);
+    return 1;
 }
 
 /* Keep what stays of one batch: 1, or 0 where more than that is to be done, -1 with an exception set. */
@@ -213,28 +223,44 @@ static int keep_batch(const table *map, const batch *from, const rules *by, int6
 {
     outcome found;
     uint8_t *out = to->bytes + to->size;
-    Py_ssize_t size = HEADER_SIZE;
-    if (!keep_records(map, records_of(from), from->count, by, out + HEADER_SIZE, &found))
+    if (!keep_records(map, records_of(from), from->count, by, out + header_size, &found))
         return 0;
     if (found.kept == 0 && (from->count == 0 || from->producer_id >= 0 || add(from->last_offset, 1) == upper))
         return 0; /* its header may have to stay */
-    if (found.tombstones && !(from->attributes & HORIZON))
+    if (found.tombstones && !(from->attributes & horizon))
         return 0; /* it gets a horizon */
     to->records_read += from->count;
     to->records_kept += found.kept;
     if (found.kept == 0)
         return 1;
     if (found.kept == from->count)
-        memcpy(out, from->start, HEADER_SIZE);
+        memcpy(out, from->start, (size_t)header_size);
     else if (!seal(from, &found, out, crc))
         return -1;
-    size += (Py_ssize_t)found.size;
+    const Py_ssize_t size = header_size + (Py_ssize_t)found.size;
     to->size += size;
-    const int64_t told[] = {size, from->last_offset, (int64_t)get(out + MAX_TIMESTAMP_AT, 8)};
+    const int64_t told[] = {size, from->last_offset, get_field(out, MAX_TIMESTAMP)};
     PyObject *note = tuple_of(told, 3);
-    int failed = note == NULL || PyList_Append(to->notes, note) < 0;
-    Py_XDECREF(note);
-    return failed ? -1 : 1;
+    if (note == NULL)
+        return -1;
+    const int noted = PyList_Append(to->notes, note);
+    Py_DECREF(note);
+    return noted < 0 ? -1 : 1;
+}
+
+/* Keep what stays of the plain batches from `in` on, which moves behind them. False with an exception set. */
+static int keep_batches(const table *map, cursor *in, const int64_t *numbers, PyObject *crc, kept *to)
+{
+    const int64_t latest = numbers[1], now = numbers[2], upper = numbers[3];
+    int going = 1;
+    batch found;
+    while (going > 0 && in->at < in->end && (going = open_batch(in, crc, &found)) > 0) {
+        const int keeps_tombstones = !(found.attributes & horizon) || now < found.base_timestamp;
+        const rules by = {found.base_offset, found.base_timestamp, latest, keeps_tombstones};
+        if ((going = keep_batch(map, &found, &by, upper, crc, to)) > 0)
+            in->at += found.size;
+    }
+    return going >= 0;
 }
 
 static PyObject *keep_plain(PyObject *module, PyObject *const *args, Py_ssize_t given)
@@ -249,26 +275,25 @@ static PyObject *keep_plain(PyObject *module, PyObject *const *args, Py_ssize_t 
         PyBuffer_Release(&map.buffer);
         return NULL;
     }
-    PyObject *result = NULL;
+    PyObject *result = NULL, *bytes = NULL;
     const uint8_t *start = chunk.buf;
-    int going = 1;
-    batch found;
     cursor in = {start, start + chunk.len};
     in.at += numbers[0] < 0 || numbers[0] > chunk.len ? chunk.len : numbers[0];
-    kept all = {PyMem_Malloc((size_t)(in.end - in.at) + 1), 0, PyList_New(0), 0, 0};
-    if (all.bytes == NULL || all.notes == NULL)
-        going = -1;
-    while (going > 0 && in.at < in.end && (going = open_batch(&in, args[1], &found)) > 0) {
-        int keeps_tombstones = !(found.attributes & HORIZON) || numbers[2] < found.base_timestamp;
-        rules by = {found.base_offset, found.base_timestamp, numbers[1], keeps_tombstones};
-        if ((going = keep_batch(&map, &found, &by, numbers[3], args[1], &all)) > 0)
-            in.at += found.size;
-    }
-    if (going >= 0)
-        result = Py_BuildValue("(nLLNO)", (Py_ssize_t)(in.at - start), (long long)all.records_read,
-            (long long)all.records_kept, PyBytes_FromStringAndSize((char *)all.bytes, all.size), all.notes);
-    else if (!PyErr_Occurred())
+    kept all = {.notes = PyList_New(0)};
+    if (all.notes == NULL)
+        goto done;
+    all.bytes = PyMem_Malloc((size_t)(in.end - in.at) + 1);
+    if (all.bytes == NULL) {
         PyErr_NoMemory();
+        goto done;
+    }
+    if (!keep_batches(&map, &in, numbers, args[1], &all))
+        goto done;
+    bytes = PyBytes_FromStringAndSize((char *)all.bytes, all.size);
+    if (bytes != NULL)
+        result = Py_BuildValue("(nLLNO)", (Py_ssize_t)(in.at - start), (long long)all.records_read,
+                               (long long)all.records_kept, bytes, all.notes);
+done:
     Py_XDECREF(all.notes);
     PyMem_Free(all.bytes);
     PyBuffer_Release(&chunk);
@@ -340,6 +365,24 @@ static PyMethodDef methods[] = {
     METHOD(move), METHOD(put), METHOD(keep), METHOD(put_plain), METHOD(keep_plain), METHOD(rebase),
     {NULL, NULL, 0, NULL},
 };
+
+static int start(PyObject *module)
+{
+    int width;
+    const shared_number flags[] = {
+        {"TRANSACTIONAL_FLAG", &transactional}, {"CONTROL_FLAG", &control}, {"DELETE_HORIZON_FLAG", &horizon},
+        {NULL, NULL},
+    };
+    const shared_number widths[] = {{"WIDTH", &width}, {NULL, NULL}};
+    (void)module;
+    if (read_layout() < 0 || read_shared(LAYOUT, NULL, flags) < 0
+        || read_shared("kcompat.log.cleaner._python", NULL, widths) < 0)
+        return -1;
+    if (width == sizeof(entry) / sizeof(uint64_t))
+        return 0;
+    PyErr_Format(PyExc_ImportError, "an entry of the offset map has %d numbers", width);
+    return -1;
+}
 
 PLAIN_MODULE("_native", "The native half of the log cleaner.")
 

@@ -12,6 +12,7 @@ typedef struct {
     uint64_t second;
     int64_t offset;
 } entry;
+_Static_assert(sizeof(entry) == 3 * sizeof(uint64_t), "an entry is three numbers of the caller's array");
 
 typedef struct {
     Py_buffer buffer;
@@ -25,7 +26,7 @@ static int open_table(PyObject *object, table *map)
         return 0;
     map->entries = map->buffer.buf;
     map->slots = (uint64_t)map->buffer.len / sizeof(entry);
-    if (map->slots >= 2 && map->buffer.len % sizeof(entry) == 0 && (uintptr_t)map->buffer.buf % 8 == 0)
+    if (map->slots >= 2 && (uint64_t)map->buffer.len % sizeof(entry) == 0 && (uintptr_t)map->buffer.buf % 8 == 0)
         return 1;
     PyBuffer_Release(&map->buffer);
     PyErr_SetString(PyExc_ValueError, "a table has two entries of 24 bytes or more");
