@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.config_resources import Resource, alter
+from kcompat.api.config_resources import AlteredResource, alter
 from kcompat.config.dynamic import Change, replace_all
 from kcompat.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 
@@ -26,7 +26,7 @@ Answer = AlterConfigsResponse.AlterConfigsResourceResponse
 def handle(context: RequestContext, request: AlterConfigsRequest) -> Promise[AlterConfigsResponse]:
     """Change every resource; the answer comes when all that succeeds is stored."""
     resources = [
-        Resource(
+        AlteredResource(
             resource.resource_type,
             resource.resource_name,
             replace_all((config.name, config.value) for config in resource.configs),

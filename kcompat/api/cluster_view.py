@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster.image import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +30,11 @@ def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
         elif context.listener in broker.endpoints:
             reachable[broker.id] = broker.endpoints[context.listener]
     return reachable
+
+
+def cluster_operations(context: RequestContext) -> int:
+    """What the client may do to the cluster, as a bit field; nothing if it may not even describe it."""
+    return context.operations_on(CLUSTER) if context.may(Operation.DESCRIBE, CLUSTER) else 0
 
 
 def leader_error(

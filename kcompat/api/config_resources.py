@@ -14,6 +14,8 @@ from kcompat.config.dynamic import Alteration, Change, change_broker, change_top
 from kcompat.config.loggers import change_loggers
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
 
 
-class ResourceType(IntEnum):
+class ConfigResourceType(IntEnum):
     """What can have a configuration (Kafka's `ConfigResource.Type`)."""
 
     TOPIC = 2
@@ -32,7 +34,7 @@ class ResourceType(IntEnum):
     GROUP = 32
 
 
-class Resource(Struct, frozen=True):
+class AlteredResource(Struct, frozen=True):
     """One resource of a request to alter, with what to do to it."""
 
     type: int
@@ -48,6 +50,20 @@ def config_in_force(services: Services) -> BrokerConfig:
     )
 
 
+def denial(context: RequestContext, operation: Operation, kind: int, name: str) -> ErrorCode | None:
+    """The error of a client that may not do this to the configuration of a resource; None if it may, or if
+    nobody has such a resource.
+    """
+    match kind:
+        case ConfigResourceType.TOPIC:
+            resource, error = Resource.topic(name), ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        case ConfigResourceType.BROKER | ConfigResourceType.BROKER_LOGGER | ConfigResourceType.CLIENT_METRICS:
+            resource, error = CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        case _:
+            return None
+    return None if context.may(operation, resource) else error
+
+
 def id_of(name: str) -> int | None:
     """The broker id that a resource name spells; None if it is no number."""
     try:
@@ -57,7 +73,7 @@ def id_of(name: str) -> int | None:
 
 
 def alter(
-    context: RequestContext, resources: Sequence[Resource], *, replace: bool, validate_only: bool
+    context: RequestContext, resources: Sequence[AlteredResource], *, replace: bool, validate_only: bool
 ) -> Promise[list[Change]]:
     """Change each resource for itself; the outcomes come in the order of `resources`, once all are stored.
 
@@ -71,6 +87,13 @@ def alter(
         if times[resource.type, resource.name] > 1:
             outcomes.append(Change(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once."))
             continue
+        # AlterConfigs knows no loggers: they are refused by type, whoever asks.
+        if not (replace and resource.type == ConfigResourceType.BROKER_LOGGER):
+            error = denial(context, Operation.ALTER_CONFIGS, resource.type, resource.name)
+            if error is not None:
+                is_logger = resource.type == ConfigResourceType.BROKER_LOGGER
+                outcomes.append(Change(error, None if is_logger else error.message))
+                continue
         judge = partial(
             _judge, context.services, config, resource, replace=replace, validate_only=validate_only
         )
@@ -89,12 +112,12 @@ def alter(
     return gather(list(pending.values())).map(with_stored)
 
 
-_STORED_AS = {ResourceType.TOPIC: "topics", ResourceType.BROKER: "brokers"}
+_STORED_AS = {ConfigResourceType.TOPIC: "topics", ConfigResourceType.BROKER: "brokers"}
 
 
 def _store(
     services: Services,
-    resource: Resource,
+    resource: AlteredResource,
     judge: Callable[[], Change],
     outcome: Change,
     stored: Promise[Change],
@@ -103,7 +126,7 @@ def _store(
     if outcome.error is not ErrorCode.NONE:
         stored.complete(outcome)
         return
-    kind, name = _STORED_AS[ResourceType(resource.type)], resource.name or DEFAULT_ENTITY
+    kind, name = _STORED_AS[ConfigResourceType(resource.type)], resource.name or DEFAULT_ENTITY
     basis = services.cluster.image.configs(kind, name)
 
     def answered(error: ErrorCode) -> None:
@@ -117,16 +140,16 @@ def _store(
 
 
 def _judge(
-    services: Services, config: BrokerConfig, resource: Resource, *, replace: bool, validate_only: bool
+    services: Services, config: BrokerConfig, resource: AlteredResource, *, replace: bool, validate_only: bool
 ) -> Change:
     match resource.type:
-        case ResourceType.TOPIC:
+        case ConfigResourceType.TOPIC:
             return _judge_topic(services, config, resource, replace=replace)
-        case ResourceType.BROKER:
+        case ConfigResourceType.BROKER:
             return _judge_broker(services, config, resource, replace=replace)
-        case ResourceType.BROKER_LOGGER if not replace:
+        case ConfigResourceType.BROKER_LOGGER if not replace:
             return _judge_loggers(services, resource, validate_only=validate_only)
-        case ResourceType.CLIENT_METRICS:
+        case ConfigResourceType.CLIENT_METRICS:
             return Change(
                 ErrorCode.INVALID_REQUEST,
                 "AlterConfigs is only supported for topics and brokers, but resource type is CLIENT_METRICS",
@@ -135,7 +158,9 @@ def _judge(
             return Change(ErrorCode.INVALID_REQUEST, f"Unknown resource type {int(other)}")
 
 
-def _judge_topic(services: Services, config: BrokerConfig, resource: Resource, *, replace: bool) -> Change:
+def _judge_topic(
+    services: Services, config: BrokerConfig, resource: AlteredResource, *, replace: bool
+) -> Change:
     image = services.cluster.image
     current = {} if replace else image.configs("topics", resource.name)
     change = change_topic(config, resource.name, current, resource.alterations)
@@ -144,7 +169,9 @@ def _judge_topic(services: Services, config: BrokerConfig, resource: Resource, *
     return change
 
 
-def _judge_broker(services: Services, config: BrokerConfig, resource: Resource, *, replace: bool) -> Change:
+def _judge_broker(
+    services: Services, config: BrokerConfig, resource: AlteredResource, *, replace: bool
+) -> Change:
     refusal = check_form(resource.alterations) or (
         _not_this_broker(services, resource, "broker id, expected") if resource.name else None
     )
@@ -156,12 +183,12 @@ def _judge_broker(services: Services, config: BrokerConfig, resource: Resource, 
     )
 
 
-def _judge_loggers(services: Services, resource: Resource, *, validate_only: bool) -> Change:
+def _judge_loggers(services: Services, resource: AlteredResource, *, validate_only: bool) -> Change:
     refusal = check_form(resource.alterations) or _not_this_broker(services, resource, "node id. Expected")
     return refusal or change_loggers(resource.alterations, validate_only=validate_only)
 
 
-def _not_this_broker(services: Services, resource: Resource, words: str) -> Change | None:
+def _not_this_broker(services: Services, resource: AlteredResource, words: str) -> Change | None:
     """Clients ask each broker about itself. `words` are Kafka's, and differ by the type of resource."""
     broker_id = id_of(resource.name)
     if broker_id is None:

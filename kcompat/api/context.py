@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
+from kcompat.security.operations import ALL_OPERATIONS, SUPPORTED_OPERATIONS, bit_field
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
     from kcompat.replication.fetch_session import FetchSessions
     from kcompat.replication.replicas import ReplicaManager
+    from kcompat.security.authorizer import Authorizer, Resource
+    from kcompat.security.operations import Operation, ResourceType
 
 Response = TypeVar("Response")
 
@@ -51,6 +55,7 @@ class Services(Struct):
     fetch_sessions: FetchSessions
     clock: Clock
     helpers: Helpers
+    authorizer: Authorizer
 
     @property
     def config(self) -> BrokerConfig:
@@ -71,6 +76,24 @@ class RequestContext(Struct, gc=False):
     def principal(self) -> str:
         """Who asks, as Kafka writes principals. Plaintext listeners know nobody by name."""
         return ANONYMOUS
+
+    def may(self, operation: Operation, resource: Resource) -> bool:
+        """Whether the client may do this."""
+        authorizer = self.services.authorizer
+        return authorizer.allows_everything or authorizer.may(
+            self.principal, self.client_host, operation, resource
+        )
+
+    def may_on_any(self, operation: Operation, resource_type: ResourceType) -> bool:
+        """Whether there can be a resource of this type to which the client may do this."""
+        return self.services.authorizer.may_on_any(self.principal, self.client_host, operation, resource_type)
+
+    def operations_on(self, resource: Resource) -> int:
+        """All that the client may do to a resource, as a bit field of a response (KIP-430)."""
+        if self.services.authorizer.allows_everything:
+            return ALL_OPERATIONS[resource.type]
+        possible = SUPPORTED_OPERATIONS[resource.type]
+        return bit_field(operation for operation in possible if self.may(operation, resource))
 
     @property
     def client_host(self) -> str:

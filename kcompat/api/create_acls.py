@@ -1,7 +1,7 @@
 """CreateAcls (key 30), versions 0-3: new access rules.
 
 Behaviour
-- There is no authorizer, so each rule is answered SECURITY_DISABLED, as on a Kafka whose
+- No authorizer keeps rules, so each rule is answered SECURITY_DISABLED, as on a Kafka whose
   `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
 
 Version notes
@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
 
 
-def handle(_context: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
+def handle(context: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
     """Refuse each rule."""
     error = ErrorCode.SECURITY_DISABLED
+    if not context.may(Operation.ALTER, CLUSTER):
+        error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     refusal = CreateAclsResponse.AclCreationResult(error_code=error, error_message=error.message)
     return CreateAclsResponse(results=[refusal] * len(request.creations))

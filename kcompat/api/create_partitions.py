@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 from kcompat.controller.values import Outcome, PartitionsSpec
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +39,11 @@ def handle(
     """Add the partitions and answer once they can be used."""
     names = Counter(topic.name for topic in request.topics)
     refused = {name: _DUPLICATE for name, times in names.items() if times > 1}
-    if request.timeout_ms <= 0:
-        refused.update({name: Outcome(ErrorCode.REQUEST_TIMED_OUT) for name in names if name not in refused})
+    for name in names.keys() - refused.keys():
+        if not context.may(Operation.ALTER, Resource.topic(name)):
+            refused[name] = Outcome(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        elif request.timeout_ms <= 0:
+            refused[name] = Outcome(ErrorCode.REQUEST_TIMED_OUT)
     specs = [
         PartitionsSpec(
             topic.name,

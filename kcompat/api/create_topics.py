@@ -4,6 +4,8 @@ Behaviour
 - Each topic succeeds or fails by itself; a name that appears twice fails, once, and the others are created.
 - The answer comes when the topics can be used. A timeout of 0 or less does nothing and answers
   REQUEST_TIMED_OUT, as the controller of Kafka 3.9 does; a positive one is never reached on a single broker.
+- Needs CREATE on the cluster or on the topic. Who may not describe the topic's configuration is told nothing
+  of it.
 - At most 10,000 partitions a request, else POLICY_VIOLATION.
 
 Version notes
@@ -21,6 +23,8 @@ from kcompat.config.describe import describe_topic
 from kcompat.controller.values import TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +45,7 @@ def handle(
 ) -> CreateTopicsResponse | Promise[CreateTopicsResponse]:
     """Create the topics and answer once they can be used."""
     names = Counter(topic.name for topic in request.topics)
-    refusals = {name: _refusal(name, times, request) for name, times in names.items()}
+    refusals = {name: _refusal(context, name, times, request) for name, times in names.items()}
     refused = {name: refusal for name, refusal in refusals.items() if refusal is not None}
     specs = [
         TopicSpec(
@@ -64,13 +68,15 @@ def handle(
     return context.services.decisions.create_topics(specs, validate_only=request.validate_only).map(created)
 
 
-def _refusal(name: str, times: int, request: CreateTopicsRequest) -> Answer | None:
+def _refusal(context: RequestContext, name: str, times: int, request: CreateTopicsRequest) -> Answer | None:
     """What fails before the controller sees it."""
     if times > 1:
         return _failed(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     if name == _KRAFT_LOG:
         message = f"Creation of internal topic {_KRAFT_LOG} is prohibited."
         return _failed(name, ErrorCode.INVALID_REQUEST, message)
+    if not (context.may(Operation.CREATE, CLUSTER) or context.may(Operation.CREATE, Resource.topic(name))):
+        return _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
     if request.timeout_ms <= 0:
         return _failed(name, ErrorCode.REQUEST_TIMED_OUT, None)
     return None
@@ -83,14 +89,12 @@ def _failed(name: str, error: ErrorCode, message: str | None) -> Answer:
 def _answer(context: RequestContext, result: TopicResult) -> Answer:
     if result.error is not ErrorCode.NONE:
         return _failed(result.name, result.error, result.message)
-    answer = Answer(
-        name=result.name,
-        topic_id=result.topic_id,
-        error_message=None,
-        num_partitions=result.num_partitions,
-        replication_factor=result.replication_factor,
-    )
-    if context.api_version >= FIRST_WITH_CONFIGS:
+    answer = Answer(name=result.name, topic_id=result.topic_id, error_message=None)
+    if not context.may(Operation.DESCRIBE_CONFIGS, Resource.topic(result.name)):
+        answer.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    elif context.api_version >= FIRST_WITH_CONFIGS:
+        answer.num_partitions = result.num_partitions
+        answer.replication_factor = result.replication_factor
         answer.configs = [
             ConfigAnswer(
                 name=entry.name,

@@ -1,7 +1,7 @@
 """DeleteAcls (key 31), versions 0-3: access rules that go.
 
 Behaviour
-- There is no authorizer, so each filter is answered SECURITY_DISABLED, as on a Kafka whose
+- No authorizer keeps rules, so each filter is answered SECURITY_DISABLED, as on a Kafka whose
   `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
 
 Version notes
@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
 
 
-def handle(_context: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
+def handle(context: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
     """Refuse each filter."""
     error = ErrorCode.SECURITY_DISABLED
+    if not context.may(Operation.ALTER, CLUSTER):
+        error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     refusal = DeleteAclsResponse.DeleteAclsFilterResult(error_code=error, error_message=error.message)
     return DeleteAclsResponse(filter_results=[refusal] * len(request.filters))

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.promise import gather
+from kcompat.promise import Promise, gather
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.api.context import RequestContext
-    from kcompat.promise import Promise
-    from kcompat.protocol.errors import ErrorCode
 
 Row = DeleteGroupsResponse.DeletableGroupResult
 
@@ -33,4 +34,10 @@ def handle(context: RequestContext, request: DeleteGroupsRequest) -> Promise[Del
         rows = zip(group_ids, errors, strict=True)
         return DeleteGroupsResponse(results=[Row(group_id, error) for group_id, error in rows])
 
-    return gather([context.services.groups.delete(group_id) for group_id in group_ids]).map(response)
+    return gather([_delete(context, group_id) for group_id in group_ids]).map(response)
+
+
+def _delete(context: RequestContext, group_id: str) -> Promise[ErrorCode]:
+    if not context.may(Operation.DELETE, Resource.group(group_id)):
+        return Promise.resolved(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    return context.services.groups.delete(group_id)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
@@ -29,8 +31,12 @@ def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteReco
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
         offsets = {asked.partition_index: asked.offset for asked in topic.partitions}
+        is_allowed = context.may(Operation.DELETE, Resource.topic(topic.name))
         for index, offset in offsets.items():
-            error, low_watermark = _delete(context, topic.name, index, offset)
+            if is_allowed:
+                error, low_watermark = _delete(context, topic.name, index, offset)
+            else:
+                error, low_watermark = ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1
             topic_answer.partitions.append(
                 PartitionAnswer(partition_index=index, low_watermark=low_watermark, error_code=error)
             )

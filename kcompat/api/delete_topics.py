@@ -21,6 +21,8 @@ from kcompat.cluster.image import ClusterImage
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kcompat.protocol.uuids import ZERO_UUID
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +52,8 @@ def handle(
         return _all(asked, _deletion_disabled(context.api_version))
     if request.timeout_ms <= 0:
         return DeleteTopicsResponse(responses=_too_late(asked))
-    rows = _resolve(asked, context.services.cluster.image)
+    may_all = context.may(Operation.DELETE, CLUSTER)
+    rows = _resolve(asked, context.services.cluster.image, None if may_all else context)
     names = [row.name for row in rows if row.error_code == ErrorCode.NONE and row.name is not None]
     if not names:
         return DeleteTopicsResponse(responses=rows)
@@ -78,55 +81,72 @@ def _all(asked: Sequence[Question], error: ErrorCode) -> DeleteTopicsResponse:
 
 def _too_late(asked: Sequence[Question]) -> list[Answer]:
     """Rows for a request without time: what is wrong with it shows, what topics there are does not."""
-    rows = _resolve(asked, ClusterImage(""))
+    rows = _resolve(asked, ClusterImage(""), None)
     for row in rows:
         if row.error_code != ErrorCode.INVALID_REQUEST:
             row.error_code, row.error_message = ErrorCode.REQUEST_TIMED_OUT, None
     return rows
 
 
-def _resolve(asked: Sequence[Question], image: ClusterImage) -> list[Answer]:
-    """One row a topic, with its name and id as far as they are known and its error if it has one already."""
+def _resolve(asked: Sequence[Question], image: ClusterImage, asker: RequestContext | None) -> list[Answer]:
+    """One row a topic, with its name and id as far as they are known and its error if it has one already.
+
+    `asker` may be refused a topic; None may delete every one.
+    """
     names = Counter(row.name for row in asked)
     ids = Counter(row.topic_id for row in asked)
     rows: dict[tuple[str | None, bytes], Answer] = {}
     for row in asked:
         topic = image.topics.get(row.name) if row.name is not None else image.topic_by_id(row.topic_id)
-        problem = _problem(row, names, ids, topic)
-        if problem is not None:
-            answer = Answer(
-                name=row.name,
-                topic_id=row.topic_id,
-                error_code=ErrorCode.INVALID_REQUEST,
-                error_message=problem,
-            )
-            if problem is _TWICE and topic is not None:
-                answer.name, answer.topic_id = topic.name, topic.topic_id
-        elif topic is None:
-            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if row.name is None:
-                error = ErrorCode.UNKNOWN_TOPIC_ID
-            answer = Answer(
-                name=row.name, topic_id=row.topic_id, error_code=error, error_message=error.message
-            )
-        else:
-            answer = Answer(name=topic.name, topic_id=topic.topic_id)
+        answer = _malformed(row, names, ids)
+        if answer is None and asker is not None:
+            answer = _denied(asker, row, topic)
+        if answer is None:
+            answer = _unknown(row) if topic is None else Answer(name=topic.name, topic_id=topic.topic_id)
+            if (answer.name, answer.topic_id) in rows:  # by name and by id
+                answer.error_code, answer.error_message = ErrorCode.INVALID_REQUEST, _TWICE
         rows[answer.name, answer.topic_id] = answer
     return list(rows.values())
 
 
-def _problem(
-    row: Question, names: Counter[str | None], ids: Counter[bytes], topic: TopicImage | None
-) -> str | None:
-    """What is wrong with a row, whether or not its topic exists."""
+def _malformed(row: Question, names: Counter[str | None], ids: Counter[bytes]) -> Answer | None:
+    """The row of a question that is wrong whether or not there is such a topic."""
     if row.name is not None and row.topic_id != ZERO_UUID:
-        return "You may not specify both topic name and topic id."
-    if row.name is None and row.topic_id == ZERO_UUID:
-        return "Neither topic name nor id were specified."
-    if row.name is not None and names[row.name] > 1:
-        return "Duplicate topic name."
-    if row.name is None and ids[row.topic_id] > 1:
-        return "Duplicate topic id."
-    if topic is not None and names[topic.name] and ids[topic.topic_id]:
-        return _TWICE
-    return None
+        problem = "You may not specify both topic name and topic id."
+    elif row.name is None and row.topic_id == ZERO_UUID:
+        problem = "Neither topic name nor id were specified."
+    elif row.name is not None and names[row.name] > 1:
+        problem = "Duplicate topic name."
+    elif row.name is None and ids[row.topic_id] > 1:
+        problem = "Duplicate topic id."
+    else:
+        return None
+    return Answer(
+        name=row.name, topic_id=row.topic_id, error_code=ErrorCode.INVALID_REQUEST, error_message=problem
+    )
+
+
+def _denied(context: RequestContext, row: Question, topic: TopicImage | None) -> Answer | None:
+    """The row of one that may not delete a topic. Who may not describe it does not learn from an id what it
+    is called, nor from a name whether there is one.
+    """
+    name = row.name if topic is None else topic.name
+    if name is None:
+        return None
+    resource = Resource.topic(name)
+    is_shown = context.may(Operation.DESCRIBE, resource)
+    may_delete = topic is None or context.may(Operation.DELETE, resource)
+    if may_delete and (is_shown or row.name is None):
+        return None
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return Answer(
+        name=name if is_shown else row.name,
+        topic_id=row.topic_id,
+        error_code=error,
+        error_message=error.message,
+    )
+
+
+def _unknown(row: Question) -> Answer:
+    error = ErrorCode.UNKNOWN_TOPIC_ID if row.name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return Answer(name=row.name, topic_id=row.topic_id, error_code=error, error_message=error.message)

@@ -1,7 +1,7 @@
 """DescribeAcls (key 29), versions 0-3: the access rules that match a filter.
 
 Behaviour
-- There is no authorizer, so every request is answered SECURITY_DISABLED, as on a Kafka whose
+- No authorizer keeps rules, so every request is answered SECURITY_DISABLED, as on a Kafka whose
   `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
 
 Version notes
@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
 
 
-def handle(_context: RequestContext, _request: DescribeAclsRequest) -> DescribeAclsResponse:
-    """Say that there are none because there is no authorizer."""
+def handle(context: RequestContext, _request: DescribeAclsRequest) -> DescribeAclsResponse:
+    """Say that there are none because no authorizer keeps any."""
     error = ErrorCode.SECURITY_DISABLED
+    if not context.may(Operation.DESCRIBE, CLUSTER):
+        error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     return DescribeAclsResponse(error_code=error, error_message=error.message)

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.cluster_view import reachable_brokers
+from kcompat.api.cluster_view import cluster_operations, reachable_brokers
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
-from kcompat.security.operations import ALL_OPERATIONS, NOT_REQUESTED, ResourceType
+from kcompat.security.operations import NOT_REQUESTED
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -41,7 +41,9 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
     image = context.services.cluster.image
-    asked = request.include_cluster_authorized_operations
+    operations = NOT_REQUESTED
+    if request.include_cluster_authorized_operations:
+        operations = cluster_operations(context)
     return DescribeClusterResponse(
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
@@ -49,5 +51,5 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
             BrokerAnswer(broker_id=broker, host=host, port=port, rack=image.brokers[broker].rack)
             for broker, (host, port) in reachable_brokers(context).items()
         ],
-        cluster_authorized_operations=ALL_OPERATIONS[ResourceType.CLUSTER] if asked else NOT_REQUESTED,
+        cluster_authorized_operations=operations,
     )

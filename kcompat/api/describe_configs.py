@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.config_resources import ResourceType, config_in_force, id_of
+from kcompat.api.config_resources import ConfigResourceType, config_in_force, denial, id_of
 from kcompat.config.describe import (
     EVERYTHING,
     ConfigSource,
@@ -26,6 +26,7 @@ from kcompat.config.describe import (
 from kcompat.config.loggers import describe_loggers
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+from kcompat.security.operations import Operation
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.config.broker import BrokerConfig
 
-Resource = DescribeConfigsRequest.DescribeConfigsResource
+Question = DescribeConfigsRequest.DescribeConfigsResource
 Result = DescribeConfigsResponse.DescribeConfigsResult
 Row = DescribeConfigsResponse.DescribeConfigsResourceResult
 SynonymRow = DescribeConfigsResponse.DescribeConfigsSynonym
@@ -53,6 +54,7 @@ class _Description:
     """One request's view: the configuration at this moment, and what was already described."""
 
     def __init__(self, context: RequestContext, request: DescribeConfigsRequest) -> None:
+        self._context = context
         self._services = context.services
         self._marks_defaults = context.api_version == 0
         self._with_synonyms = request.include_synonyms
@@ -62,7 +64,7 @@ class _Description:
         self._repetitions = 0
         self._plain_topics: dict[tuple[str, ...], list[Row]] = {}
 
-    def of(self, resource: Resource) -> Result:
+    def of(self, resource: Question) -> Result:
         """The rows of one resource, or why there are none."""
         if (resource.resource_type, resource.resource_name) in self._seen:
             self._repetitions += 1
@@ -70,22 +72,27 @@ class _Description:
                 message = f"More than {MAX_REPETITIONS} resources are asked for again."
                 return _refused(resource, ErrorCode.INVALID_REQUEST, message)
         self._seen.add((resource.resource_type, resource.resource_name))
+        error = denial(
+            self._context, Operation.DESCRIBE_CONFIGS, resource.resource_type, resource.resource_name
+        )
+        if error is not None:
+            return _refused(resource, error, error.message)
         match resource.resource_type:
-            case ResourceType.TOPIC:
+            case ConfigResourceType.TOPIC:
                 return self._topic(resource)
-            case ResourceType.BROKER:
+            case ConfigResourceType.BROKER:
                 return self._broker(resource)
-            case ResourceType.BROKER_LOGGER:
+            case ConfigResourceType.BROKER_LOGGER:
                 return self._loggers(resource)
-            case ResourceType.CLIENT_METRICS if resource.resource_name:
+            case ConfigResourceType.CLIENT_METRICS if resource.resource_name:
                 return _answered(resource, [])
-            case ResourceType.CLIENT_METRICS:
+            case ConfigResourceType.CLIENT_METRICS:
                 message = "Client metrics subscription name must not be empty"
                 return _refused(resource, ErrorCode.INVALID_REQUEST, message)
             case _:
                 return _refused(resource, ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.message)
 
-    def _topic(self, resource: Resource) -> Result:
+    def _topic(self, resource: Question) -> Result:
         name = resource.resource_name
         problem = name_problem(name)
         if problem is not None:
@@ -106,7 +113,7 @@ class _Description:
             rows = [own.get(row.name, row) for row in rows]
         return _answered(resource, rows)
 
-    def _broker(self, resource: Resource) -> Result:
+    def _broker(self, resource: Question) -> Result:
         if not resource.resource_name:
             entries = describe_cluster_default(self._config, _names(resource))
         else:
@@ -116,13 +123,13 @@ class _Description:
             entries = describe_broker(self._config, _names(resource))
         return _answered(resource, self._rows(entries))
 
-    def _loggers(self, resource: Resource) -> Result:
+    def _loggers(self, resource: Question) -> Result:
         if not resource.resource_name:
             return _refused(resource, ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         refusal = self._not_this_broker(resource, "")
         return refusal or _answered(resource, self._rows(describe_loggers(_names(resource))))
 
-    def _not_this_broker(self, resource: Resource, alternative: str) -> Result | None:
+    def _not_this_broker(self, resource: Question, alternative: str) -> Result | None:
         broker_id = id_of(resource.resource_name)
         if broker_id is None:
             message = f"Broker id must be an integer, but it is: {resource.resource_name}"
@@ -154,13 +161,13 @@ class _Description:
         ]
 
 
-def _names(resource: Resource) -> Container[str]:
+def _names(resource: Question) -> Container[str]:
     return frozenset(resource.configuration_keys) if resource.configuration_keys else EVERYTHING
 
 
-def _answered(resource: Resource, rows: list[Row]) -> Result:
+def _answered(resource: Question, rows: list[Row]) -> Result:
     return Result(resource_type=resource.resource_type, resource_name=resource.resource_name, configs=rows)
 
 
-def _refused(resource: Resource, error: ErrorCode, message: str) -> Result:
+def _refused(resource: Question, error: ErrorCode, message: str) -> Result:
     return Result(error, message, resource.resource_type, resource.resource_name)

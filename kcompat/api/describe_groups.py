@@ -17,32 +17,41 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-from kcompat.security.operations import ALL_OPERATIONS, ResourceType
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
-    from kcompat.group.requests import DescribedGroup
+    from kcompat.group import requests
+
+
+DescribedGroup = DescribeGroupsResponse.DescribedGroup
 
 
 def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """Describe each group."""
     response = DescribeGroupsResponse()
     for group_id in request.groups:
+        resource = Resource.group(group_id)
+        if not context.may(Operation.DESCRIBE, resource):
+            denied = ErrorCode.GROUP_AUTHORIZATION_FAILED
+            response.groups.append(DescribedGroup(group_id=group_id, error_code=denied))
+            continue
         described = _response(context.services.groups.describe(group_id), context.api_version)
         if request.include_authorized_operations and described.error_code == ErrorCode.NONE:
-            described.authorized_operations = ALL_OPERATIONS[ResourceType.GROUP]
+            described.authorized_operations = context.operations_on(resource)
         response.groups.append(described)
     return response
 
 
-def _response(group: DescribedGroup, version: int) -> DescribeGroupsResponse.DescribedGroup:
+def _response(group: requests.DescribedGroup, version: int) -> DescribedGroup:
     error, message = group.error, None
     if error == ErrorCode.GROUP_ID_NOT_FOUND:
         if version >= 6:
             message = f"Group {group.group_id} not found."
         else:
             error = ErrorCode.NONE
-    return DescribeGroupsResponse.DescribedGroup(
+    return DescribedGroup(
         error_code=error,
         error_message=message,
         group_id=group.group_id,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from kcompat.log.errors import StorageError
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -24,6 +26,8 @@ PartitionAnswer = DescribeLogDirsResponse.DescribeLogDirsPartition
 
 def handle(context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     """Describe every directory; a null list of topics means all of them."""
+    if not context.may(Operation.DESCRIBE, CLUSTER):
+        return DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     wanted = (
         None
         if request.topics is None

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
 from kcompat.replication.role import NO_EPOCH
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
@@ -23,19 +25,33 @@ def handle(context: RequestContext, request: DescribeProducersRequest) -> Descri
     response = DescribeProducersResponse()
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
+        refusal = _refusal(context, topic.name)
         for index in topic.partition_indexes:
-            topic_answer.partitions.append(_describe(context, topic.name, index))
+            if refusal is None:
+                answer = _describe(context, topic.name, index)
+            else:
+                answer = PartitionAnswer(index, refusal, refusal.message)
+            topic_answer.partitions.append(answer)
         response.topics.append(topic_answer)
     return response
+
+
+def _refusal(context: RequestContext, topic: str) -> ErrorCode | None:
+    """What is wrong with all partitions of a topic."""
+    if name_problem(topic):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    if not context.may(Operation.READ, Resource.topic(topic)):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    if topic not in context.services.cluster.image.topics:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return None
 
 
 def _describe(context: RequestContext, topic: str, index: int) -> PartitionAnswer:
     answer = PartitionAnswer(partition_index=index)
     partition = context.services.replicas.find(topic, index)
     if isinstance(partition, ErrorCode):
-        answer.error_code = ErrorCode.INVALID_TOPIC_EXCEPTION if name_problem(topic) else partition
-        if topic not in context.services.cluster.image.topics:
-            answer.error_message = answer.error_code.message
+        answer.error_code = partition
     elif error := partition.check_epoch(NO_EPOCH):
         answer.error_code = error
         if error == ErrorCode.NOT_LEADER_OR_FOLLOWER:

@@ -5,6 +5,8 @@ Behaviour
   partitions, never more than `max.request.partition.size.limit` nor fewer than 1, and a cursor to go on from.
 - A cursor needs an index of 0 or more and, where topics are named, one of their names: else every row is
   INVALID_REQUEST.
+- Topics that the client may not describe are left out of all topics, and come last, with
+  TOPIC_AUTHORIZATION_FAILED, where they are named.
 - Authorised operations are always given. Eligible leader replicas belong to KRaft: the lists are empty, as on
   a Kafka broker without that feature.
 - Topics are never created. An empty name is refused as INVALID_TOPIC_EXCEPTION like any illegal one (Kafka
@@ -21,7 +23,8 @@ from kcompat.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
 )
-from kcompat.security.operations import ALL_OPERATIONS, ResourceType
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
@@ -51,23 +54,32 @@ def handle(
     room = max(min(request.response_partition_limit, largest), 1)
     reachable = reachable_brokers(context).keys()
     response = DescribeTopicPartitionsResponse()
-    for name in sorted(names or image.topics):
-        if name < first_name:
-            continue
-        topic = image.topics.get(name)
-        if topic is None:
-            response.topics.append(_unknown(name))
+    wanted = [name for name in sorted(names or image.topics) if name >= first_name]
+    allowed = {name for name in wanted if context.may(Operation.DESCRIBE, Resource.topic(name))}
+    for name in wanted:
+        if name not in allowed:
             continue
         start = first_partition if name == first_name else 0
         if room == 0:
             response.next_cursor = Cursor(topic_name=name, partition_index=start)
             break
+        topic = image.topics.get(name)
+        if topic is None:
+            response.topics.append(_unknown(name))
+            continue
         answer = _describe(topic, range(start, min(start + room, len(topic.partitions))), image, reachable)
         response.topics.append(answer)
         room -= len(answer.partitions)
         if start + len(answer.partitions) < len(topic.partitions):
             response.next_cursor = Cursor(topic_name=name, partition_index=start + len(answer.partitions))
             break
+    for row in response.topics:
+        row.topic_authorized_operations = context.operations_on(Resource.topic(row.name or ""))
+    if names:
+        denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        response.topics += [
+            TopicAnswer(error_code=denied, name=name) for name in wanted if name not in allowed
+        ]
     return response
 
 
@@ -76,7 +88,6 @@ def _unknown(name: str) -> TopicAnswer:
     return TopicAnswer(
         error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         name=name,
-        topic_authorized_operations=ALL_OPERATIONS[ResourceType.TOPIC],
     )
 
 
@@ -105,5 +116,4 @@ def _describe(
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=answers,
-        topic_authorized_operations=ALL_OPERATIONS[ResourceType.TOPIC],
     )

@@ -19,7 +19,7 @@ Version notes
 - 12: last fetched epoch and diverging epoch (KIP-595), tagged fields. 13: topics by id (KIP-516).
 - 15: the replica id in a tagged struct. 16: leader endpoints beside NOT_LEADER_OR_FOLLOWER (KIP-951).
 
-Not here yet: fetches by followers, which are refused with NOT_LEADER_OR_FOLLOWER.
+Not here yet: fetches by followers. They need CLUSTER_ACTION and are then refused with NOT_LEADER_OR_FOLLOWER.
 """
 
 from __future__ import annotations
@@ -35,8 +35,12 @@ from kcompat.replication.delayed_fetch import Fetch
 from kcompat.replication.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
 from kcompat.replication.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, Partition
 from kcompat.replication.role import NO_EPOCH
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcompat.api.context import RequestContext
     from kcompat.replication.delayed_fetch import Results
     from kcompat.replication.fetch_session import FetchContext, PartitionKey
@@ -46,6 +50,7 @@ FIRST_WITH_STORAGE_ERROR = 6
 FIRST_WITH_SESSIONS = 7
 FIRST_WITH_ZSTD = 10
 FIRST_WITH_IDS = 13
+FIRST_WITH_REPLICA_STATE = 15
 
 NOT_TO_BE_HAD = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
 """There are records, but not in a form for this version: they are null then, and empty at any other error."""
@@ -62,7 +67,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
     if isinstance(session, ErrorCode):
         return FetchResponse(error_code=session)
     fetch = Fetch(
-        [(target, _resolve(context, target)) for target in session.targets],
+        _resolve(context, request, session.targets),
         min_bytes=request.min_bytes,
         max_bytes=min(request.max_bytes, context.services.config.fetch_max_bytes),
         isolation_level=request.isolation_level,
@@ -120,20 +125,48 @@ def _open_session(context: RequestContext, request: FetchRequest) -> FetchContex
     )
 
 
-def _resolve(context: RequestContext, target: FetchTarget) -> Partition | ErrorCode:
-    """The partition a target names, or why there is none."""
-    topic: TopicKey | None = target.topic
-    if isinstance(topic, bytes):
-        topic = context.services.cluster.image.topic_names.get(topic)
-        if topic is None:
-            return ErrorCode.UNKNOWN_TOPIC_ID
-    assert isinstance(topic, str)
-    partition = context.services.replicas.find(topic, target.index)
-    if (
-        context.api_version < FIRST_WITH_ZSTD
-        and isinstance(partition, Partition)
-        and partition.log.config.compression_type == Codec.ZSTD.name.lower()
-    ):
+def _resolve(
+    context: RequestContext, request: FetchRequest, targets: Sequence[FetchTarget]
+) -> list[tuple[FetchTarget, Partition | ErrorCode]]:
+    """The partition that each target names, or why there is none."""
+    has_state = context.api_version >= FIRST_WITH_REPLICA_STATE
+    is_follower = (request.replica_state.replica_id if has_state else request.replica_id) >= 0
+    if is_follower and not context.may(Operation.CLUSTER_ACTION, CLUSTER):
+        return [(target, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for target in targets]
+    find = context.services.replicas.find
+    found: list[tuple[FetchTarget, Partition | ErrorCode]] = []
+    asked: TopicKey | None = None
+    topic: str | ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID
+    for target in targets:
+        if target.topic != asked:  # partitions of a topic mostly follow each other: ask once
+            asked = target.topic
+            topic = _readable_topic(context, asked, is_follower)
+        found.append((target, find(topic, target.index) if isinstance(topic, str) else topic))
+    if is_follower:
+        return [(target, _not_for_followers(partition)) for target, partition in found]
+    if context.api_version < FIRST_WITH_ZSTD:
+        return [(target, _not_zstd(partition)) for target, partition in found]
+    return found
+
+
+def _readable_topic(context: RequestContext, key: TopicKey, is_follower: bool) -> str | ErrorCode:
+    """The name of a topic that the client may read, or why it may not."""
+    name = context.services.cluster.image.topic_names.get(key) if isinstance(key, bytes) else key
+    if name is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    may_all = is_follower or context.services.authorizer.allows_everything
+    if may_all or context.may(Operation.READ, Resource.topic(name)):
+        return name
+    return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def _not_for_followers(partition: Partition | ErrorCode) -> ErrorCode:
+    """Nobody but the leader has replicas yet."""
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if isinstance(partition, Partition) else partition
+
+
+def _not_zstd(partition: Partition | ErrorCode) -> Partition | ErrorCode:
+    if isinstance(partition, Partition) and partition.log.config.compression_type == Codec.ZSTD.name.lower():
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     return partition
 

@@ -21,6 +21,8 @@ from kcompat.api.cluster_view import reachable_brokers
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
 from kcompat.topics import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ Coordinator = FindCoordinatorResponse.Coordinator
 
 WITHOUT_TRANSACTIONS = "Transactions are not served yet."
 
+_GROUP_DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
+_TRANSACTION_DENIED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+_SHARE_DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 _NOBODY = (-1, ("", -1))
 
 
@@ -45,7 +50,12 @@ def handle(
     context: RequestContext, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse | Promise[FindCoordinatorResponse]:
     """Say who coordinates each key."""
-    if request.key_type != GROUP or CONSUMER_OFFSETS in context.services.cluster.image.topics:
+    keys = request.coordinator_keys if context.api_version >= FIRST_WITH_BATCH else [request.key]
+    if (
+        request.key_type != GROUP
+        or CONSUMER_OFFSETS in context.services.cluster.image.topics
+        or all(_denial(context, GROUP, key) for key in keys)
+    ):
         return _response(context, request)
     creating = context.services.decisions.ensure_topics([CONSUMER_OFFSETS])
     return creating.map(lambda _: _response(context, request))
@@ -77,7 +87,19 @@ def _row(context: RequestContext, key_type: int, key: str) -> Coordinator:
 
 
 def _message(key_type: int, error: ErrorCode) -> str:
-    return WITHOUT_TRANSACTIONS if key_type == TRANSACTION else error.message
+    is_unserved = key_type == TRANSACTION and error == ErrorCode.UNSUPPORTED_VERSION
+    return WITHOUT_TRANSACTIONS if is_unserved else error.message
+
+
+def _denial(context: RequestContext, key_type: int, key: str) -> ErrorCode | None:
+    """Why a client may not know who coordinates a key; None if it may."""
+    if key_type == GROUP:
+        allowed, error = context.may(Operation.DESCRIBE, Resource.group(key)), _GROUP_DENIED
+    elif key_type == TRANSACTION:
+        allowed, error = context.may(Operation.DESCRIBE, Resource.transactional_id(key)), _TRANSACTION_DENIED
+    else:
+        allowed, error = context.may(Operation.CLUSTER_ACTION, CLUSTER), _SHARE_DENIED
+    return None if allowed else error
 
 
 def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, int, tuple[str, int]]:
@@ -85,6 +107,9 @@ def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, 
     known = (GROUP, TRANSACTION, SHARE) if context.api_version >= FIRST_WITH_SHARE else (GROUP, TRANSACTION)
     if key_type not in known:
         return (ErrorCode.INVALID_REQUEST, *_NOBODY)
+    denial = _denial(context, key_type, key)
+    if denial is not None:
+        return (denial, *_NOBODY)
     if key_type == TRANSACTION:
         return (ErrorCode.UNSUPPORTED_VERSION, *_NOBODY)
     topic = context.services.cluster.image.topics.get(CONSUMER_OFFSETS)

@@ -13,7 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.requests import MemberIdentity
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 def handle(context: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
     """Take the sign of life."""
+    if not context.may(Operation.READ, Resource.group(request.group_id)):
+        return HeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     member = MemberIdentity(request.member_id, request.group_instance_id)
     error = context.services.groups.heartbeat(request.group_id, member, request.generation_id)
     return HeartbeatResponse(error_code=error)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.config_resources import Resource, alter
+from kcompat.api.config_resources import AlteredResource, alter
 from kcompat.config.dynamic import Alteration, Change
 from kcompat.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
@@ -30,7 +30,7 @@ def handle(
 ) -> Promise[IncrementalAlterConfigsResponse]:
     """Change every resource; the answer comes when all that succeeds is stored."""
     resources = [
-        Resource(
+        AlteredResource(
             resource.resource_type,
             resource.resource_name,
             [Alteration(config.name, config.config_operation, config.value) for config in resource.configs],

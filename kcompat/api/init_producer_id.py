@@ -1,6 +1,8 @@
 """InitProducerId (key 22), versions 0-5.
 
 Behaviour
+- Without a transactional id, one who may write to any topic may have a producer id, without a permission of
+  its own (KIP-679).
 - Without a transactional id: a fresh producer id with epoch 0, whatever the request says of the producer's
   former one. COORDINATOR_LOAD_IN_PROGRESS, which clients retry, when no block of ids can be had at the
   moment.
@@ -18,6 +20,8 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation, ResourceType
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -31,6 +35,9 @@ def handle(
     context: RequestContext, request: InitProducerIdRequest
 ) -> InitProducerIdResponse | Promise[InitProducerIdResponse]:
     """Hand out a producer id."""
+    refusal = _denial(context, request)
+    if refusal is not None:
+        return _refusal(refusal)
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
         return _refusal(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
@@ -42,6 +49,19 @@ def _given(producer_id: int | None) -> InitProducerIdResponse:
     if producer_id is None:
         return _refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+
+
+def _denial(context: RequestContext, request: InitProducerIdRequest) -> ErrorCode | None:
+    if request.transactional_id is not None:
+        resource = Resource.transactional_id(request.transactional_id)
+        if not context.may(Operation.WRITE, resource):
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    elif not (
+        context.may(Operation.IDEMPOTENT_WRITE, CLUSTER)
+        or context.may_on_any(Operation.WRITE, ResourceType.TOPIC)
+    ):
+        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return None
 
 
 def _transactional_error(context: RequestContext, request: InitProducerIdRequest) -> ErrorCode:

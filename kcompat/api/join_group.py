@@ -20,18 +20,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.requests import JoinRequest
+from kcompat.group.requests import JoinAnswer, JoinRequest
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
-    from kcompat.group.requests import JoinAnswer
     from kcompat.promise import Promise
 
 
-def handle(context: RequestContext, request: JoinGroupRequest) -> Promise[JoinGroupResponse]:
+def handle(
+    context: RequestContext, request: JoinGroupRequest
+) -> JoinGroupResponse | Promise[JoinGroupResponse]:
     """Join, and answer with the generation."""
     version = context.api_version
+    if not context.may(Operation.READ, Resource.group(request.group_id)):
+        return _response(JoinAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED), version)
     join = JoinRequest(
         group_id=request.group_id,
         member_id=request.member_id,

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from kcompat.group.requests import MemberIdentity
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -24,8 +26,12 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 
-def handle(context: RequestContext, request: LeaveGroupRequest) -> Promise[LeaveGroupResponse]:
+def handle(
+    context: RequestContext, request: LeaveGroupRequest
+) -> LeaveGroupResponse | Promise[LeaveGroupResponse]:
     """Let the members go."""
+    if not context.may(Operation.READ, Resource.group(request.group_id)):
+        return LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if context.api_version >= 3:
         leaving = tuple(MemberIdentity(m.member_id, m.group_instance_id) for m in request.members)
     else:

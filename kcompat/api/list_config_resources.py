@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.config_resources import ResourceType
+from kcompat.api.config_resources import ConfigResourceType
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -28,10 +30,12 @@ Row = ListConfigResourcesResponse.ConfigResource
 
 def handle(context: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
     """List the resources of the types asked for."""
+    if not context.may(Operation.DESCRIBE_CONFIGS, CLUSTER):
+        return ListConfigResourcesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if context.api_version == 0:
         return ListConfigResourcesResponse()
-    wanted = set(request.resource_types) or set(map(int, ResourceType))
-    if not wanted <= set(map(int, ResourceType)):
+    wanted = set(request.resource_types) or set(map(int, ConfigResourceType))
+    if not wanted <= set(map(int, ConfigResourceType)):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     return ListConfigResourcesResponse(
         config_resources=[
@@ -43,7 +47,7 @@ def handle(context: RequestContext, request: ListConfigResourcesRequest) -> List
 def _all_resources(image: ClusterImage) -> list[Row]:
     brokers = [str(broker_id) for broker_id in sorted(image.brokers)]
     return [
-        *(Row(name, ResourceType.BROKER_LOGGER) for name in brokers),
-        *(Row(name, ResourceType.BROKER) for name in brokers),
-        *(Row(name, ResourceType.TOPIC) for name in sorted(image.topics)),
+        *(Row(name, ConfigResourceType.BROKER_LOGGER) for name in brokers),
+        *(Row(name, ConfigResourceType.BROKER) for name in brokers),
+        *(Row(name, ConfigResourceType.TOPIC) for name in sorted(image.topics)),
     ]

@@ -1,7 +1,8 @@
 """ListGroups (key 16), versions 0-5.
 
 Behaviour
-- The groups that this broker coordinates; clients ask every broker.
+- The groups that this broker coordinates; clients ask every broker. Who may not describe the cluster is shown
+  only the groups that it may describe.
 
 Version notes
 - 4: filters by state, in any case of letters (KIP-518).
@@ -13,6 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -23,6 +26,8 @@ def handle(context: RequestContext, request: ListGroupsRequest) -> ListGroupsRes
     states = {state.lower() for state in request.states_filter}
     types = {group_type.lower() for group_type in request.types_filter}
     error, groups = context.services.groups.list_groups(states, types)
+    if not context.may(Operation.DESCRIBE, CLUSTER):
+        groups = [row for row in groups if context.may(Operation.DESCRIBE, Resource.group(row.group_id))]
     return ListGroupsResponse(
         error_code=error,
         groups=[

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kcompat.replication.listing import EARLIEST_TIMESTAMP
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -48,9 +50,14 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
             asked[key] = asked.get(key, 0) + 1
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
+        is_allowed = context.may(Operation.DESCRIBE, Resource.topic(topic.name))
         for question in topic.partitions:
             repeated = asked[topic.name, question.partition_index] > 1
-            if repeated and context.api_version >= FIRST_WITH_ONE_OFFSET:
+            if not is_allowed:
+                answer = PartitionAnswer(
+                    partition_index=question.partition_index, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                )
+            elif repeated and context.api_version >= FIRST_WITH_ONE_OFFSET:
                 answer = PartitionAnswer(
                     partition_index=question.partition_index, error_code=ErrorCode.INVALID_REQUEST
                 )

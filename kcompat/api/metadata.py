@@ -8,6 +8,8 @@ Behaviour
   UNKNOWN_TOPIC_OR_PARTITION and has the client ask again.
 - Rows keep the order of the request, names asked for twice are answered once. Partitions are in ascending
   order.
+- Topics that the client may not describe are left out of all topics, and are TOPIC_AUTHORIZATION_FAILED where
+  they are named, whether or not they exist. Who may not create them gets that error instead of a topic.
 - A row without name and id is refused as INVALID_REQUEST; so is any id in versions 10 and 11 (Kafka does the
   same there).
 
@@ -24,11 +26,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.cluster_view import leader_error, offline_replicas, reachable_brokers
+from kcompat.api.cluster_view import cluster_operations, leader_error, offline_replicas, reachable_brokers
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.uuids import ZERO_UUID
-from kcompat.security.operations import ALL_OPERATIONS, NOT_REQUESTED, ResourceType
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import NOT_REQUESTED, Operation
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
@@ -54,19 +57,27 @@ def handle(context: RequestContext, request: MetadataRequest) -> MetadataRespons
     image = context.services.cluster.image
     asked = request.topics
     if asked is None or (not asked and context.api_version < FIRST_WITH_NULL_FOR_ALL):
-        return _response(context, request, list(image.topics.values()), [])
+        shown = [topic for topic in image.topics.values() if _may_describe(context, topic.name)]
+        return _response(context, request, shown, [])
     if any(_is_malformed(topic, context.api_version) for topic in asked):
         return _refusal(asked, context.api_version)
     if any(topic.topic_id != ZERO_UUID for topic in asked):
         return _by_id(context, request, asked)
     names = list(dict.fromkeys(topic.name for topic in asked if topic.name is not None))
-    unknown = [name for name in names if name not in image.topics]
-    if not unknown or not (
+    denied = {name for name in names if not _may_describe(context, name)}
+    missing = [name for name in names if name not in image.topics and name not in denied]
+    if not missing or not (
         request.allow_auto_topic_creation and context.services.config.auto_create_topics_enable
     ):
-        return _by_name(context, request, names, {})
-    creating = context.services.decisions.ensure_topics(unknown)
-    return creating.map(lambda errors: _by_name(context, request, names, errors))
+        return _by_name(context, request, names, denied, {})
+    if not context.may(Operation.CREATE, CLUSTER):
+        denied.update(name for name in missing if not context.may(Operation.CREATE, Resource.topic(name)))
+    creating = context.services.decisions.ensure_topics([name for name in missing if name not in denied])
+    return creating.map(lambda errors: _by_name(context, request, names, denied, errors))
+
+
+def _may_describe(context: RequestContext, name: str) -> bool:
+    return context.may(Operation.DESCRIBE, Resource.topic(name))
 
 
 def _is_malformed(topic: Question, version: int) -> bool:
@@ -95,24 +106,32 @@ def _by_id(context: RequestContext, request: MetadataRequest, asked: Sequence[Qu
     found, failed = [], []
     for topic_id in ids:
         topic = image.topic_by_id(topic_id)
-        if topic is not None:
+        if topic is not None and _may_describe(context, topic.name):
             found.append(topic)
         else:
-            failed.append(TopicAnswer(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
+            error = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            failed.append(TopicAnswer(error_code=error, name=None, topic_id=topic_id))
     return _response(context, request, found, failed)
 
 
 def _by_name(
-    context: RequestContext, request: MetadataRequest, names: Sequence[str], errors: Mapping[str, ErrorCode]
+    context: RequestContext,
+    request: MetadataRequest,
+    names: Sequence[str],
+    denied: AbstractSet[str],
+    errors: Mapping[str, ErrorCode],
 ) -> MetadataResponse:
-    """Answer for names; `errors` says why some could not be created."""
+    """Answer for names. Of those denied nothing is told; `errors` says why others could not be created."""
     topics = context.services.cluster.image.topics
-    failed = [
-        TopicAnswer(error_code=_unknown_topic_error(name, errors), name=name)
-        for name in names
-        if name not in topics
-    ]
-    return _response(context, request, [topics[name] for name in names if name in topics], failed)
+    found, failed = [], []
+    for name in names:
+        if name in denied:
+            failed.append(TopicAnswer(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name))
+        elif name in topics:
+            found.append(topics[name])
+        else:
+            failed.append(TopicAnswer(error_code=_unknown_topic_error(name, errors), name=name))
+    return _response(context, request, found, failed)
 
 
 def _unknown_topic_error(name: str, errors: Mapping[str, ErrorCode]) -> ErrorCode:
@@ -127,15 +146,21 @@ def _response(
 ) -> MetadataResponse:
     image = context.services.cluster.image
     reachable = reachable_brokers(context)
-    operations = NOT_REQUESTED
+    rows = [
+        TopicAnswer(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            is_internal=topic.is_internal,
+            partitions=_partitions(topic, image, reachable.keys(), context.api_version),
+        )
+        for topic in topics
+    ]
+    rows += failed
     if request.include_topic_authorized_operations:
-        operations = ALL_OPERATIONS[ResourceType.TOPIC]
-        for answer in failed:
-            if answer.name is not None:
-                answer.topic_authorized_operations = operations
-    cluster_operations = NOT_REQUESTED
-    if request.include_cluster_authorized_operations:
-        cluster_operations = ALL_OPERATIONS[ResourceType.CLUSTER]
+        for row in rows:
+            if row.name is not None and row.error_code != ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                row.topic_authorized_operations = context.operations_on(Resource.topic(row.name))
+    asked = request.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=[
             BrokerAnswer(node_id=broker, host=host, port=port, rack=image.brokers[broker].rack)
@@ -143,18 +168,8 @@ def _response(
         ],
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
-        topics=[
-            TopicAnswer(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                is_internal=topic.is_internal,
-                partitions=_partitions(topic, image, reachable.keys(), context.api_version),
-                topic_authorized_operations=operations,
-            )
-            for topic in topics
-        ]
-        + failed,
-        cluster_authorized_operations=cluster_operations,
+        topics=rows,
+        cluster_authorized_operations=cluster_operations(context) if asked else NOT_REQUESTED,
     )
 
 

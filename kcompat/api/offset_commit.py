@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 from kcompat.group.requests import CommitRequest, OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,14 +42,20 @@ def handle(
     context: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse | Promise[OffsetCommitResponse]:
     """Commit what can be committed."""
+    if not context.may(Operation.READ, Resource.group(request.group_id)):
+        return _refusal(request)
     refused: list[tuple[TopicRequest, PartitionAnswer]] = []
     taken: list[tuple[TopicRequest, PartitionAnswer]] = []
     offsets: list[OffsetToCommit] = []
+    image = context.services.cluster.image
     for topic in request.topics:
         name = _topic_name(context, topic)
+        error = _topic_error(context, name)
         for partition in topic.partitions:
             index = partition.partition_index
-            row = PartitionAnswer(partition_index=index, error_code=_partition_error(context, name, index))
+            row = PartitionAnswer(partition_index=index, error_code=error)
+            if name is not None and not error and image.partition(name, index) is None:
+                row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if name is None or row.error_code != ErrorCode.NONE:
                 refused.append((topic, row))
                 continue
@@ -82,6 +90,21 @@ def handle(
     return context.services.groups.commit(commit).map(settle)
 
 
+def _refusal(request: OffsetCommitRequest) -> OffsetCommitResponse:
+    """Every row as it was asked, refused with the group."""
+    error = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    return OffsetCommitResponse(
+        topics=[
+            TopicAnswer(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[PartitionAnswer(row.partition_index, error) for row in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 def _by_topic(rows: Iterable[tuple[TopicRequest, PartitionAnswer]]) -> list[TopicAnswer]:
     """The rows under their topics. Those refused come first, as on a Kafka broker."""
     topics: dict[tuple[str, bytes], TopicAnswer] = {}
@@ -108,9 +131,10 @@ def _topic_name(context: RequestContext, topic: TopicRequest) -> str | None:
     return None if image is None else image.name
 
 
-def _partition_error(context: RequestContext, name: str | None, index: int) -> ErrorCode:
+def _topic_error(context: RequestContext, name: str | None) -> ErrorCode:
+    """What is wrong with all partitions of a topic."""
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    if context.services.cluster.image.partition(name, index) is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if not context.may(Operation.READ, Resource.topic(name)):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return ErrorCode.NONE

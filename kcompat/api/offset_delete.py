@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -21,21 +23,33 @@ TopicAnswer = OffsetDeleteResponse.OffsetDeleteResponseTopic
 PartitionAnswer = OffsetDeleteResponse.OffsetDeleteResponsePartition
 
 
-def handle(context: RequestContext, request: OffsetDeleteRequest) -> Promise[OffsetDeleteResponse]:
+def handle(
+    context: RequestContext, request: OffsetDeleteRequest
+) -> OffsetDeleteResponse | Promise[OffsetDeleteResponse]:
     """Delete what may be deleted."""
+    if not context.may(Operation.DELETE, Resource.group(request.group_id)):
+        return OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     image = context.services.cluster.image
-    asked = [(t.name, p.partition_index) for t in request.topics for p in t.partitions]
-    absent = [partition for partition in asked if image.partition(*partition) is None]
-    present = [partition for partition in asked if image.partition(*partition) is not None]
+    refused: dict[tuple[str, int], ErrorCode] = {}
+    present: list[tuple[str, int]] = []
+    for asked in request.topics:
+        is_allowed = context.may(Operation.READ, Resource.topic(asked.name))
+        for partition in ((asked.name, row.partition_index) for row in asked.partitions):
+            if not is_allowed:
+                refused[partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif image.partition(*partition) is None:
+                refused[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                present.append(partition)
 
     def answer(outcome: tuple[ErrorCode, dict[tuple[str, int], ErrorCode]]) -> OffsetDeleteResponse:
-        error, errors = outcome
-        if error != ErrorCode.NONE:
-            return OffsetDeleteResponse(error_code=error)
+        group_error, errors = outcome
+        if group_error != ErrorCode.NONE:
+            return OffsetDeleteResponse(error_code=group_error)
         topics: dict[str, TopicAnswer] = {}
-        for name, index in [*absent, *present]:  # those refused come first, as on a Kafka broker
+        # Those refused come first, as on a Kafka broker.
+        for (name, index), error in [*refused.items(), *((each, errors[each]) for each in present)]:
             topic = topics.setdefault(name, TopicAnswer(name=name))
-            error = errors.get((name, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             topic.partitions.append(PartitionAnswer(partition_index=index, error_code=error))
         return OffsetDeleteResponse(topics=list(topics.values()))
 

@@ -21,15 +21,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kcompat.group.requests import FetchedOffset
+from kcompat.group.requests import FetchAnswer, FetchedOffset
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcompat.api.context import RequestContext
-    from kcompat.group.requests import FetchAnswer
 
 GroupRequest = OffsetFetchRequest.OffsetFetchRequestGroup
 GroupAnswer = OffsetFetchResponse.OffsetFetchResponseGroup
@@ -54,10 +55,28 @@ def handle(context: RequestContext, request: OffsetFetchRequest) -> OffsetFetchR
 def _fetch(
     context: RequestContext, group_id: str, wanted: Wanted | None, require_stable: bool
 ) -> tuple[FetchAnswer, Wanted]:
-    """What the coordinator says, and the partitions to answer: those asked for, or all that there are."""
-    partitions = None if wanted is None else [(name, index) for name, indexes in wanted for index in indexes]
-    answer = context.services.groups.fetch(group_id, partitions, require_stable)
-    return answer, _by_topic(answer.offsets) if wanted is None else wanted
+    """What the coordinator says, and the partitions to answer: those asked for, or all that there are.
+
+    Topics that the client may not describe are refused where they are asked for, and left out of all.
+    """
+    if not context.may(Operation.DESCRIBE, Resource.group(group_id)):
+        return FetchAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED), wanted or []
+    if wanted is None:
+        answer = context.services.groups.fetch(group_id, None, require_stable)
+        return answer, [row for row in _by_topic(answer.offsets) if _may_describe(context, row[0])]
+    hidden = {name for name, _ in wanted if not _may_describe(context, name)}
+    asked = [(name, index) for name, indexes in wanted for index in indexes]
+    shown = [partition for partition in asked if partition[0] not in hidden]
+    answer = context.services.groups.fetch(group_id, shown, require_stable)
+    if hidden:
+        refusal = FetchedOffset(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        refused = {partition: refusal for partition in asked if partition[0] in hidden}
+        answer = FetchAnswer(answer.error, {**answer.offsets, **refused})
+    return answer, wanted
+
+
+def _may_describe(context: RequestContext, topic: str) -> bool:
+    return context.may(Operation.DESCRIBE, Resource.topic(topic))
 
 
 def _by_topic(partitions: Iterable[tuple[str, int]]) -> Wanted:

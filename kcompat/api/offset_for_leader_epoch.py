@@ -1,6 +1,9 @@
 """OffsetForLeaderEpoch (key 23), versions 0-4: where an epoch ended, so that a reader can find where logs
 part (KIP-101, KIP-320).
 
+Behaviour
+- Brokers (CLUSTER_ACTION) may ask about every topic, clients about those that they may describe.
+
 Version notes
 - 1: the epoch found. 2: the current leader epoch, fenced. 3: a replica id (-1 = consumer). 4: flexible.
 """
@@ -14,6 +17,8 @@ from kcompat.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -25,10 +30,16 @@ PartitionAnswer = OffsetForLeaderEpochResponse.EpochEndOffset
 def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
     """Look each epoch up in the leader's epoch cache."""
     response = OffsetForLeaderEpochResponse()
+    may_all = context.may(Operation.CLUSTER_ACTION, CLUSTER)
     for topic in request.topics:
         topic_answer = TopicAnswer(topic=topic.topic)
+        is_allowed = may_all or context.may(Operation.DESCRIBE, Resource.topic(topic.topic))
         for asked in topic.partitions:
             answer = PartitionAnswer(partition=asked.partition)
+            topic_answer.partitions.append(answer)
+            if not is_allowed:
+                answer.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                continue
             partition = context.services.replicas.find(topic.topic, asked.partition)
             if isinstance(partition, ErrorCode):
                 answer.error_code = partition
@@ -37,6 +48,5 @@ def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> Off
                     asked.leader_epoch, asked.current_leader_epoch
                 )
                 answer.error_code, answer.leader_epoch, answer.end_offset = error, epoch, end_offset
-            topic_answer.partitions.append(answer)
         response.topics.append(topic_answer)
     return response

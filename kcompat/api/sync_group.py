@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from kcompat.group.requests import SyncRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -30,6 +32,8 @@ def handle(
     """Answer with the member's assignment."""
     if context.api_version >= 5 and (request.protocol_type is None or request.protocol_name is None):
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if not context.may(Operation.READ, Resource.group(request.group_id)):
+        return SyncGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     sync = SyncRequest(
         group_id=request.group_id,
         generation=request.generation_id,

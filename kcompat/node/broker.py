@@ -29,6 +29,7 @@ from kcompat.node.listeners import (
 from kcompat.node.parts import Parts
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
 from kcompat.replication.storage_config import log_config
+from kcompat.security.authorizer import AllowEverything
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from kcompat.log.cleaner.watch import Progress
     from kcompat.net.listener import Listener
     from kcompat.node.world import World
+    from kcompat.security.authorizer import Authorizer
 
 DEFAULT_BROKER_ID: Final = 1
 """The id of a broker that was given none and whose log directories are new."""
@@ -49,10 +51,11 @@ class BrokerNode:
     parts: Parts
     server: Server
 
-    def __init__(self, config: BrokerConfig, world: World) -> None:
-        """Raises ConfigError."""
+    def __init__(self, config: BrokerConfig, world: World, authorizer: Authorizer | None = None) -> None:
+        """`authorizer` decides what clients may do; None: everything. Raises ConfigError."""
         check_supported(config.listeners)
         self._world = world
+        self._authorizer = authorizer or AllowEverything()
         self._identity = stored_identity(config.log_dirs, world.files)
         if config.broker_id < 0:
             known = self._identity.broker_id
@@ -90,7 +93,7 @@ class BrokerNode:
         session = await store.session()
         await loading.prepare(session)
         cluster_id = await self._cluster_id(session)
-        parts = self.parts = Parts(config, world, session, cluster_id)
+        parts = self.parts = Parts(config, world, session, cluster_id, self._authorizer)
         defaults = log_config(topic_config(config, {}))
         # The topics' own settings come with their roles.
         parts.logs.open(config.broker_id, cluster_id, defaults)

@@ -37,12 +37,20 @@ if TYPE_CHECKING:
     from kcompat.log.log import Log
     from kcompat.node.world import World
     from kcompat.replication.partition import Partition
+    from kcompat.security.authorizer import Authorizer
 
 
 class Parts:
     """What one broker is made of, for one life from start to stop."""
 
-    def __init__(self, config: BrokerConfig, world: World, session: MetadataStore, cluster_id: str) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        world: World,
+        session: MetadataStore,
+        cluster_id: str,
+        authorizer: Authorizer,
+    ) -> None:
         """`session` is the broker's own of the metadata store."""
         clock = world.clock
         self.world = world
@@ -75,6 +83,7 @@ class Parts:
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, world.random),
             clock=clock,
             helpers=self.helpers,
+            authorizer=authorizer,
         )
         self.dispatcher = Dispatcher(self.services)
         self.cluster.subscribe(self._image_changed)

@@ -1,1 +1,1 @@
-"""Who may do what (later: SASL, TLS principals, ACLs, quotas)."""
+"""Who may do what."""

@@ -1,12 +1,14 @@
 """ACL operations and resource types (KIP-140, KIP-430): Kafka's codes and which operations go with which
 resource.
-
-Nothing is denied yet, so whoever asks for authorised operations gets all that the resource type has.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 NOT_REQUESTED = -(2**31)
 """The bit field of a response whose request did not ask for it."""
@@ -77,7 +79,7 @@ SUPPORTED_OPERATIONS = {
 """The operations that make sense for a resource type."""
 
 
-def bit_field(operations: frozenset[Operation]) -> int:
+def bit_field(operations: Iterable[Operation]) -> int:
     """Operations as responses carry them: one bit each, at the place of its code."""
     return sum(1 << operation for operation in operations)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.cluster.embedded import EmbeddedStore
@@ -18,13 +17,14 @@ from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.promise import Promise
+from kcompat.security.authorizer import AllowEverything
+from support.asking import context_of, services_of, travelled
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from kcompat.cluster.news import News
     from kcompat.controller.channels import Answered
-
-LOCAL_ADDRESS = ("10.0.0.7", 19092)
+    from kcompat.security.authorizer import Authorizer
 
 
 class Brokerless:
@@ -41,7 +41,12 @@ class Brokerless:
 
 
 class ClusterWorld:
-    """Broker 1 and its cluster; `ask` sends a request to a handler as a client of the PLAINTEXT listener."""
+    """Broker 1 and its cluster; `ask` sends a request to a handler as a client of the PLAINTEXT listener.
+
+    `authorizer` decides what that client may do.
+    """
+
+    authorizer: Authorizer = AllowEverything()
 
     def __init__(self, broker: type[Brokerless] = Brokerless, /, **settings: str) -> None:
         """`settings` are config keys with "_" for "."."""
@@ -69,24 +74,17 @@ class ClusterWorld:
 
     async def ask(self, module: Any, version: int, request: Any) -> Any:
         """The response of `module.handle`; both messages travel through the codec of this version."""
-        services = SimpleNamespace(
+        services = services_of(
             broker_id=1,
             config=self.config,
             cluster=self.cluster,
             decisions=self.decisions,
             producer_ids=self.producer_ids,
+            authorizer=self.authorizer,
         )
-        context = SimpleNamespace(
-            api_version=version, listener="PLAINTEXT", local_address=LOCAL_ADDRESS, services=services
-        )
-        response = module.handle(context, _travelled(request, version))
+        response = module.handle(context_of(services, version), travelled(request, version))
         if isinstance(response, Promise):
             future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             response.then(future.set_result, future.set_exception)
             response = await asyncio.wait_for(future, 10)
-        return _travelled(response, version)
-
-
-def _travelled(message: Any, version: int) -> Any:
-    encoded = b"".join(bytes(part) for part in message.encode(version))
-    return type(message).decode(memoryview(encoded), version)
+        return travelled(response, version)

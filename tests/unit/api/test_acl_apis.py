@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 import pytest
 
 from kcompat.api import create_acls, delete_acls, describe_acls
@@ -12,11 +10,9 @@ from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.create_acls import CreateAclsRequest
 from kcompat.protocol.messages.delete_acls import DeleteAclsRequest
 from kcompat.protocol.messages.describe_acls import DescribeAclsRequest
+from support.asking import context_of, services_of
 
-if TYPE_CHECKING:
-    from kcompat.api.context import RequestContext
-
-CONTEXT = cast("RequestContext", None)
+CONTEXT = context_of(services_of(), 3)
 DISABLED = (54, "Security features are not enabled.")
 
 

@@ -22,7 +22,8 @@ from kcompat.protocol.messages.describe_topic_partitions import DescribeTopicPar
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
-from support.cluster_world import LOCAL_ADDRESS, ClusterWorld
+from support.asking import LOCAL_ADDRESS
+from support.cluster_world import ClusterWorld
 
 Row = MetadataRequest.MetadataRequestTopic
 Topic = DescribeTopicPartitionsRequest.TopicRequest

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from random import Random
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from kcompat.api import alter_configs, describe_configs, incremental_alter_configs, list_config_resources
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.image import BrokerInfo, TopicImage
 from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
 from kcompat.controller.config_changes import SetConfigs
 from kcompat.controller.decisions import Decisions
 from kcompat.promise import Promise
@@ -18,31 +21,22 @@ from kcompat.protocol.messages.alter_configs import AlterConfigsRequest
 from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.protocol.messages.list_config_resources import ListConfigResourcesRequest
+from support.asking import context_of, services_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from kcompat.api.context import RequestContext
 
 TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
-class Image:
-    """Topics t1 and t2, brokers 1 and 2, and whatever was stored."""
-
-    def __init__(self) -> None:
-        self.topics = {"t1": object(), "t2": object()}
-        self.brokers = {1: object(), 2: object()}
-        self.stored: dict[tuple[str, str], Mapping[str, str]] = {}
-
-    def configs(self, kind: str, name: str) -> Mapping[str, str]:
-        return self.stored.get((kind, name), {})
-
-
 class Controller:
     """Stores at once, or answers when the test says so."""
 
-    def __init__(self, image: Image) -> None:
-        self.image = image
+    def __init__(self, cluster: MetadataCache) -> None:
+        self._cluster = cluster
         self.error = ErrorCode.NONE
         self.held: list[Promise[ErrorCode]] | None = None
 
@@ -53,7 +47,8 @@ class Controller:
             self.held.append(promise)
             return promise
         if self.error is ErrorCode.NONE:
-            self.image.stored[event.kind, event.name] = event.configs
+            changed = {(event.kind, event.name): event.configs}
+            self._cluster.update(self._cluster.image.with_configs(changed))
         promise.complete(self.error)
         return promise
 
@@ -62,18 +57,30 @@ class World:
     """A broker with id 1 as the handlers see it."""
 
     def __init__(self) -> None:
-        self.image = Image()
-        self.controller = Controller(self.image)
+        self.cluster = MetadataCache("cluster")
+        topics = [TopicImage(name, bytes(16), ()) for name in ("t1", "t2")]
+        brokers = {number: BrokerInfo(number, None, {}) for number in (1, 2)}
+        self.cluster.update(replace(self.cluster.image.with_topics(topics), brokers=brokers))
+        self.controller = Controller(self.cluster)
         config = BrokerConfig({"broker.id": "1", "foo.bar": "x"})
-        self.services = SimpleNamespace(
+        self.services = services_of(
             broker_id=1,
             config=config,
-            cluster=SimpleNamespace(image=self.image),
-            decisions=Decisions(self.controller.submit, 1, lambda: config, Random(1)),
+            cluster=self.cluster,
+            decisions=Decisions(self.controller.submit, 1, ConfigFeed(config), Random(1)),
         )
 
-    def context(self, version: int) -> Any:
-        return SimpleNamespace(services=self.services, api_version=version, now_ms=0)
+    @property
+    def stored(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
+        """The configs of (kind, name)."""
+        return self.cluster.image.entity_configs
+
+    def store(self, kind: str, name: str, configs: Mapping[str, str]) -> None:
+        """As if another client had stored them."""
+        self.cluster.update(self.cluster.image.with_configs({(kind, name): configs}))
+
+    def context(self, version: int) -> RequestContext:
+        return context_of(self.services, version)
 
     def describe(
         self, *resources: tuple[int, str, list[str] | None], version: int = 4, **flags: bool
@@ -135,7 +142,7 @@ def test_what_is_set_is_described(world: World) -> None:
     assert world.increment((TOPIC, "t1", [("retention.ms", SET, "5")])) == [(0, None, TOPIC, "t1")]
     assert world.increment((BROKER, "", [("message.max.bytes", SET, "77")])) == [(0, None, BROKER, "")]
     assert world.increment((BROKER, "1", [("log.segment.bytes", SET, "99")])) == [(0, None, BROKER, "1")]
-    assert world.image.stored == {
+    assert world.stored == {
         ("topics", "t1"): {"retention.ms": "5"},
         ("brokers", "<default>"): {"message.max.bytes": "77"},
         ("brokers", "1"): {"log.segment.bytes": "99"},
@@ -203,7 +210,7 @@ def test_loggers_are_described_and_changed(world: World) -> None:
     row = result.configs[0]
     assert (row.name, row.value, row.config_source, row.documentation) == ("root", "ERROR", 6, "")
     world.increment((LOGGER, "1", [("root", SET, "WARN")]))
-    assert world.image.stored == {}
+    assert world.stored == {}
 
 
 def test_a_resource_may_repeat_but_not_without_end(world: World) -> None:
@@ -236,7 +243,7 @@ def test_resources_that_cannot_be_changed(
     world: World, kind: int, name: str, elements: list[tuple[str, int, str | None]], error: int, message: str
 ) -> None:
     assert world.increment((kind, name, elements)) == [(error, message, kind, name)]
-    assert world.image.stored == {}
+    assert world.stored == {}
 
 
 def test_each_resource_succeeds_or_fails_for_itself(world: World) -> None:
@@ -248,7 +255,7 @@ def test_each_resource_succeeds_or_fails_for_itself(world: World) -> None:
     )
     assert [answer[0] for answer in answers] == [0, 40, 42, 42]
     assert answers[2][1] == "Each resource must appear at most once."
-    assert world.image.stored == {("topics", "t1"): {"retention.ms": "7"}}
+    assert world.stored == {("topics", "t1"): {"retention.ms": "7"}}
 
 
 def test_replacing_forgets_what_the_request_does_not_name(world: World) -> None:
@@ -257,22 +264,22 @@ def test_replacing_forgets_what_the_request_does_not_name(world: World) -> None:
         (0, None, TOPIC, "t1"),
         (0, None, BROKER, "1"),
     ]
-    assert world.image.stored == {("topics", "t1"): {"segment.bytes": "30"}, ("brokers", "1"): {}}
+    assert world.stored == {("topics", "t1"): {"segment.bytes": "30"}, ("brokers", "1"): {}}
     assert world.replace((LOGGER, "1", {"root": "INFO"})) == [(42, "Unknown resource type 8", LOGGER, "1")]
 
 
 def test_stored_values_that_do_not_fit_any_more_can_be_seen_past_and_deleted(world: World) -> None:
-    world.image.stored["brokers", "1"] = {"log.roll.ms": "0", "log.retention.ms": "5"}
+    world.store("brokers", "1", {"log.roll.ms": "0", "log.retention.ms": "5"})
     (result,) = world.describe((BROKER, "1", ["num.partitions"]))
     assert result.configs[0].value == "1"
     assert world.increment((BROKER, "1", [("log.roll.ms", DELETE, None)])) == [(0, None, BROKER, "1")]
-    assert world.image.stored["brokers", "1"] == {"log.retention.ms": "5"}
+    assert world.stored["brokers", "1"] == {"log.retention.ms": "5"}
 
 
 def test_validation_alone_stores_nothing(world: World) -> None:
     assert world.increment((TOPIC, "t1", [("retention.ms", SET, "7")]), validate_only=True)[0][0] == 0
     assert world.replace((TOPIC, "t1", {"retention.ms": "z"}), validate_only=True)[0][0] == 40
-    assert world.image.stored == {}
+    assert world.stored == {}
 
 
 def test_the_answer_waits_for_every_store_and_tells_what_failed(world: World) -> None:
@@ -297,10 +304,10 @@ def test_a_change_from_another_connection_in_between_is_kept(world: World) -> No
     )
     (first,) = world.controller.held
     world.controller.held = None
-    world.image.stored["topics", "t1"] = {"segment.bytes": "30"}
+    world.store("topics", "t1", {"segment.bytes": "30"})
     first.complete(ErrorCode.INVALID_UPDATE_VERSION)
     assert answer.value.responses[0].error_code == 0
-    assert world.image.stored["topics", "t1"] == {"segment.bytes": "30", "retention.ms": "7"}
+    assert world.stored["topics", "t1"] == {"segment.bytes": "30", "retention.ms": "7"}
 
 
 @pytest.mark.parametrize(

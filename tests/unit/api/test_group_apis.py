@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 from kcompat.promise import Promise
-from kcompat.protocol.api_keys import ApiKey, response_class
+from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -22,10 +22,13 @@ from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
+from kcompat.security.authorizer import AllowEverything
+from support.asking import ask, services_of
 from support.group_world import PARTITIONS, GroupWorld
 
 if TYPE_CHECKING:
     from kcompat.protocol.schema import Message
+    from kcompat.security.authorizer import Authorizer
 
 ONE, TWO, STRANGE = b"1" * 16, b"2" * 16, b"?" * 16
 LEADS = PartitionInfo(leader=1, leader_epoch=0, isr=(1,), replicas=(1,))
@@ -39,23 +42,18 @@ class Broker:
 
     def __init__(self) -> None:
         self.world = GroupWorld()
+        self.cluster = MetadataCache("cluster")
+        self.cluster.update(IMAGE)
+        self.authorizer: Authorizer = AllowEverything()
 
     def ask(self, request: Message, version: int, client_id: str | None = "app") -> Any:
         """The answer, or a promise of it."""
         key = ApiKey(request.api_key)
-        context = SimpleNamespace(
-            api_version=version,
-            client_id=client_id,
-            client_host="10.0.0.7",
-            services=SimpleNamespace(groups=self.world.coordinator, cluster=SimpleNamespace(image=IMAGE)),
+        module = importlib.import_module(f"kcompat.api.{key.name.lower()}")
+        services = services_of(
+            groups=self.world.coordinator, cluster=self.cluster, authorizer=self.authorizer
         )
-        read = type(request).decode(memoryview(b"".join(request.encode(version))), version)
-        answer = importlib.import_module(f"kcompat.api.{key.name.lower()}").handle(context, read)
-        if isinstance(answer, Promise):
-            if not answer.done:
-                return answer
-            answer = answer.value
-        return response_class(key).decode(memoryview(b"".join(answer.encode(version))), version)
+        return ask(module, version, request, services, client_id=client_id)
 
     def member(self, group_id: str = "g") -> str:
         """Bring a group to Stable with one member and give its id."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
 from kcompat.api import list_offsets
-from kcompat.api.context import RequestContext
 from kcompat.cluster.feed import MetadataCache
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.replication.replicas import ReplicaManager
+from support.asking import context_of, services_of
 from support.virtual_clock import VirtualClock
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -38,8 +35,7 @@ def test_a_special_time_is_refused_before_the_partition(
     version: int, timestamp: int, error: ErrorCode
 ) -> None:
     replicas = ReplicaManager(1, VirtualClock(), MetadataCache("cluster"))
-    services: Any = SimpleNamespace(replicas=replicas)
-    context = RequestContext(None, services, version, "me", 0)  # type: ignore[arg-type]
+    context = context_of(services_of(replicas=replicas), version)
     question = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
     topic = ListOffsetsRequest.ListOffsetsTopic(name="t", partitions=[question])
     answer = list_offsets.handle(context, ListOffsetsRequest(replica_id=-1, topics=[topic]))

@@ -1,0 +1,66 @@
+"""The port to whoever decides what a principal may do, and the one in use today, which allows everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+
+from kcompat.security.operations import ResourceType
+
+if TYPE_CHECKING:
+    from kcompat.security.operations import Operation
+
+
+class Resource(NamedTuple):
+    """One thing that is guarded, whether or not it exists."""
+
+    type: ResourceType
+    name: str
+
+    @classmethod
+    def topic(cls, name: str) -> Self:
+        """A topic."""
+        return cls(ResourceType.TOPIC, name)
+
+    @classmethod
+    def group(cls, group_id: str) -> Self:
+        """A group of any kind."""
+        return cls(ResourceType.GROUP, group_id)
+
+    @classmethod
+    def transactional_id(cls, name: str) -> Self:
+        """The transactional id of a producer."""
+        return cls(ResourceType.TRANSACTIONAL_ID, name)
+
+
+CLUSTER = Resource(ResourceType.CLUSTER, "kafka-cluster")
+"""The only resource of its type, by the name that Kafka gives it."""
+
+
+class Authorizer(Protocol):
+    """Answers to Kafka's `Authorizer` (KIP-504). Principals are written as Kafka writes them, `User:name`."""
+
+    @property
+    def allows_everything(self) -> bool:
+        """Whether the answer to every question is yes; who asks often can then save the questions."""
+
+    def may(self, principal: str, host: str, operation: Operation, resource: Resource, /) -> bool:
+        """Whether a principal that comes from a host may do this to a resource."""
+
+    def may_on_any(
+        self, principal: str, host: str, operation: Operation, resource_type: ResourceType, /
+    ) -> bool:
+        """Whether there can be a resource of this type to which it may do this."""
+
+
+class AllowEverything:
+    """The authorizer of a broker that has none configured."""
+
+    allows_everything = True
+
+    def may(self, *_question: object) -> bool:
+        """Yes."""
+        return True
+
+    def may_on_any(self, *_question: object) -> bool:
+        """Yes."""
+        return True

@@ -1,0 +1,102 @@
+"""Asking one handler: a context as the dispatcher makes it, with the parts of a broker that a test has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from kcompat.api.context import RequestContext, Services
+from kcompat.config.feed import ConfigFeed
+from kcompat.promise import Promise
+from kcompat.security.authorizer import AllowEverything
+
+if TYPE_CHECKING:
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.net.connection import Connection
+    from kcompat.protocol.schema import Message
+    from kcompat.security.authorizer import Resource
+    from kcompat.security.operations import Operation, ResourceType
+
+LOCAL_ADDRESS = ("10.0.0.1", 19092)
+NOW_MS = 1_700_000_000_000
+
+
+class Client:
+    """What handlers see of a connection: who is at its other end, and a place for what comes next."""
+
+    def __init__(self, host: str = "10.0.0.7") -> None:
+        self.peer_host = host
+        self.listener_name = "PLAINTEXT"
+        self.local_address = LOCAL_ADDRESS
+        self.placed: list[tuple[int, int]] = []
+        """(size of the data, position of what follows it)"""
+
+    def place_next(self, data: memoryview, position: int) -> None:
+        """Remember what was placed."""
+        self.placed.append((len(data), position))
+
+
+class _Absent:
+    """In place of a part that the test does not have."""
+
+    def __getattr__(self, name: str) -> object:
+        raise AssertionError(f"the handler asks for {name} of a part that this test does not have")
+
+
+class Denying:
+    """An authorizer that denies these operations on these resources, and on whole types of them."""
+
+    allows_everything = False
+
+    def __init__(self, *denied: tuple[Operation, Resource | ResourceType]) -> None:
+        self._denied = denied
+
+    def may(self, _principal: str, _host: str, operation: Operation, resource: Resource, /) -> bool:
+        """See `Authorizer.may`."""
+        return not any((operation, of) in self._denied for of in (resource, resource.type))
+
+    def may_on_any(
+        self, _principal: str, _host: str, operation: Operation, resource_type: ResourceType, /
+    ) -> bool:
+        """See `Authorizer.may_on_any`."""
+        return (operation, resource_type) not in self._denied
+
+
+def services_of(*, config: BrokerConfig | None = None, **parts: Any) -> Services:
+    """A broker's parts; to touch one that is not given is a failure. Everything is allowed if nothing else is
+    said.
+    """
+    whole: dict[str, Any] = dict.fromkeys(Services.__struct_fields__, _Absent())
+    if config is not None:
+        whole["config_feed"] = ConfigFeed(config)
+    return Services(**{**whole, "authorizer": AllowEverything(), **parts})
+
+
+def context_of(
+    services: Services,
+    version: int,
+    *,
+    client_id: str | None = "app",
+    client: Client | None = None,
+    now_ms: int = NOW_MS,
+) -> RequestContext:
+    """The surroundings of a request of this version."""
+    return RequestContext(cast("Connection", client or Client()), services, version, client_id, now_ms)
+
+
+def ask(module: Any, version: int, request: Message, services: Services, **surroundings: Any) -> Any:
+    """What `module.handle` answers, or a promise of it if it is not there yet.
+
+    Both messages travel through the codec of this version.
+    """
+    response = module.handle(context_of(services, version, **surroundings), travelled(request, version))
+    if isinstance(response, Promise):
+        if not response.done:
+            return response
+        response = response.value
+    return travelled(response, version)
+
+
+def travelled(message: Any, version: int) -> Any:
+    """A message as the other side reads it."""
+    encoded = b"".join(bytes(part) for part in message.encode(version))
+    return type(message).decode(memoryview(encoded), version)
