@@ -16,7 +16,14 @@ from kcompat.net.helpers import Lane
 from kcompat.promise import Promise
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.allowance import Allowance, AllowanceSpent
-from kcompat.records.layout import CODEC_MASK, HEADER_PLACES, MAGIC, MAGIC_AT, MESSAGE_ATTRIBUTES_AT
+from kcompat.records.layout import (
+    CODEC_MASK,
+    HEADER_PLACES,
+    MAGIC,
+    MAGIC_AT,
+    MESSAGE_ATTRIBUTES_AT,
+    TRANSACTIONAL_FLAG,
+)
 from kcompat.records.recompress import conform
 from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal, check_plain, check_produced
@@ -80,6 +87,12 @@ def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> boo
         return False
     has_batches = api_version >= FIRST_WITH_BATCHES or batch[MAGIC_AT] == MAGIC
     return batch[_BATCH_ATTRIBUTES_AT if has_batches else MESSAGE_ATTRIBUTES_AT] & CODEC_MASK != 0
+
+
+def is_transactional(batch: bytes | memoryview) -> bool:
+    """Whether a batch says that it belongs to a transaction; those before v2 cannot."""
+    has_attributes = len(batch) > _BATCH_ATTRIBUTES_AT and batch[MAGIC_AT] == MAGIC
+    return has_attributes and batch[_BATCH_ATTRIBUTES_AT] & TRANSACTIONAL_FLAG != 0
 
 
 def accept_within(

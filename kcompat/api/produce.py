@@ -6,6 +6,7 @@ Behaviour
 - acks=0 has no answer; a failure then closes the connection, the only signal Kafka gives.
 - acks=1 is answered after the local append, acks=all once the high watermark has passed it or the request's
   timeout; both not before the sync that the append waits for (`flush.messages`).
+- A topic needs WRITE, and so does the transactional id of a batch that belongs to a transaction.
 - Clients may not write internal topics, except the one Kafka itself trusts (`__admin_client`).
 
 Version notes
@@ -35,6 +36,7 @@ from kcompat.api.acceptance import (
     accept_plain,
     accept_within,
     is_codec_work,
+    is_transactional,
     leave_frame,
 )
 from kcompat.api.context import Busy
@@ -48,6 +50,8 @@ from kcompat.records.allowance import Allowance
 from kcompat.records.layout import TRANSACTIONAL_FLAG
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.partition import Partition
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
@@ -64,6 +68,9 @@ FIRST_WITH_RECORD_ERRORS = 8
 FIRST_WITH_LEADER = 10
 FIRST_WITH_IDS = 13
 TRUSTED_CLIENT_ID = "__admin_client"
+NO_TOPIC = ""
+BEFORE_LOOKING = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+"""The refusals that say nothing of what partitions there are."""
 
 TopicAnswer = ProduceResponse.TopicProduceResponse
 PartitionAnswer = ProduceResponse.PartitionProduceResponse
@@ -77,13 +84,17 @@ def handle(
     context: RequestContext, request: ProduceRequest
 ) -> ProduceResponse | Promise[ProduceResponse] | Busy[ProduceResponse] | Close | None:
     """Append every batch, then answer as `acks` asks."""
-    appends = _Appends(context, request, [], [], {})
-    answer = appends.go_on(None)
-    return appends.go_on_later(answer) if isinstance(answer, Acceptance) else answer
+    if request.transactional_id is not None and _is_denied_transaction(context, request):
+        return _refuse_all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    production = _Production(context, request, [], [], {})
+    answer = production.go_on(None)
+    return production.go_on_later(answer) if isinstance(answer, Acceptance) else answer
 
 
-class _Appends(Struct, gc=False):
-    """The batches of one request on their way into the logs."""
+class _Production(Struct, gc=False):
+    """One request on its way into the logs: names are resolved, topics admitted, batches accepted and then
+    appended; the answer waits for what `acks` asks.
+    """
 
     context: RequestContext
     request: ProduceRequest
@@ -94,33 +105,35 @@ class _Appends(Struct, gc=False):
     allowance: Allowance | None = None
 
     def go_on(self, accepted: Accepted | None) -> AtOnce | Acceptance:
-        """Append the batches that are left, up to one that takes longer; the answer when none is.
+        """Take the batches that are left, up to one whose acceptance takes longer; the answer when none does.
 
         `accepted` is what became of that one.
         """
         context, request, answers = self.context, self.request, self.answers
-        acks = request.acks
+        find = context.services.replicas.find
         for topic in request.topic_data[len(answers) :]:
-            name, refused = _find_topic(context, topic, acks)
+            name = _resolve(context, topic)
+            refusal = _admit(context, name, request.acks)
             rows, partitions = topic.partition_data, self.partitions
             if len(rows) > 1:
                 rows = topic.partition_data = _once(rows)
             for data in rows[len(partitions) :]:
-                if refused:
-                    answer = PartitionAnswer(data.index, refused, -1)
+                partition = find(name, data.index)
+                if refusal or data.records is None or not isinstance(partition, Partition):
+                    answer = _refuse(request, data, refusal, partition)
                 else:
-                    found = self._append(name, data, accepted)
-                    if isinstance(found, Acceptance):
-                        return found
-                    answer, accepted = found, None
+                    stored = self._accept(data, partition.log.config, accepted)
+                    if isinstance(stored, Acceptance):
+                        return stored
+                    accepted = None
+                    answer = self._append(partition, data.index, stored)
                 partitions.append(answer)
             answers.append(TopicAnswer(topic.name, topic.topic_id, partitions))
             self.partitions = []
         response = ProduceResponse(answers)
-        if acks == ACKS_NONE:
-            failed = any(answer.error_code for topic in answers for answer in topic.partition_responses)
-            return CLOSE if failed else None
-        return _answer_later(context, request, response, self.waiting) if self.waiting else response
+        if request.acks == ACKS_NONE:
+            return _close_if_failed(response)
+        return self._wait(response) if self.waiting else response
 
     def go_on_later(self, task: Acceptance) -> Busy[ProduceResponse]:
         """Have helpers do what takes longer. All else is looked at afresh when that is done."""
@@ -140,47 +153,12 @@ class _Appends(Struct, gc=False):
         else:
             outcome.complete(answer)
 
-    def _append(
-        self, name: str, data: PartitionData, accepted: Accepted | None
-    ) -> PartitionAnswer | Acceptance:
-        """Check and append one partition's batch, unless checking it takes longer; notes it in `waiting` if
-        `acks` is not satisfied yet.
-        """
-        index = data.index
-        context, request = self.context, self.request
-        partition = context.services.replicas.find(name, index)
-        if not isinstance(partition, Partition):
-            return PartitionAnswer(index, partition, -1)
-        if data.records is None:
-            return PartitionAnswer(index, ErrorCode.INVALID_RECORD, -1)
-        log = partition.log
-        if accepted is not None and accepted.config == log.config:
-            stored: Stored | Acceptance = accepted.stored
-        else:
-            stored = self._accept(data, log.config)
-        if not isinstance(stored, tuple):
-            if isinstance(stored, Acceptance):
-                return stored
-            return _refuse_batch(index, stored, log.log_start_offset, context.api_version)
-        if stored[1].attributes & TRANSACTIONAL_FLAG:
-            return PartitionAnswer(index, _refuse_transaction(request), -1)
-        result = partition.append(*stored, request.acks, context.now_ms)
-        if not isinstance(result, AppendResult):  # the likely one is asked for: an enumeration takes longer
-            return _refuse_append(index, result, partition.role, context.api_version)
-        if result.error:
-            return PartitionAnswer(index, result.error, -1, log_start_offset=result.log_start_offset)
-        if len(stored[0]) >= WORTH_PLACING and _has_one_batch(request):
-            context.connection.place_next(stored[0], log.write_position)
-        answer = PartitionAnswer(
-            index, NO_ERROR, result.base_offset, result.append_time_ms, result.log_start_offset
-        )
-        end = result.last_offset + 1
-        if partition.high_watermark < end and _done_for(request.acks)(partition, end) is None:
-            self.waiting[partition] = (end, answer)
-        return answer
-
-    def _accept(self, data: PartitionData, config: LogConfig) -> Stored | Acceptance:
+    def _accept(
+        self, data: PartitionData, config: LogConfig, accepted: Accepted | None
+    ) -> Stored | Acceptance:
         """What to store of a batch, or the work of finding out."""
+        if accepted is not None and accepted.config == config:
+            return accepted.stored
         batch, context = data.records, self.context
         assert isinstance(batch, memoryview)  # what the decoder gives
         version, now_ms = context.api_version, context.now_ms
@@ -197,6 +175,114 @@ class _Appends(Struct, gc=False):
                 return stored
         return Acceptance(data, version, config, now_ms)
 
+    def _append(self, partition: Partition, index: int, stored: Stored) -> PartitionAnswer:
+        """Append what was accepted; notes it in `waiting` if `acks` is not satisfied yet."""
+        context, request, log = self.context, self.request, partition.log
+        if not isinstance(stored, tuple):
+            return _refuse_batch(index, stored, log.log_start_offset, context.api_version)
+        batch, header = stored
+        if header.attributes & TRANSACTIONAL_FLAG:
+            return PartitionAnswer(index, _refuse_transaction(request), -1)
+        result = partition.append(batch, header, request.acks, context.now_ms)
+        if not isinstance(result, AppendResult):  # the likely one is asked for: an enumeration takes longer
+            return _refuse_append(index, result, partition.role, context.api_version)
+        if result.error:
+            return PartitionAnswer(index, result.error, -1, log_start_offset=result.log_start_offset)
+        if len(batch) >= WORTH_PLACING and _has_one_batch(request):
+            context.connection.place_next(batch, log.write_position)
+        answer = PartitionAnswer(
+            index, NO_ERROR, result.base_offset, result.append_time_ms, result.log_start_offset
+        )
+        end = result.last_offset + 1
+        if partition.high_watermark < end and _done_for(request.acks)(partition, end) is None:
+            self.waiting[partition] = (end, answer)
+        return answer
+
+    def _wait(self, response: ProduceResponse) -> Promise[ProduceResponse]:
+        """The response, once each partition is as far as `acks` asks; only acks=all has a timeout."""
+        request, waiting = self.request, self.waiting
+
+        def settle(partition: Partition, error: ErrorCode) -> None:
+            answer = waiting[partition][1]
+            if error:
+                answer.error_code = error
+                answer.base_offset = -1
+
+        required = {partition: offset for partition, (offset, _) in waiting.items()}
+        operation = DelayedProduce(required, settle, response, _done_for(request.acks))
+        timeout_ms = request.timeout_ms if request.acks == ACKS_ALL else None
+        return self.context.services.replicas.produces.wait(operation, tuple(waiting), timeout_ms).promise
+
+
+def _resolve(context: RequestContext, topic: TopicData) -> str:
+    """The name of a topic; none of an id that nobody has."""
+    if context.api_version < FIRST_WITH_IDS:
+        return topic.name
+    return context.services.cluster.image.topic_names.get(topic.topic_id, NO_TOPIC)
+
+
+def _admit(context: RequestContext, name: str, acks: int) -> ErrorCode:
+    """What all partitions of a topic are refused with."""
+    if name == NO_TOPIC and context.api_version >= FIRST_WITH_IDS:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if not (
+        context.services.authorizer.allows_everything or context.may(Operation.WRITE, Resource.topic(name))
+    ):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    if acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if is_internal(name) and context.client_id != TRUSTED_CLIENT_ID:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return NO_ERROR
+
+
+def _refuse(
+    request: ProduceRequest, data: PartitionData, refusal: ErrorCode, partition: Partition | ErrorCode
+) -> PartitionAnswer:
+    """The answer for a batch that is not accepted, for the reason that Kafka looks at first."""
+    is_looked_at = refusal not in BEFORE_LOOKING
+    if request.transactional_id is None and data.records is not None and is_transactional(data.records):
+        error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    elif partition == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_looked_at:
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    elif refusal:
+        error = refusal
+    else:
+        error = partition if isinstance(partition, ErrorCode) else ErrorCode.INVALID_RECORD
+    return PartitionAnswer(data.index, error, -1)
+
+
+def _is_denied_transaction(context: RequestContext, request: ProduceRequest) -> bool:
+    """Whether there are batches of a transaction whose id the client may not use."""
+    if request.transactional_id is None:
+        return False
+    resource = Resource.transactional_id(request.transactional_id)
+    return not context.may(Operation.WRITE, resource) and any(
+        data.records is not None and is_transactional(data.records)
+        for topic in request.topic_data
+        for data in topic.partition_data
+    )
+
+
+def _refuse_all(request: ProduceRequest, error: ErrorCode) -> ProduceResponse | Close | None:
+    response = ProduceResponse(
+        [
+            TopicAnswer(
+                topic.name,
+                topic.topic_id,
+                [PartitionAnswer(data.index, error, -1) for data in topic.partition_data],
+            )
+            for topic in request.topic_data
+        ]
+    )
+    return _close_if_failed(response) if request.acks == ACKS_NONE else response
+
+
+def _close_if_failed(response: ProduceResponse) -> Close | None:
+    """What a client hears that asked for no answer."""
+    failed = any(row.error_code for topic in response.responses for row in topic.partition_responses)
+    return CLOSE if failed else None
+
 
 def _done_for(acks: int) -> Callable[[Partition, int], ErrorCode | None]:
     """What says whether a partition is as far as `acks` asks."""
@@ -210,21 +296,6 @@ def _has_one_batch(request: ProduceRequest) -> bool:
 def _once(rows: list[PartitionData]) -> list[PartitionData]:
     """Each partition once, with the batch that came last."""
     return list({row.index: row for row in rows}.values())
-
-
-def _find_topic(context: RequestContext, topic: TopicData, acks: int) -> tuple[str, ErrorCode]:
-    """A topic's name, and what is wrong with all of it, before any of its partitions is looked at."""
-    name: str | None = topic.name
-    if context.api_version >= FIRST_WITH_IDS:
-        name = context.services.cluster.image.topic_names.get(topic.topic_id)
-    if acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
-        return "", ErrorCode.INVALID_REQUIRED_ACKS
-    if name is None:
-        return "", ErrorCode.UNKNOWN_TOPIC_ID
-    if is_internal(name) and context.client_id != TRUSTED_CLIENT_ID:
-        exists = name in context.services.cluster.image.topics
-        return "", ErrorCode.INVALID_TOPIC_EXCEPTION if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return name, NO_ERROR
 
 
 def _refuse_transaction(request: ProduceRequest) -> ErrorCode:
@@ -254,23 +325,3 @@ def _refuse_append(index: int, error: ErrorCode, role: Role, api_version: int) -
     if error == ErrorCode.NOT_LEADER_OR_FOLLOWER and api_version >= FIRST_WITH_LEADER:
         answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(role.leader, role.leader_epoch)
     return answer
-
-
-def _answer_later(
-    context: RequestContext,
-    request: ProduceRequest,
-    response: ProduceResponse,
-    waiting: dict[Partition, tuple[int, PartitionAnswer]],
-) -> Promise[ProduceResponse]:
-    """Hold the response until each partition is as far as `acks` asks; only acks=all has a timeout."""
-
-    def settle(partition: Partition, error: ErrorCode) -> None:
-        answer = waiting[partition][1]
-        if error:
-            answer.error_code = error
-            answer.base_offset = -1
-
-    required = {partition: offset for partition, (offset, _) in waiting.items()}
-    operation = DelayedProduce(required, settle, response, _done_for(request.acks))
-    timeout_ms = request.timeout_ms if request.acks == ACKS_ALL else None
-    return context.services.replicas.produces.wait(operation, tuple(waiting), timeout_ms).promise

@@ -6,14 +6,13 @@ import gc
 import random
 import struct
 from collections import deque
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kcompat.api import produce
 from kcompat.api.acceptance import Acceptance
-from kcompat.api.context import Busy, RequestContext
+from kcompat.api.context import Busy
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 from kcompat.cluster.news import Role
@@ -32,6 +31,7 @@ from kcompat.records.record import Record
 from kcompat.records.wrapper import encode_wrapper
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.storage_config import log_config
+from support.asking import Client, context_of, services_of
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -51,17 +51,6 @@ LARGE = ORDINARY * 8
 """For the long lane."""
 
 Outcome = tuple[Lane, "Callable[[], object]", Promise[Any]]
-
-
-class Peer:
-    """A connection that remembers what it is asked to place."""
-
-    def __init__(self) -> None:
-        self.placed: list[tuple[int, int]] = []
-        """(size of the data, position of what follows it)"""
-
-    def place_next(self, data: memoryview, position: int) -> None:
-        self.placed.append((len(data), position))
 
 
 class Helpers:
@@ -94,10 +83,10 @@ class Broker:
         self._home = home
         self.clock = VirtualClock(NOW)
         self.helpers = Helpers()
-        self.peer = Peer()
+        self.peer = Client()
         self.cluster = MetadataCache("cluster")
         self.replicas = ReplicaManager(ME, self.clock, self.cluster)
-        self.services: Any = SimpleNamespace(
+        self.services = services_of(
             replicas=self.replicas, cluster=self.cluster, clock=self.clock, helpers=self.helpers
         )
 
@@ -148,7 +137,9 @@ class Broker:
         )
         frame = bytearray(b"".join(request.encode(version)))
         read = ProduceRequest.decode(memoryview(frame), version)
-        context = RequestContext(self.peer, self.services, version, "me", self.clock.now_ms())  # type: ignore[arg-type]
+        context = context_of(
+            self.services, version, client_id="me", client=self.peer, now_ms=self.clock.now_ms()
+        )
         answer = produce.handle(context, read)
         for position in range(len(frame)):
             frame[position] = 0xEE
