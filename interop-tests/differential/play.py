@@ -48,10 +48,12 @@ class Play:
     What is asked with `call`, `receive` or `reply` is compared; what is asked with `do` is not. A
     connection is known by a name and opened at first use; one that the broker closed is opened again.
     Names that a scenario gives to topics and groups are the same on both brokers, and nobody else's.
+    `main_host` is the address of this machine from which the connection called "main" comes.
     """
 
-    def __init__(self, port: int, prefix: str) -> None:
+    def __init__(self, port: int, prefix: str, main_host: str | None = None) -> None:
         self.prefix = prefix
+        self._main_host = main_host
         self.transcript: list[Step] = []
         self._port = port
         self._wires: dict[str, Wire] = {}
@@ -154,7 +156,8 @@ class Play:
 
     def _wire(self, on: str) -> Wire:
         if on not in self._wires:
-            self._wires[on] = Wire(("127.0.0.1", self._port))
+            source = self._main_host if on == "main" else None
+            self._wires[on] = Wire(("127.0.0.1", self._port), source=source)
         return self._wires[on]
 
     def _frame(self, on: str, label: str, patience_s: float) -> bytes | None:

@@ -28,10 +28,14 @@ def request_frame(
 
 
 class RawClient:
-    """One connection. ConnectionError when the broker closes it, TimeoutError when it is silent."""
+    """One connection. ConnectionError when the broker closes it, TimeoutError when it is silent.
 
-    def __init__(self, address: tuple[str, int], timeout_s: float = 10.0) -> None:
-        self._socket = socket.create_connection(address, timeout=timeout_s)
+    `source` is the address of this machine that it comes from; None for any.
+    """
+
+    def __init__(self, address: tuple[str, int], timeout_s: float = 10.0, source: str | None = None) -> None:
+        bound = None if source is None else (source, 0)
+        self._socket = socket.create_connection(address, timeout=timeout_s, source_address=bound)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._correlation_id = 0
 

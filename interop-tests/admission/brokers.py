@@ -1,0 +1,92 @@
+"""The two brokers that the personas ask: a real Kafka with access rules, and ours with the same denials."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from admission.personas import PERSONAS, DenyingAuthorizer, kafka_rules
+from admission.scenes import Asker, share
+from kcompat.config.broker import BrokerConfig
+from kcompat.node.broker import BrokerNode
+from kcompat.node.world import real_world
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.errors import ErrorCode
+from real_kafka import RealKafka
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROPERTIES = {
+    "group.min.session.timeout.ms": "50",
+    "log.retention.ms": "-1",
+    "auto.create.topics.enable": "true",
+    "group.initial.rebalance.delay.ms": "0",
+}
+"""Set on both, as in the differential test."""
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
+"""Until the rules are there, whoever makes them may do so."""
+
+
+@contextmanager
+def kafka(release: str) -> Iterator[int]:
+    """The port of a Kafka of this release in which all rules are in force."""
+    with RealKafka(release, PROPERTIES | AUTHORIZER) as broker:
+        maker = Asker(broker.port, "rules")
+        made = maker.do(ApiKey.CREATE_ACLS, 3, creations=kafka_rules())
+        assert {row.error_code for row in made.results} == {0}, made
+        last = Asker(broker.port, "rules", PERSONAS[-1].host)
+        last.until(
+            lambda: _is_denied_by_controller(last) and _is_denied_by_broker(last), "rules are in force"
+        )
+        share(maker)
+        maker.close()
+        last.close()
+        yield broker.port
+
+
+def _is_denied_by_controller(asker: Asker) -> bool:
+    topic = {"name": "denied", "num_partitions": 1, "replication_factor": 1}
+    fields = {"topics": [topic], "timeout_ms": 1000, "validate_only": True}
+    answer = asker.do(ApiKey.CREATE_TOPICS, 4, on="main", **fields)
+    return bool(answer.topics[0].error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _is_denied_by_broker(asker: Asker) -> bool:
+    topic = {"name": "denied", "partitions": [{"partition_index": 0, "timestamp": -1}]}
+    answer = asker.do(ApiKey.LIST_OFFSETS, 5, on="main", topics=[topic])
+    return bool(answer.topics[0].partitions[0].error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+@contextmanager
+def ours() -> Iterator[int]:
+    """The port of a broker of ours in this process, whose authorizer denies the same."""
+    with tempfile.TemporaryDirectory() as home:
+        config = {"broker.id": "1", "listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": home, **PROPERTIES}
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever)
+        thread.start()
+        try:
+            node = asyncio.run_coroutine_threadsafe(_start(BrokerConfig(config)), loop).result(30)
+            port = int(node.bootstrap_servers.rpartition(":")[2])
+            maker = Asker(port, "shared")
+            share(maker)
+            maker.close()
+            yield port
+            asyncio.run_coroutine_threadsafe(node.stop(), loop).result(30)
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+
+async def _start(config: BrokerConfig) -> BrokerNode:
+    node = BrokerNode(config, real_world(), DenyingAuthorizer())
+    await node.start()
+    return node

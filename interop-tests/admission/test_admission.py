@@ -1,0 +1,60 @@
+"""Every API asked by clients that are denied something: what a denial changes is what it changes in a Kafka.
+
+`expected.json` says what that is; `record.py` has written it from a real Kafka 3.9.2, and 4.3.0 for the
+versions that 3.9.2 does not have. ``--target=kafka`` plays the same to them and so tests the file.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from admission.brokers import kafka, ours
+from admission.changes import changes, load
+from admission.scenes import SCENES
+from differential.catalogue import release_of
+from kcompat.api.registry import SERVED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from admission.scenes import Played
+    from kcompat.protocol.api_keys import ApiKey
+
+EXPECTED = load()
+CASES = [
+    pytest.param(played, version, id=f"{played.name}-v{version}")
+    for played in SCENES
+    for version in played.versions
+]
+
+
+@pytest.fixture(scope="module")
+def port_of(request: pytest.FixtureRequest) -> Iterator[Callable[[ApiKey, int], int]]:
+    """Gives the port of the broker to which a version of an API is played. Brokers start as needed."""
+    with ExitStack() as running:
+
+        @cache
+        def started(release: str | None) -> int:
+            return running.enter_context(ours() if release is None else kafka(release))
+
+        is_ours = request.config.getoption("--target") == "kcompat"
+        yield lambda key, version: started(None if is_ours else release_of(key, version))
+
+
+@pytest.mark.parametrize(("played", "version"), CASES)
+def test_a_denial_changes_what_it_changes_in_kafka(
+    port_of: Callable[[ApiKey, int], int], played: Played, version: int
+) -> None:
+    assert changes(port_of(played.key, version), played, version) == EXPECTED[played.name, version]
+
+
+def test_every_api_is_asked() -> None:
+    assert {played.key for played in SCENES} == {served.key for served in SERVED}
+
+
+def test_nothing_else_is_expected() -> None:
+    assert EXPECTED.keys() == {(played.name, version) for played in SCENES for version in played.versions}
