@@ -31,6 +31,20 @@ CREATE_VERSION, DELETE_VERSION = 5, 5
 TIMEOUT_MS = 30_000
 
 
+class KcompatBefore(KcompatBroker):
+    """Our broker as another checkout has it."""
+
+    name = "kcompat-before"
+
+    def __init__(self, checkout: Path, properties: Mapping[str, str]) -> None:
+        super().__init__(properties)
+        self._checkout = checkout
+
+    def command(self) -> list[str]:
+        """The same command, with the package of that checkout."""
+        return ["env", f"PYTHONPATH={self._checkout}", *super().command()]
+
+
 class KcompatWithoutEndedFetches(KcompatBroker):
     """Our broker, but a waiting fetch is not ended by the next request: to see what ending it is worth."""
 

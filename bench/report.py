@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-OURS, KAFKA, MOCK = "kcompat", "Kafka 3.9.2", "mock"
+OURS, KAFKA, MOCK, BEFORE = "kcompat", "Kafka 3.9.2", "mock", "before"
 
 
 class Figure(NamedTuple):
@@ -84,10 +84,10 @@ def add(results: Results, peer: str, numbers: Mapping[str, float]) -> None:
         results.setdefault(name, {}).setdefault(peer, []).append(value)
 
 
-def table(results: Results, figures: Sequence[Figure] = FIGURES) -> str:
-    """Medians and ratios as plain text, which is also a Markdown table."""
-    rows = [("measure", "unit", OURS, KAFKA, "ratio", "wanted", MOCK)]
-    rows += [_row(figure, results[figure.name]) for figure in figures if figure.name in results]
+def table(results: Results, figures: Sequence[Figure] = FIGURES, beside: str = KAFKA) -> str:
+    """Medians, and ratios to the peer `beside`, as plain text, which is also a Markdown table."""
+    rows = [("measure", "unit", OURS, beside, "ratio", "wanted", MOCK)]
+    rows += [_row(figure, results[figure.name], beside) for figure in figures if figure.name in results]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["| " + " | ".join(_aligned(row, widths)) + " |" for row in rows]
     rule = ["-" * width if column < 2 else "-" * (width - 1) + ":" for column, width in enumerate(widths)]
@@ -95,16 +95,17 @@ def table(results: Results, figures: Sequence[Figure] = FIGURES) -> str:
     return "\n".join(lines)
 
 
-def _row(figure: Figure, by_peer: Mapping[str, list[float]]) -> tuple[str, ...]:
-    ours, kafka = by_peer.get(OURS), by_peer.get(KAFKA)
-    ratio = f"{median(_ratios(ours, kafka)):.2f}" if ours and kafka and median(kafka) else ""
-    shown = [_show(by_peer.get(peer)) for peer in (OURS, KAFKA)]
-    return figure.label, figure.unit, *shown, ratio, figure.target, _show(by_peer.get(MOCK))
+def _row(figure: Figure, by_peer: Mapping[str, list[float]], beside: str) -> tuple[str, ...]:
+    ours, theirs = by_peer.get(OURS), by_peer.get(beside)
+    ratio = f"{median(_ratios(ours, theirs)):.2f}" if ours and theirs and median(theirs) else ""
+    shown = [_show(by_peer.get(peer)) for peer in (OURS, beside)]
+    wanted = figure.target if beside == KAFKA else ""
+    return figure.label, figure.unit, *shown, ratio, wanted, _show(by_peer.get(MOCK))
 
 
-def _ratios(ours: Sequence[float], kafka: Sequence[float]) -> list[float]:
+def _ratios(ours: Sequence[float], beside: Sequence[float]) -> list[float]:
     """Ratios of the same round: what disturbs one round disturbs both sides of it."""
-    return [mine / theirs for mine, theirs in zip(ours, kafka, strict=False) if theirs]
+    return [mine / theirs for mine, theirs in zip(ours, beside, strict=False) if theirs]
 
 
 def _show(values: list[float] | None) -> str:

@@ -1,6 +1,9 @@
 """Measure kcompat beside a real Kafka 3.9.2, and librdkafka's mock cluster where it can, turn by turn.
 
-    python bench/run.py [--only NAME,...] [--rounds N] [--quick] [--no-mock] [--no-kafka]
+    python bench/run.py [--only NAME,...] [--rounds N] [--quick] [--no-mock] [--no-kafka] [--before CHECKOUT]
+
+With --before it is measured beside another checkout of itself instead, whose extensions are built: whether a
+change made something slower is seen in no other way, as machines differ from one hour to the next.
 
 Prints a table of medians and of the medians of the ratios of each round. Nothing here passes or fails.
 """
@@ -66,7 +69,8 @@ def main() -> None:
         results = _run(options)
     except FileNotFoundError as missing:
         sys.exit(f"bench: {missing}")
-    print(report.table(results, (*report.FIGURES, *down_conversion.FIGURES)))
+    beside = report.KAFKA if options.before is None else report.BEFORE
+    print(report.table(results, (*report.FIGURES, *down_conversion.FIGURES), beside))
 
 
 def _options() -> argparse.Namespace:
@@ -76,7 +80,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one round of a tenth of the work")
     parser.add_argument("--no-mock", action="store_true", help="without librdkafka's mock cluster")
     parser.add_argument("--no-kafka", action="store_true", help="without the real Kafka")
+    parser.add_argument(
+        "--before", type=Path, metavar="CHECKOUT", help="beside this checkout of kcompat, and nothing else"
+    )
     options = parser.parse_args()
+    if options.before is not None:
+        options.before = options.before.absolute()
+        options.no_kafka = options.no_mock = True
     options.names = options.only.split(",") if options.only else list(NAMES)
     unknown = set(options.names) - set(NAMES)
     if unknown:
@@ -109,6 +119,8 @@ def _run(options: argparse.Namespace) -> report.Results:
 
 def _peers(options: argparse.Namespace) -> dict[str, BrokerProcess]:
     chosen = {report.OURS: peers.kcompat()}
+    if options.before is not None:
+        chosen[report.BEFORE] = peers.KcompatBefore(options.before, peers.PROPERTIES)
     if not options.no_kafka:
         chosen[report.KAFKA] = peers.kafka()
     if not options.no_mock:
