@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcompat.protocol.plan import StructPlan, plan_message
 
 if TYPE_CHECKING:
-    from kcompat.protocol.schema import Message
+    from kcompat.protocol.message import Message
 
 
 def build(cls: type[Message], version: int, values: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from kcompat.records.layout import HEADER_SIZE, MAGIC
 from kcompat.records.message_set import inner_messages, shallow_messages
 
 if TYPE_CHECKING:
-    from kcompat.protocol.schema import Message
+    from kcompat.protocol.message import Message
 
 MAGIC_AT = 16
 NOW_WINDOW_MS = 10 * 60 * 1000

@@ -18,8 +18,9 @@ from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.protocol.compiling import compile_framer, read_request_header
 from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.message import decoder
 from kcompat.protocol.messages.api_versions import ApiVersionsResponse
-from kcompat.protocol.schema import ProtocolViolation, decoder
+from kcompat.protocol.schema import ProtocolViolation
 from kcompat.replication.fetch_session import FINAL_EPOCH
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.promise import Promise
-    from kcompat.protocol.schema import Message
+    from kcompat.protocol.message import Message
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.operation import ShardOperation
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
-    from kcompat.protocol.schema import Message
+    from kcompat.protocol.message import Message
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -18,10 +18,12 @@ from kcompat.protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from kcompat.protocol.schema import Message, ProtocolViolation
+from kcompat.protocol.schema import ProtocolViolation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from kcompat.protocol.message import Message
 
 _PREFIX = struct.Struct(">h")
 _KEY_VERSION = 0

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from kcompat.protocol.schema import Message
+    from kcompat.protocol.message import Message
 
 
 class ApiKey(IntEnum):

@@ -14,7 +14,7 @@ from kcompat.protocol.schema import Wire, version_range
 if TYPE_CHECKING:
     import msgspec
 
-    from kcompat.protocol.schema import Message
+    from kcompat.protocol.schema import Declaration
 
 FIXED: Final = {
     "bool": ("?", 1),
@@ -100,7 +100,7 @@ class StructPlan:
         return max(1, sum(field.min_size for field in self.ordered) + self.flexible)
 
 
-def plan_message(cls: type[Message], version: int) -> StructPlan:
+def plan_message(cls: type[Declaration], version: int) -> StructPlan:
     """Resolve a message at a version; ValueError if the message has no such version."""
     if version not in cls.versions:
         raise ValueError(f"{cls.__name__} has no version {version}")

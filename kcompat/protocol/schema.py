@@ -1,15 +1,15 @@
-"""What a message declaration is made of: base class, wire facts of a field, version ranges.
+"""What a message declaration is made of: wire facts of a field, version ranges, facts of the whole.
 
 A declaration lives in `kcompat.protocol.messages` and reads like Kafka's own message schema: one class for
 the union of all versions, one annotated field per Kafka field, in wire order. `decoding` and `encoding`
-turn it into functions.
+turn it into functions, and `message.Message`, its base, calls them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sized
 from functools import partial
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -72,8 +72,8 @@ record_bytes = partial(Wire, "records")
 struct = partial(Wire, "struct")
 
 
-class Message(msgspec.Struct):
-    """A whole message: a request, a response, a header, or a payload with a version of its own.
+class Declaration(msgspec.Struct):
+    """What is known of a message beside its fields.
 
     `versions` is every version that exists, `latest_stable` the highest a broker may advertise, `flexible`
     those with compact lengths and tagged fields (KIP-482). `api_key` is -1 outside requests and responses;
@@ -86,21 +86,9 @@ class Message(msgspec.Struct):
     api_key: ClassVar[int] = -1
     record_type: ClassVar[int] = -1
 
-    @classmethod
-    def decode(cls, view: memoryview, version: int, offset: int = 0, max_values: int = MAX_VALUES) -> Self:
-        """Read one message at `offset`; bytes after it are ignored. Raises ProtocolViolation on damage."""
-        return decoder(cls, version)(view, offset, max_values)[0]
 
-    def encode(self, version: int) -> list[Any]:
-        """Write the message: byte strings, and between them `records` values as they were given.
-
-        Raises ValueError for a value the version cannot carry.
-        """
-        return encoder(type(self), version)(self)
-
-
-M = TypeVar("M", bound=Message)
-M_co = TypeVar("M_co", bound=Message, covariant=True)
+M = TypeVar("M", bound=Declaration)
+M_co = TypeVar("M_co", bound=Declaration, covariant=True)
 Encoder: TypeAlias = Callable[[M], list[Any]]
 Framer: TypeAlias = Callable[[M, int, int], list[Any]]
 """Writes a response as it goes over the wire, given its correlation id and the version of its header."""
@@ -111,48 +99,3 @@ class Decoder(Protocol[M_co]):
 
     def __call__(self, view: memoryview, offset: int, max_values: int = MAX_VALUES, /) -> tuple[M_co, int]:
         """Raises ProtocolViolation on damage, or when the message holds more than `max_values` values."""
-
-
-_DECODERS: Final[dict[tuple[type[Message], int], Decoder[Any]]] = {}
-_ENCODERS: Final[dict[tuple[type[Message], int], Encoder[Any]]] = {}
-
-
-def decoder(cls: type[M], version: int) -> Decoder[M]:
-    """The function that reads a version of a message, compiled on first use; ValueError if there is none."""
-    compiled = _DECODERS.get((cls, version))
-    if compiled is None:
-        from kcompat.protocol.compiling import compile_decoder
-
-        compiled = _DECODERS[cls, version] = compile_decoder(cls, version)
-    return compiled
-
-
-def encoder(cls: type[M], version: int) -> Encoder[M]:
-    """The function that writes a version of a message, compiled on first use; ValueError if there is none."""
-    compiled = _ENCODERS.get((cls, version))
-    if compiled is None:
-        from kcompat.protocol.compiling import compile_encoder
-
-        compiled = _ENCODERS[cls, version] = compile_encoder(cls, version)
-    return compiled
-
-
-def message(
-    versions: str,
-    *,
-    flexible: str | None = None,
-    latest_stable: int | None = None,
-    api_key: int = -1,
-    record_type: int = -1,
-) -> Callable[[type[M]], type[M]]:
-    """Class decorator that gives a message its key and versions."""
-
-    def declare(cls: type[M]) -> type[M]:
-        cls.versions = version_range(versions)
-        cls.latest_stable = cls.versions[-1] if latest_stable is None else latest_stable
-        cls.flexible = range(version_range(flexible).start, cls.versions.stop) if flexible else range(0)
-        cls.api_key = api_key
-        cls.record_type = record_type
-        return cls
-
-    return declare

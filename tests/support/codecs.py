@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unittest import mock
 
 from kcompat import twins
-from kcompat.protocol import compiling, decoding, encoding, reading, schema
+from kcompat.protocol import compiling, decoding, encoding, message, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,8 +60,10 @@ def using(codec: MessageCodec) -> Iterator[None]:
         mock.patch.object(compiling, "compile_decoder", codec.compile_decoder),
         mock.patch.object(compiling, "compile_encoder", codec.compile_encoder),
         mock.patch.object(compiling, "compile_framer", codec.compile_framer),
-        mock.patch.object(schema, "_DECODERS", {}),
-        mock.patch.object(schema, "_ENCODERS", {}),
+        mock.patch.object(message, "_DECODERS", {}),
+        mock.patch.object(message, "_ENCODERS", {}),
+        mock.patch.object(message, "compile_decoder", codec.compile_decoder),
+        mock.patch.object(message, "compile_encoder", codec.compile_encoder),
         mock.patch.object(compiling, "read_request_header", codec.read_request_header),
     ):
         yield

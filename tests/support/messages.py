@@ -7,8 +7,8 @@ import pkgutil
 from typing import TYPE_CHECKING, Any, Final
 
 import kcompat.protocol.messages
+from kcompat.protocol.message import Message
 from kcompat.protocol.plan import plan_message
-from kcompat.protocol.schema import Message
 
 if TYPE_CHECKING:
     from kcompat.protocol.plan import FieldPlan, StructPlan

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from kcompat.protocol.schema import Message
+    from kcompat.protocol.message import Message
 
 
 def request_frame(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition, Result
 from kcompat.coordinator.runtime import Runtime
-from kcompat.protocol.schema import Message, ProtocolViolation, message, string
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import ProtocolViolation, string
 from support.coordinator_log import MemoryCoordinatorLog
 from support.virtual_clock import VirtualClock
 

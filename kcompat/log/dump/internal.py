@@ -8,7 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kcompat.log.dump.rows import plain
-from kcompat.protocol.schema import Message, ProtocolViolation
+from kcompat.protocol.message import Message
+from kcompat.protocol.schema import ProtocolViolation
 from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 if TYPE_CHECKING:

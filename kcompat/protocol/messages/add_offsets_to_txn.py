@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import Message, int16, int32, int64, message, string
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import int16, int32, int64, string
 
 
 @message("0-4", flexible="3+", api_key=25)

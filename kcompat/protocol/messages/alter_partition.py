@@ -6,18 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from kcompat.protocol.schema import (
-    ZERO_UUID,
-    Message,
-    int8,
-    int16,
-    int32,
-    int64,
-    message,
-    string,
-    struct,
-    uuid,
-)
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import ZERO_UUID, int8, int16, int32, int64, string, struct, uuid
 
 
 @message("0-3", flexible="0+", api_key=56)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import Message, boolean, int16, int32, int64, message, uuid
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import boolean, int16, int32, int64, uuid
 
 
 @message("0-2", flexible="0+", api_key=63)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from kcompat.protocol.schema import Message, int8, int16, int32, message, string, struct
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import int8, int16, int32, string, struct
 
 
 @message("0-3", flexible="2+", api_key=30)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from kcompat.protocol.schema import ZERO_UUID, Message, int16, int32, message, string, struct, uuid
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, struct, uuid
 
 
 @message("0-6", flexible="4+", api_key=20)

@@ -6,18 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from kcompat.protocol.schema import (
-    ZERO_UUID,
-    Message,
-    int16,
-    int32,
-    int64,
-    message,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, string, struct, uint16, uuid
 
 
 @message("0-2", flexible="0+", api_key=55)

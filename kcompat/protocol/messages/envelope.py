@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import Message, binary, int16, message
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import binary, int16
 
 
 @message("0", flexible="0+", api_key=58)

@@ -6,15 +6,14 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from kcompat.protocol.message import Message, message
 from kcompat.protocol.schema import (
     ZERO_UUID,
-    Message,
     Payload,
     int8,
     int16,
     int32,
     int64,
-    message,
     record_bytes,
     string,
     struct,

@@ -6,14 +6,13 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
+from kcompat.protocol.message import Message, message
 from kcompat.protocol.schema import (
     ZERO_UUID,
-    Message,
     Payload,
     int16,
     int32,
     int64,
-    message,
     record_bytes,
     string,
     struct,

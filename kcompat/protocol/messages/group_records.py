@@ -6,7 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from kcompat.protocol.schema import ZERO_UUID, Message, binary, int32, int64, message, string, struct, uuid
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import ZERO_UUID, binary, int32, int64, string, struct, uuid
 
 
 @message("0", record_type=0)

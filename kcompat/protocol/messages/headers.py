@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import Message, int16, int32, message, string
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import int16, int32, string
 
 
 @message("0-2", flexible="2+")

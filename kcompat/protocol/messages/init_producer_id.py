@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import Message, boolean, int16, int32, int64, message, string
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import boolean, int16, int32, int64, string
 
 
 @message("0-6", flexible="2+", latest_stable=5, api_key=22)

@@ -6,18 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from kcompat.protocol.schema import (
-    ZERO_UUID,
-    Message,
-    boolean,
-    int16,
-    int32,
-    int64,
-    message,
-    string,
-    struct,
-    uuid,
-)
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import ZERO_UUID, boolean, int16, int32, int64, string, struct, uuid
 
 
 @message("0-10", flexible="6+", api_key=9)

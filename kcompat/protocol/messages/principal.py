@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import Message, boolean, message, string
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import boolean, string
 
 
 @message("0", flexible="0+")

@@ -6,18 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from kcompat.protocol.schema import (
-    ZERO_UUID,
-    Message,
-    int16,
-    int32,
-    int64,
-    message,
-    record_bytes,
-    string,
-    struct,
-    uuid,
-)
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, record_bytes, string, struct, uuid
 
 
 @message("0-13", flexible="9+", api_key=0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import ZERO_UUID, Message, binary, boolean, int8, int16, int32, message, uuid
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import ZERO_UUID, binary, boolean, int8, int16, int32, uuid
 
 
 @message("0", flexible="0+", api_key=72)

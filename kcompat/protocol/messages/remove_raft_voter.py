@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import ZERO_UUID, Message, int16, int32, message, string, uuid
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, uuid
 
 
 @message("0", flexible="0+", api_key=81)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import Message, binary, int16, int64, message, string
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import binary, int16, int64, string
 
 
 @message("0-2", flexible="2+", api_key=36)

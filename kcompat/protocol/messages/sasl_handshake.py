@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import Message, int16, message, string
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import int16, string
 
 
 @message("0-1", api_key=17)

@@ -6,16 +6,15 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
+from kcompat.protocol.message import Message, message
 from kcompat.protocol.schema import (
     ZERO_UUID,
-    Message,
     Payload,
     boolean,
     int8,
     int16,
     int32,
     int64,
-    message,
     record_bytes,
     string,
     struct,

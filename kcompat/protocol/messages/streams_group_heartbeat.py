@@ -6,18 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
-from kcompat.protocol.schema import (
-    Message,
-    boolean,
-    int8,
-    int16,
-    int32,
-    int64,
-    message,
-    string,
-    struct,
-    uint16,
-)
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import boolean, int8, int16, int32, int64, string, struct, uint16
 
 
 @message("0-1", flexible="0+", api_key=88)

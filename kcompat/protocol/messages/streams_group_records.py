@@ -6,7 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from kcompat.protocol.schema import Message, int8, int16, int32, int64, message, string, struct, uint16
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import int8, int16, int32, int64, string, struct, uint16
 
 
 @message("0", record_type=17)

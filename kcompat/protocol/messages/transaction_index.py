@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kcompat.protocol.schema import Message, int64, message
+from kcompat.protocol.message import Message, message
+from kcompat.protocol.schema import int64
 
 
 @message("0")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kcompat.protocol.plan import plan_message
 
 if TYPE_CHECKING:
+    from kcompat.protocol.message import Message
     from kcompat.protocol.plan import FieldPlan, StructPlan
-    from kcompat.protocol.schema import Message
 
 INTEGERS = {
     "int8": (-(2**7), 2**7 - 1),

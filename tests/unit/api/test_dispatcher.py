@@ -24,7 +24,7 @@ from support.virtual_clock import VirtualClock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.protocol.schema import Message
+    from kcompat.protocol.message import Message
 
 PEER: Any = SimpleNamespace(
     peer_host="127.0.0.1", listener_name="PLAINTEXT", local_address=("127.0.0.1", 9092), context=None

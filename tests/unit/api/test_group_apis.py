@@ -27,7 +27,7 @@ from support.asking import ask, services_of
 from support.group_world import PARTITIONS, GroupWorld
 
 if TYPE_CHECKING:
-    from kcompat.protocol.schema import Message
+    from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Authorizer
 
 ONE, TWO, STRANGE = b"1" * 16, b"2" * 16, b"?" * 16

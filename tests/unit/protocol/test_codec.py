@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kcompat.protocol.message import decoder, encoder
 from kcompat.protocol.messages.api_versions import ApiVersionsResponse
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -14,7 +15,6 @@ from kcompat.protocol.messages.heartbeat import HeartbeatRequest
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from kcompat.protocol.schema import decoder, encoder
 
 
 class FileRange:

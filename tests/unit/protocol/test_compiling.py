@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kcompat.protocol.message import decoder, encoder
 from kcompat.protocol.messages.produce import ProduceRequest
-from kcompat.protocol.schema import decoder, encoder
 from support.codecs import NATIVE
 
 
