@@ -81,7 +81,7 @@ class Controller:
         self._settle(errand)
         self._running = asyncio.create_task(self._run(), name="controller")
         taken = asyncio.get_running_loop().create_future()
-        errand.promise.then(taken.set_result)
+        errand.promise.then(taken.set_result, taken.set_exception)
         await taken
 
     async def stop(self) -> None:
