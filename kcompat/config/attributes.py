@@ -80,6 +80,12 @@ class BrokerKeys:
         assert value is None or isinstance(value, list), name
         return value or []
 
+    @property
+    def log_dirs(self) -> list[str]:
+        """The data directories, in the order given."""
+        text = self.string("log.dirs") or self.string("log.dir")
+        return [part.strip() for part in text.split(",") if part.strip()]
+
     connections_max_idle_ms = _int("connections.max.idle.ms")
     max_connections = _int("max.connections")
     max_connections_per_ip = _int("max.connections.per.ip")

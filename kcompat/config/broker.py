@@ -59,7 +59,7 @@ class BrokerConfig(BrokerKeys):
             key = broker_key(name)
             if key is not None:
                 self._values[name] = key.parse(text)
-        checks.check_broker(self)
+        checks.check_broker(self, self._given)
         self.listeners, advertised = read_listeners(
             self.string("listeners"),
             self.string("advertised.listeners"),
@@ -148,12 +148,6 @@ class BrokerConfig(BrokerKeys):
     def rack(self) -> str | None:
         """`broker.rack`; None where unset."""
         return self.string("broker.rack") or None
-
-    @property
-    def log_dirs(self) -> list[str]:
-        """The data directories, in the order given."""
-        text = self.string("log.dirs") or self.string("log.dir")
-        return [part.strip() for part in text.split(",") if part.strip()]
 
     @property
     def ip_overrides(self) -> dict[str, int]:

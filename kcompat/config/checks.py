@@ -9,16 +9,20 @@ from kcompat.config.keys import Effect
 from kcompat.config.table import BROKER_KEYS
 
 if TYPE_CHECKING:
-    from kcompat.config.broker import BrokerConfig
+    from collections.abc import Mapping
+
+    from kcompat.config.attributes import BrokerKeys
 
 
-def check_broker(config: BrokerConfig) -> None:
+def check_broker(config: BrokerKeys, given: Mapping[str, str]) -> None:
     """Kafka's own rules (`KafkaConfig.validateValues`), and a refusal of what would be a false promise.
+
+    `given` are the texts in force that somebody set.
 
     Raises:
         ConfigError: the first rule that is broken.
     """
-    _check_refused(config)
+    _check_refused(config, given)
     _require(config, "broker.id", -1)
     _check_log_dirs(config)
     _check_log_times(config)
@@ -26,8 +30,8 @@ def check_broker(config: BrokerConfig) -> None:
     _check_groups(config)
 
 
-def _check_refused(config: BrokerConfig) -> None:
-    for name, text in config.given.items():
+def _check_refused(config: BrokerKeys, given: Mapping[str, str]) -> None:
+    for name, text in given.items():
         key = BROKER_KEYS.get(name)
         if key is None or key.effect is not Effect.REFUSED:
             continue
@@ -35,7 +39,7 @@ def _check_refused(config: BrokerConfig) -> None:
             raise ConfigError(f"{name}={text} is not supported: {key.reason}")
 
 
-def _check_log_dirs(config: BrokerConfig) -> None:
+def _check_log_dirs(config: BrokerKeys) -> None:
     directories = config.log_dirs
     if not directories:
         raise RequirementError(f"log.dirs={config.string('log.dirs')} names no directory")
@@ -44,7 +48,7 @@ def _check_log_dirs(config: BrokerConfig) -> None:
             raise RequirementError(f"log.dirs names {directory} more than once")
 
 
-def _check_log_times(config: BrokerConfig) -> None:
+def _check_log_times(config: BrokerKeys) -> None:
     for name in ("log.retention.ms", "log.retention.minutes", "log.retention.hours"):
         if config.get(name) == 0:
             raise RequirementError(f"{name} must be unlimited (-1) or, greater than or equal to 1")
@@ -56,13 +60,13 @@ def _check_log_times(config: BrokerConfig) -> None:
         raise RequirementError("log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.")
 
 
-def _require(config: BrokerConfig, name: str, least: int) -> None:
+def _require(config: BrokerKeys, name: str, least: int) -> None:
     value = config.get(name)
     if isinstance(value, int) and value < least:
         raise RequirementError(f"{name} must be greater than or equal to {least}")
 
 
-def _check_connections(config: BrokerConfig) -> None:
+def _check_connections(config: BrokerKeys) -> None:
     overrides = config.string("max.connections.per.ip.overrides")
     parse_ip_overrides(overrides)
     if config.integer("max.connections.per.ip") == 0 and not overrides:
@@ -89,7 +93,7 @@ def parse_ip_overrides(text: str) -> dict[str, int]:
     return counts
 
 
-def _check_groups(config: BrokerConfig) -> None:
+def _check_groups(config: BrokerKeys) -> None:
     least, most = (
         config.integer("group.min.session.timeout.ms"),
         config.integer("group.max.session.timeout.ms"),
