@@ -96,6 +96,5 @@ class Leader:
     def check_invariants(self, log_end_offset: int) -> None:
         """I6, I14."""
         assert 0 <= self.high_watermark <= log_end_offset
-        assert self.epoch_start_offset <= log_end_offset
         assert self.has_quorum or not self._advances
         assert self._broker_id == self._role.leader
