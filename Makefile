@@ -6,13 +6,14 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients other-python interop spark lint types format bench clean
+.PHONY: help run demo fetched test check unit without-clients faults other-python interop spark lint types format bench clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
 	@echo "make run     start a broker on port 9092"
 	@echo "make check   lint, types and unit tests: two minutes, before every commit"
 	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
+	@echo "make faults  a broker under load with 1,000 injected exceptions, one after another: five minutes"
 	@echo "make bench   measure beside a real Kafka"
 	@echo "make lint | types | unit | without-clients | other-python | interop | spark | format   one part of the above"
 
@@ -54,6 +55,10 @@ unit: $(TOOLS)
 # All of tests/: unit, property and wire tests, and the simulation of every crash.
 without-clients: fetched
 	$(BIN)/pytest -q $(SIDE_BY_SIDE) tests
+
+# `make test` has a short form of it.
+faults: $(TOOLS)
+	KCOMPAT_INJECTED_FAULTS=1000 $(BIN)/pytest -q tests/simulation/test_injected_faults.py
 
 other-python: fetched
 	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE)

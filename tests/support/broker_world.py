@@ -67,7 +67,7 @@ class EagerWorker(LazyWorker):
         self.work()
 
 
-class _ListedTransactions:
+class ListedTransactions:
     """A journal of the metadata store that goes on where a disk is, and notes what is committed."""
 
     def __init__(self, disk: Disk, operations: list[Operation]) -> None:
@@ -110,7 +110,9 @@ class BrokerWorld:
         *,
         files: Files = FILES,
         worker: type[LazyWorker] = EagerWorker,
+        wrap: Callable[[World], World] = lambda world: world,
     ) -> None:
+        """`wrap` gives the broker other ports in place of these."""
         self.clock = VirtualClock(now_ms)
         self.workers: list[LazyWorker] = []
 
@@ -119,7 +121,7 @@ class BrokerWorld:
             return self.workers[-1]
 
         def open_store(_config: BrokerConfig, clock: Clock) -> EmbeddedStore:
-            return EmbeddedStore(_ListedTransactions(disk, operations), clock.now_ms)
+            return EmbeddedStore(ListedTransactions(disk, operations), clock.now_ms)
 
         world = World(
             clock=self.clock,
@@ -132,7 +134,7 @@ class BrokerWorld:
             administration=_NoAdministration,
         )
         config = BrokerConfig({"broker.id": "1", "log.dirs": str(home), **settings})
-        self.node = BrokerNode(config, world)
+        self.node = BrokerNode(config, wrap(world))
 
     @property
     def logs(self) -> LogManager:

@@ -53,6 +53,11 @@ class VirtualClock:
         """Timers that are neither run nor cancelled."""
         return sum(timer.callback is not None for _, _, timer in self._timers)
 
+    def pending_names(self) -> set[str]:
+        """What the callbacks of those timers are called."""
+        callbacks = [timer.callback for _, _, timer in self._timers if timer.callback is not None]
+        return {callback.__qualname__ for callback in callbacks if hasattr(callback, "__qualname__")}
+
     def next_due_ms(self) -> float | None:
         """When the next timer is due, in milliseconds since the epoch; None without any."""
         while self._timers and self._timers[0][2].callback is None:

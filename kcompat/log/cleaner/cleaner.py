@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from kcompat.faults import contained
 from kcompat.log.cleaner.job import (
     CleanJob,
     Damaged,
@@ -155,16 +156,17 @@ class LogCleaner:
     # -- the rounds ------------------------------------------------------------------------------------------
 
     def _turn(self) -> None:
-        """Hear what the runners did, start new ones, and come back."""
+        """Hear what the runners did, start new ones, and come back, whatever goes wrong with one of them."""
+        settings = self._settings()
         for cleaning in list(self._running.values()):
             try:
                 self._hear(cleaning)
             except Exception as bug:
                 self._mark_uncleanable(cleaning.log, repr(bug), bug)
                 self._end(cleaning, problem=repr(bug))
-        settings = self._settings()
-        while len(self._running) < settings.threads and self._begin_next(settings):
-            pass
+        with contained("the choice of a log to clean"):
+            while len(self._running) < settings.threads and self._begin_next(settings):
+                pass
         delay_ms = _POLL_MS
         if not self._running:
             delay_ms = max(_POLL_MS, min(settings.backoff_ms, _LONGEST_DELAY_MS))

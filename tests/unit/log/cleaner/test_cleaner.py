@@ -462,3 +462,20 @@ def test_a_bug_in_a_cleaning_ends_that_one_alone(world: World) -> None:
     world.run()
     assert list(world.cleaner.uncleanable) == [bad.directory]
     assert offsets(good) == [3]
+
+
+def test_a_fault_in_the_choice_of_a_log_is_not_the_last_turn(world: World) -> None:
+    fill(world.log("good"))
+    start_runner, met = world.start_runner, []
+
+    def broken_once(job: CleanJob) -> StepRunner:
+        if not met:
+            met.append(job)
+            raise ZeroDivisionError("a bug")
+        return start_runner(job)
+
+    world.cleaner._start_runner = broken_once
+    world.cleaner.start()
+    assert met
+    world.run()
+    assert world.cleaned() == ["good-0"]
