@@ -57,6 +57,7 @@ def _served(
         min_version=since,
         max_version=API_FACTS[key].latest_stable,
         mode=mode,
+        listeners=API_FACTS[key].listeners,
     )
 
 

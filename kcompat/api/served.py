@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -16,7 +16,8 @@ Handler = Callable[[Any, Any], Any]
 
 
 class Served(Struct, frozen=True):
-    """One API: who answers it, its versions, and what a waiting request means to the ones behind it.
+    """One API: who answers it, its versions, what a waiting request means to the ones behind it, and at which
+    kinds of listeners it may be asked for.
 
     Any other version closes the connection.
     """
@@ -26,3 +27,13 @@ class Served(Struct, frozen=True):
     min_version: int
     max_version: int
     mode: Mode
+    listeners: frozenset[str]
+
+
+BROKER_LISTENER = "broker"
+"""The kind of listener that every broker opens, for clients and for other brokers."""
+
+
+def served_at(listener: str, apis: Iterable[Served]) -> tuple[Served, ...]:
+    """Those that may be asked for at this kind of listener."""
+    return tuple(api for api in apis if listener in api.listeners)

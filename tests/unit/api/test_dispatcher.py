@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import struct
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from kcompat.api import api_versions
 from kcompat.api.context import Busy, Interruptible
@@ -18,6 +18,7 @@ from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersio
 from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from support.asking import Client, services_of
 from support.raw_client import request_frame
 from support.virtual_clock import VirtualClock
 
@@ -26,21 +27,17 @@ if TYPE_CHECKING:
 
     from kcompat.protocol.message import Message
 
-PEER: Any = SimpleNamespace(
-    peer_host="127.0.0.1", listener_name="PLAINTEXT", local_address=("127.0.0.1", 9092), context=None
-)
+PEER: Any = Client()
 CORRELATION_ID = 77
 
 
 def served(key: ApiKey, handle: Callable[..., Any], *, since: int = 0, mode: Mode = Mode.BLOCKING) -> Served:
-    return Served(key, handle, since, API_FACTS[key].latest_stable, mode)
+    return Served(key, handle, since, API_FACTS[key].latest_stable, mode, API_FACTS[key].listeners)
 
 
 def dispatcher(*apis: Served) -> Dispatcher:
-    services: Any = SimpleNamespace(
-        served=(*apis, served(ApiKey.API_VERSIONS, api_versions.handle)), clock=VirtualClock()
-    )
-    return Dispatcher(services)
+    whole = (*apis, served(ApiKey.API_VERSIONS, api_versions.handle))
+    return Dispatcher(services_of(served=whole, clock=VirtualClock()))
 
 
 def frame_of(request: Message, version: int, rest: bytes = b"") -> memoryview:
@@ -276,3 +273,11 @@ PARTITIONS = [FetchRequest.FetchTopic("t", partitions=[FetchRequest.FetchPartiti
 )
 def test_what_ends_a_waiting_fetch(frame: memoryview, ends: bool) -> None:
     assert dispatcher(served(ApiKey.FETCH, lambda *_: None)).ends_wait(frame) is ends
+
+
+def test_an_api_for_other_listeners_is_neither_served_nor_listed() -> None:
+    elsewhere = replace(served(ApiKey.HEARTBEAT, pytest.fail), listeners=frozenset({"controller"}))
+    apis = dispatcher(elsewhere)
+    assert apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0)) is CLOSE
+    answer = response(apis.on_frame(PEER, frame_of(ApiVersionsRequest(), 0)), ApiVersionsResponse, 0)
+    assert [row.api_key for row in answer.api_keys] == [ApiKey.API_VERSIONS]
