@@ -1,19 +1,45 @@
-"""Unit tests of ListOffsets: what is refused before anything is looked up in a log."""
+"""ListOffsets over real logs, and what is refused before anything is looked up in one."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kcompat.api import list_offsets
-from kcompat.cluster.feed import MetadataCache
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
-from kcompat.replication.replicas import ReplicaManager
-from support.asking import context_of, services_of
-from support.virtual_clock import VirtualClock
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
+from support.asking import Denying
+from support.log_world import LogWorld
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> LogWorld:
+    world = LogWorld(tmp_path)
+    world.create("t", partitions=2, topic_id=ONE)
+    world.create("u", topic_id=TWO)
+    world.produce((0, bytes(build_batch([Record(0, 1000, b"k", b"v")]))), topic="t")
+    return world
+
+
+ONE, TWO = b"1" * 16, b"2" * 16
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION
+
+
+def rows(world: LogWorld, version: int, *names: str, timestamp: int = -1, times: int = 1) -> list[Any]:
+    """The answers for the first partition of each topic, asked for so many times."""
+    asked = [ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=timestamp)] * times
+    topics = [ListOffsetsRequest.ListOffsetsTopic(name=name, partitions=asked) for name in names]
+    answer = world.ask(list_offsets, version, ListOffsetsRequest(replica_id=-1, topics=topics))
+    return [row for topic in answer.topics for row in topic.partitions]
 
 
 @pytest.mark.parametrize(
@@ -32,11 +58,26 @@ UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION
     ],
 )
 def test_a_special_time_is_refused_before_the_partition(
-    version: int, timestamp: int, error: ErrorCode
+    world: LogWorld, version: int, timestamp: int, error: ErrorCode
 ) -> None:
-    replicas = ReplicaManager(1, VirtualClock(), MetadataCache("cluster"))
-    context = context_of(services_of(replicas=replicas), version)
-    question = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
-    topic = ListOffsetsRequest.ListOffsetsTopic(name="t", partitions=[question])
-    answer = list_offsets.handle(context, ListOffsetsRequest(replica_id=-1, topics=[topic]))
-    assert answer.topics[0].partitions[0].error_code is error
+    assert [row.error_code for row in rows(world, version, "none", timestamp=timestamp)] == [error]
+
+
+@pytest.mark.parametrize(("timestamp", "offset"), [(-1, 1), (-2, 0), (1000, 0), (1001, -1)])
+@pytest.mark.parametrize("version", [1, 6, 11])
+def test_offsets_by_time(world: LogWorld, version: int, timestamp: int, offset: int) -> None:
+    (row,) = rows(world, version, "t", timestamp=timestamp)
+    assert (row.error_code, row.offset) == (0, offset)
+
+
+def test_a_partition_named_twice_is_refused_but_for_version_0(world: LogWorld) -> None:
+    assert [row.error_code for row in rows(world, 1, "t", times=2)] == [42, 42]
+    assert [row.old_style_offsets for row in rows(world, 0, "t", times=2)] == [[1], [1]]
+
+
+@pytest.mark.parametrize("version", [0, 1, 11])
+def test_needs_to_describe_the_topic_before_anything_is_said_of_it(world: LogWorld, version: int) -> None:
+    hidden = ("t", "none")
+    world.services.authorizer = Denying(*((Operation.DESCRIBE, Resource.topic(name)) for name in hidden))
+    assert [row.error_code for row in rows(world, version, "t", "none", "u")] == [29, 29, 0]
+    assert [row.error_code for row in rows(world, version, "t", times=2, timestamp=-99)] == [29, 29]

@@ -1,0 +1,40 @@
+"""What several tests of the cluster's APIs need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from kcompat.api import metadata
+from kcompat.cluster.image import BrokerInfo, PartitionInfo, TopicImage
+from kcompat.protocol.messages.metadata import MetadataRequest
+
+if TYPE_CHECKING:
+    from support.cluster_world import ClusterWorld
+
+Row = MetadataRequest.MetadataRequestTopic
+
+
+# Bit fields of one who may do everything, and of one who did not ask.
+ALL_OF_TOPIC = 3576
+ALL_OF_CLUSTER = 8096
+NOT_ASKED = -2147483648
+
+
+async def ask_metadata(world: ClusterWorld, version: int, *names: str, **fields: Any) -> Any:
+    """The metadata of these topics, which creates those that are missing."""
+    request = MetadataRequest(topics=[Row(name=name) for name in names], **fields)
+    return await world.ask(metadata, version, request)
+
+
+def with_a_world_of_three(world: ClusterWorld) -> None:
+    """Broker 2 has another listener than the client's, broker 3 is down."""
+    partitions = (
+        PartitionInfo(1, 5, (1, 2), (1, 2, 3)),
+        PartitionInfo(2, 6, (2,), (2, 1)),
+        PartitionInfo(-1, 7, (3,), (3,)),
+    )
+    brokers = {**world.cluster.image.brokers, 2: BrokerInfo(2, None, {"INTERNAL": ("h2", 1)})}
+    image = world.cluster.image.with_topics([TopicImage("t", b"t" * 16, partitions)])
+    world.cluster.update(replace(image, brokers=brokers))

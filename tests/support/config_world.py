@@ -1,0 +1,132 @@
+"""The handlers of configurations, beside a controller that stores what it is told."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from kcompat.api import alter_configs, describe_configs, incremental_alter_configs
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.image import BrokerInfo, TopicImage
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
+from kcompat.controller.config_changes import SetConfigs
+from kcompat.controller.decisions import Decisions
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.alter_configs import AlterConfigsRequest
+from kcompat.protocol.messages.describe_configs import DescribeConfigsRequest
+from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from support.asking import context_of, services_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.api.context import RequestContext
+
+
+TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+SET, DELETE, APPEND, SUBTRACT = range(4)
+
+
+class Controller:
+    """Stores at once, or answers when the test says so."""
+
+    def __init__(self, cluster: MetadataCache) -> None:
+        self._cluster = cluster
+        self.error = ErrorCode.NONE
+        self.held: list[Promise[ErrorCode]] | None = None
+
+    def submit(self, event: Any) -> Promise[Any]:
+        assert isinstance(event, SetConfigs)
+        promise: Promise[ErrorCode] = Promise()
+        if self.held is not None:
+            self.held.append(promise)
+            return promise
+        if self.error is ErrorCode.NONE:
+            changed = {(event.kind, event.name): event.configs}
+            self._cluster.update(self._cluster.image.with_configs(changed))
+        promise.complete(self.error)
+        return promise
+
+
+class ConfigWorld:
+    """A broker with id 1 as the handlers see it."""
+
+    def __init__(self) -> None:
+        self.cluster = MetadataCache("cluster")
+        topics = [TopicImage(name, bytes(16), ()) for name in ("t1", "t2")]
+        brokers = {number: BrokerInfo(number, None, {}) for number in (1, 2)}
+        self.cluster.update(replace(self.cluster.image.with_topics(topics), brokers=brokers))
+        self.controller = Controller(self.cluster)
+        config = BrokerConfig({"broker.id": "1", "foo.bar": "x"})
+        self.services = services_of(
+            broker_id=1,
+            config=config,
+            cluster=self.cluster,
+            decisions=Decisions(self.controller.submit, 1, ConfigFeed(config), Random(1)),
+        )
+
+    @property
+    def stored(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
+        """The configs of (kind, name)."""
+        return self.cluster.image.entity_configs
+
+    def store(self, kind: str, name: str, configs: Mapping[str, str]) -> None:
+        """As if another client had stored them."""
+        self.cluster.update(self.cluster.image.with_configs({(kind, name): configs}))
+
+    def context(self, version: int) -> RequestContext:
+        return context_of(self.services, version)
+
+    def describe(
+        self, *resources: tuple[int, str, list[str] | None], version: int = 4, **flags: bool
+    ) -> list[Any]:
+        asked = [DescribeConfigsRequest.DescribeConfigsResource(*resource) for resource in resources]
+        request = DescribeConfigsRequest(resources=asked, **flags)
+        response = describe_configs.handle(self.context(version), request)
+        # What is answered can be encoded in the version it is answered in.
+        assert response.encode(version)
+        return response.results
+
+    def increment(
+        self, *resources: tuple[int, str, list[tuple[str, int, str | None]]], **flags: bool
+    ) -> list[Any]:
+        request = IncrementalAlterConfigsRequest(
+            resources=[
+                IncrementalAlterConfigsRequest.AlterConfigsResource(
+                    kind,
+                    name,
+                    [IncrementalAlterConfigsRequest.AlterableConfig(*element) for element in elements],
+                )
+                for kind, name, elements in resources
+            ],
+            **flags,
+        )
+        response = incremental_alter_configs.handle(self.context(1), request).value
+        assert response.encode(1)
+        return [
+            (answer.error_code, answer.error_message, answer.resource_type, answer.resource_name)
+            for answer in response.responses
+        ]
+
+    def replace(self, *resources: tuple[int, str, dict[str, str | None]], **flags: bool) -> list[Any]:
+        request = AlterConfigsRequest(
+            resources=[
+                AlterConfigsRequest.AlterConfigsResource(
+                    kind,
+                    name,
+                    [AlterConfigsRequest.AlterableConfig(*element) for element in elements.items()],
+                )
+                for kind, name, elements in resources
+            ],
+            **flags,
+        )
+        response = alter_configs.handle(self.context(2), request).value
+        assert response.encode(2)
+        return [
+            (answer.error_code, answer.error_message, answer.resource_type, answer.resource_name)
+            for answer in response.responses
+        ]

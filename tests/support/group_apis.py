@@ -1,0 +1,133 @@
+"""Handlers of groups over a coordinator in memory, and the requests that several tests make."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.messages.join_group import JoinGroupRequest
+from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
+from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
+from kcompat.protocol.messages.sync_group import SyncGroupRequest
+from kcompat.security.authorizer import AllowEverything
+from support.asking import ask, services_of
+from support.group_world import GroupWorld
+
+if TYPE_CHECKING:
+    from kcompat.protocol.message import Message
+    from kcompat.security.authorizer import Authorizer
+
+
+ONE, TWO, STRANGE = b"1" * 16, b"2" * 16, b"?" * 16
+LEADS = PartitionInfo(leader=1, leader_epoch=0, isr=(1,), replicas=(1,))
+IMAGE = ClusterImage("cluster").with_topics(
+    [TopicImage("t1", ONE, (LEADS, LEADS)), TopicImage("t2", TWO, (LEADS,))]
+)
+
+
+class GroupHandlers:
+    """Handlers over a group coordinator in memory; every message passes through its bytes."""
+
+    def __init__(self) -> None:
+        self.world = GroupWorld()
+        self.cluster = MetadataCache("cluster")
+        self.cluster.update(IMAGE)
+        self.authorizer: Authorizer = AllowEverything()
+
+    def ask(self, request: Message, version: int, client_id: str | None = "app") -> Any:
+        """The answer, or a promise of it."""
+        key = ApiKey(request.api_key)
+        module = importlib.import_module(f"kcompat.api.{key.name.lower()}")
+        services = services_of(
+            groups=self.world.coordinator, cluster=self.cluster, authorizer=self.authorizer
+        )
+        return ask(module, version, request, services, client_id=client_id)
+
+    def member(self, group_id: str = "g") -> str:
+        """Bring a group to Stable with one member and give its id."""
+        member_id: str = self.ask(join(group_id), 3).member_id
+        self.ask(sync(group_id, member_id, 1, {member_id: b"all"}), 4)
+        return member_id
+
+
+def join(group_id: str = "g", member_id: str = "", **fields: Any) -> JoinGroupRequest:
+    protocol = JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"meta")
+    return JoinGroupRequest(
+        **{
+            "group_id": group_id,
+            "member_id": member_id,
+            "session_timeout_ms": 10_000,
+            "rebalance_timeout_ms": 60_000,
+            "protocol_type": "consumer",
+            "protocols": [protocol],
+            **fields,
+        }
+    )
+
+
+def sync(
+    group_id: str, member_id: str, generation: int, assignments: dict[str, bytes] | None = None, **fields: Any
+) -> SyncGroupRequest:
+    rows = [
+        SyncGroupRequest.SyncGroupRequestAssignment(member_id=member, assignment=assignment)
+        for member, assignment in (assignments or {}).items()
+    ]
+    return SyncGroupRequest(
+        group_id=group_id, member_id=member_id, generation_id=generation, assignments=rows, **fields
+    )
+
+
+def commit(
+    offsets: dict[tuple[str | bytes, int], int], group_id: str = "g", **fields: Any
+) -> OffsetCommitRequest:
+    """Topics by name, or by id where the key is bytes; one row a topic."""
+    topics: dict[str | bytes, Any] = {}
+    for (topic, index), offset in offsets.items():
+        named = {"topic_id": topic} if isinstance(topic, bytes) else {"name": topic}
+        row = topics.setdefault(topic, OffsetCommitRequest.OffsetCommitRequestTopic(**named))
+        row.partitions.append(
+            OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=index, committed_offset=offset)
+        )
+    return OffsetCommitRequest(group_id=group_id, topics=list(topics.values()), **fields)
+
+
+def errors(answer: Any) -> dict[tuple[str | bytes, int], int]:
+    """Error codes by topic (name or id) and partition, in the order of the answer."""
+    return {
+        (topic.name or topic.topic_id, row.partition_index): row.error_code
+        for topic in answer.topics
+        for row in topic.partitions
+    }
+
+
+def fetch(topics: dict[str, list[int]] | None, group_id: str = "g") -> OffsetFetchRequest:
+    row = OffsetFetchRequest.OffsetFetchRequestTopic
+    rows = None if topics is None else [row(name=n, partition_indexes=p) for n, p in topics.items()]
+    return OffsetFetchRequest(group_id=group_id, topics=rows)
+
+
+def fetch_groups(groups: dict[str, dict[str | bytes, list[int]] | None]) -> OffsetFetchRequest:
+    def topic(name: str | bytes, indexes: list[int]) -> OffsetFetchRequest.OffsetFetchRequestTopics:
+        named: dict[str, Any] = {"topic_id": name} if isinstance(name, bytes) else {"name": name}
+        return OffsetFetchRequest.OffsetFetchRequestTopics(**named, partition_indexes=indexes)
+
+    rows = [
+        OffsetFetchRequest.OffsetFetchRequestGroup(
+            group_id=group_id,
+            topics=None if topics is None else [topic(name, indexes) for name, indexes in topics.items()],
+        )
+        for group_id, topics in groups.items()
+    ]
+    return OffsetFetchRequest(groups=rows)
+
+
+def offsets(answer: Any) -> dict[tuple[str | bytes, int], tuple[int, int]]:
+    """Offset and error by topic and partition."""
+    return {
+        (topic.name or topic.topic_id, row.partition_index): (row.committed_offset, row.error_code)
+        for topic in answer.topics
+        for row in topic.partitions
+    }

@@ -1,0 +1,12 @@
+"""What Metadata and its relatives show of brokers and partitions."""
+
+from __future__ import annotations
+
+from kcompat.api.cluster_view import offline_replicas
+from kcompat.cluster.image import PartitionInfo
+
+
+def test_replicas_on_a_failed_disk_are_offline() -> None:
+    """Those in sync would lead if they could; of the others nobody knows."""
+    assert offline_replicas(PartitionInfo(-1, 7, (1,), (1, 2, 3)), {1, 2}) == [1, 3]
+    assert offline_replicas(PartitionInfo(1, 7, (1,), (1, 2, 3)), {1, 2}) == [3]

@@ -1,0 +1,59 @@
+"""DescribeCluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcompat.api import (
+    describe_cluster,
+)
+from kcompat.protocol.messages.describe_cluster import DescribeClusterRequest
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
+from support.asking import LOCAL_ADDRESS, Denying
+from support.cluster_questions import (
+    ALL_OF_CLUSTER,
+)
+from support.cluster_world import ClusterWorld
+
+
+@pytest.mark.parametrize("version", range(3))
+async def test_describe_cluster(version: int) -> None:
+    async with ClusterWorld() as world:
+        request = DescribeClusterRequest(include_cluster_authorized_operations=True)
+        response = await world.ask(describe_cluster, version, request)
+        assert (response.error_code, response.cluster_id, response.controller_id) == (0, "the-cluster", 1)
+        (broker,) = response.brokers
+        assert (broker.broker_id, broker.host, broker.port, broker.rack) == (1, *LOCAL_ADDRESS, "r1")
+        assert not broker.is_fenced
+        assert response.cluster_authorized_operations == ALL_OF_CLUSTER
+
+
+@pytest.mark.parametrize(
+    ("endpoint_type", "error", "message"),
+    [
+        (
+            2,
+            114,
+            "The request was sent to an endpoint of type BROKER, "
+            "but we wanted an endpoint of type CONTROLLER",
+        ),
+        (3, 115, "Unsupported endpoint type 3"),
+        (0, 115, "Unsupported endpoint type 0"),
+    ],
+)
+async def test_describe_cluster_of_what_this_is_not(endpoint_type: int, error: int, message: str) -> None:
+    async with ClusterWorld() as world:
+        response = await world.ask(describe_cluster, 1, DescribeClusterRequest(endpoint_type=endpoint_type))
+        assert (response.error_code, response.error_message) == (error, message)
+        assert response.brokers == []
+
+
+async def test_operations_are_those_allowed_and_none_for_who_may_not_describe() -> None:
+    async with ClusterWorld() as world:
+        request = DescribeClusterRequest(include_cluster_authorized_operations=True)
+        world.authorizer = Denying((Operation.ALTER, CLUSTER))
+        answer = await world.ask(describe_cluster, 1, request)
+        assert answer.cluster_authorized_operations == ALL_OF_CLUSTER - (1 << Operation.ALTER)
+        world.authorizer = Denying((Operation.DESCRIBE, CLUSTER))
+        assert (await world.ask(describe_cluster, 1, request)).cluster_authorized_operations == 0

@@ -1,0 +1,105 @@
+"""DescribeConfigs."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
+from support.asking import Denying
+from support.config_world import BROKER, CLIENT_METRICS, GROUP, LOGGER, SET, TOPIC, ConfigWorld
+
+
+@pytest.fixture
+def world() -> ConfigWorld:
+    return ConfigWorld()
+
+
+def test_what_is_set_is_described(world: ConfigWorld) -> None:
+    assert world.increment((TOPIC, "t1", [("retention.ms", SET, "5")])) == [(0, None, TOPIC, "t1")]
+    assert world.increment((BROKER, "", [("message.max.bytes", SET, "77")])) == [(0, None, BROKER, "")]
+    assert world.increment((BROKER, "1", [("log.segment.bytes", SET, "99")])) == [(0, None, BROKER, "1")]
+    assert world.stored == {
+        ("topics", "t1"): {"retention.ms": "5"},
+        ("brokers", "<default>"): {"message.max.bytes": "77"},
+        ("brokers", "1"): {"log.segment.bytes": "99"},
+    }
+    (result,) = world.describe(
+        (TOPIC, "t1", ["retention.ms", "max.message.bytes", "segment.bytes", "nonsense"])
+    )
+    assert [(row.name, row.value, row.config_source, row.config_type) for row in result.configs] == [
+        ("max.message.bytes", "77", 3, 3),
+        ("retention.ms", "5", 1, 5),
+        ("segment.bytes", "99", 2, 3),
+    ]
+
+
+def test_synonyms_and_documentation_come_when_asked_for(world: ConfigWorld) -> None:
+    (silent,) = world.describe((TOPIC, "t1", ["segment.bytes"]))
+    assert (silent.configs[0].synonyms, silent.configs[0].documentation) == ([], None)
+    (full,) = world.describe(
+        (TOPIC, "t1", ["segment.bytes"]), include_synonyms=True, include_documentation=True
+    )
+    synonym = full.configs[0].synonyms[0]
+    assert (synonym.name, synonym.value, synonym.source) == ("log.segment.bytes", "1073741824", 5)
+    assert full.configs[0].documentation == "Largest size of a segment file."
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_every_version_is_answered(world: ConfigWorld, version: int) -> None:
+    world.replace((TOPIC, "t1", {"retention.ms": "5"}))
+    topic, broker = world.describe((TOPIC, "t1", None), (BROKER, "1", []), version=version)
+    assert len(topic.configs) == 36
+    assert len(broker.configs) == 316
+    defaults = {row.name for row in topic.configs if row.is_default}
+    assert len(defaults) == (35 if version == 0 else 0)
+    assert "retention.ms" not in defaults
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "error", "message"),
+    [
+        (TOPIC, "nope", 3, ""),
+        (TOPIC, "", 17, "Topic name is invalid: the empty string is not allowed"),
+        (BROKER, "2", 42, "Unexpected broker id, expected 1 or empty string, but received 2"),
+        (BROKER, "x", 42, "Broker id must be an integer, but it is: x"),
+        (LOGGER, "", 42, "Broker id must not be empty"),
+        (LOGGER, "2", 42, "Unexpected broker id, expected 1 but received 2"),
+        (LOGGER, "x", 42, "Broker id must be an integer, but it is: x"),
+        (CLIENT_METRICS, "", 42, "Client metrics subscription name must not be empty"),
+        (CLIENT_METRICS, "s", 0, ""),
+        (GROUP, "g", 42, ErrorCode.INVALID_REQUEST.message),
+        (0, "x", 42, ErrorCode.INVALID_REQUEST.message),
+        (BROKER, "", 0, ""),
+    ],
+)
+def test_resources_that_have_nothing_to_show(
+    world: ConfigWorld, kind: int, name: str, error: int, message: str
+) -> None:
+    (result,) = world.describe((kind, name, None))
+    assert (result.error_code, result.error_message, result.configs) == (error, message, [])
+    assert (result.resource_type, result.resource_name) == (kind, name)
+
+
+def test_a_resource_may_repeat_but_not_without_end(world: ConfigWorld) -> None:
+    results = world.describe(*[(TOPIC, "t1", ["retention.ms"])] * 1000)
+    assert [result.error_code for result in results[:101]] == [0] * 101
+    assert {result.error_code for result in results[101:]} == {42}
+
+
+def test_needs_to_describe_the_configs_of_the_topic_or_the_cluster(world: ConfigWorld) -> None:
+    world.services.authorizer = Denying(
+        *(
+            (Operation.DESCRIBE_CONFIGS, resource)
+            for resource in (CLUSTER, Resource.topic("t1"), Resource.topic("none"))
+        )
+    )
+    asked = [
+        (TOPIC, "t1", None),
+        (TOPIC, "none", None),
+        (TOPIC, "t2", []),
+        (BROKER, "1", None),
+        (77, "x", None),
+    ]
+    assert [row.error_code for row in world.describe(*asked)] == [29, 29, 0, 31, 42]

@@ -1,0 +1,65 @@
+"""DescribeProducers over real logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcompat.api import describe_producers
+from kcompat.protocol.messages.describe_producers import DescribeProducersRequest
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
+from support.asking import Denying
+from support.log_world import LogWorld
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> LogWorld:
+    world = LogWorld(tmp_path)
+    world.create("t", partitions=2, topic_id=ONE)
+    world.create("u", topic_id=TWO)
+    world.produce((0, bytes(build_batch([Record(0, 1000, b"k", b"v")]))), topic="t")
+    return world
+
+
+ONE, TWO = b"1" * 16, b"2" * 16
+
+
+def rows(world: LogWorld, *asked: tuple[str, int]) -> list[Any]:
+    topics = [
+        DescribeProducersRequest.TopicRequest(name=name, partition_indexes=[index]) for name, index in asked
+    ]
+    answer: Any = world.ask(describe_producers, 0, DescribeProducersRequest(topics=topics))
+    return [row for topic in answer.topics for row in topic.partitions]
+
+
+def test_the_producers_that_a_partition_remembers(world: LogWorld) -> None:
+    sent = build_batch([Record(0, 1000, b"k", b"v")] * 2, producer_id=7, producer_epoch=3, base_sequence=0)
+    world.produce((0, bytes(sent)), topic="u")
+    (row,) = rows(world, ("u", 0))
+    (producer,) = row.active_producers
+    assert (producer.producer_id, producer.producer_epoch, producer.last_sequence) == (7, 3, 1)
+    assert (producer.last_timestamp, producer.current_txn_start_offset) == (1000, -1)
+    assert [row.active_producers for row in rows(world, ("t", 0))] == [[]]
+
+
+def test_partitions_that_have_none_to_show(world: LogWorld) -> None:
+    found = rows(world, ("t", 9), ("none", 0), ("a b", 0))
+    assert [(row.error_code, row.error_message is not None) for row in found] == [
+        (3, False),
+        (3, True),
+        (17, True),
+    ]
+
+
+def test_needs_to_read_the_topic_once_its_name_is_one(world: LogWorld) -> None:
+    hidden = ("t", "none", "a b")
+    world.services.authorizer = Denying(*((Operation.READ, Resource.topic(name)) for name in hidden))
+    found = rows(world, ("t", 0), ("t", 9), ("none", 0), ("a b", 0), ("u", 0))
+    assert [row.error_code for row in found] == [29, 29, 29, 17, 0]

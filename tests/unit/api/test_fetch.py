@@ -1,0 +1,128 @@
+"""Fetch over real logs: what is read, by whom, and what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcompat.api import fetch
+from kcompat.api.context import Interruptible
+from kcompat.protocol.messages.fetch import FetchRequest
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
+from support.asking import Denying
+from support.log_world import LogWorld
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> LogWorld:
+    world = LogWorld(tmp_path)
+    world.create("t", partitions=2, topic_id=ONE)
+    world.create("u", topic_id=TWO)
+    world.produce((0, bytes(build_batch([Record(0, 1000, b"k", b"v")]))), topic="t")
+    return world
+
+
+ONE, TWO, STRANGE = b"1" * 16, b"2" * 16, b"?" * 16
+BY_ID = 13
+
+
+def asking(*partitions: tuple[str | bytes, int], **fields: Any) -> FetchRequest:
+    """A fetch from offset 0 that does not wait; topics by name, or by id where they are bytes."""
+    topics = []
+    for topic, index in partitions:
+        row = FetchRequest.FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1 << 20)
+        named = {"topic_id": topic} if isinstance(topic, bytes) else {"topic": topic}
+        topics.append(FetchRequest.FetchTopic(**named, partitions=[row]))
+    common = {"replica_id": -1, "max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "session_epoch": -1}
+    return FetchRequest(topics=topics, **{**common, **fields})
+
+
+def errors(answer: Any) -> list[int]:
+    return [row.error_code for topic in answer.responses for row in topic.partitions]
+
+
+def found(answer: Any) -> list[tuple[int, int, int]]:
+    """Error, high watermark and bytes of each partition."""
+    return [
+        (row.error_code, row.high_watermark, len(row.records or b""))
+        for topic in answer.responses
+        for row in topic.partitions
+    ]
+
+
+@pytest.mark.parametrize("version", [4, 12, 13, 18])
+def test_what_is_there_is_read_at_once(world: LogWorld, version: int) -> None:
+    size = world.partition("t").log.size
+    known: tuple[Any, Any, Any] = (ONE, TWO, STRANGE) if version >= BY_ID else ("t", "u", "none")
+    answer = ask(world, version, asking((known[0], 0), (known[1], 0), (known[2], 0)))
+    unknown = 100 if version >= BY_ID else 3
+    assert found(answer) == [(0, 1, size), (0, 0, 0), (unknown, -1, 0)]
+
+
+def ask(world: LogWorld, version: int, request: FetchRequest) -> Any:
+    """The answer as the handler gives it: its records are ranges of files."""
+    return fetch.handle(world.context(version), request)
+
+
+def test_a_fetch_waits_for_data_or_until_it_is_interrupted(world: LogWorld) -> None:
+    waiting = ask(world, 11, asking(("u", 0), max_wait_ms=500))
+    assert isinstance(waiting, Interruptible)
+    assert not waiting.promise.done
+    waiting.interrupt()
+    assert found(waiting.promise.value) == [(0, 0, 0)]
+    waiting = ask(world, 11, asking(("u", 0), max_wait_ms=500))
+    world.clock.advance(500)
+    assert found(waiting.promise.value) == [(0, 0, 0)]
+
+
+def test_an_unknown_isolation_level_refuses_every_partition(world: LogWorld) -> None:
+    answer = ask(world, 11, asking(("t", 0), isolation_level=7))
+    assert (answer.error_code, errors(answer)) == (-1, [-1])
+    assert ask(world, 13, asking((ONE, 0), isolation_level=7)).responses == []
+
+
+def test_a_session_tells_only_what_changed(world: LogWorld) -> None:
+    opened = ask(world, 11, asking(("t", 0), ("u", 0), session_epoch=0))
+    assert opened.session_id
+    again = ask(world, 11, asking(session_id=opened.session_id, session_epoch=1))
+    assert [topic.topic for topic in again.responses] == ["t"], "its records are not read yet"
+    assert ask(world, 11, asking(session_id=opened.session_id, session_epoch=1)).error_code == 71
+    assert ask(world, 11, asking(session_id=opened.session_id + 1, session_epoch=2)).error_code == 70
+
+
+def test_a_topic_that_demands_zstd_is_not_for_old_versions(world: LogWorld) -> None:
+    world.create("z", compression_type="zstd")
+    assert errors(ask(world, 9, asking(("z", 0), ("u", 0)))) == [76, 0]
+    assert errors(ask(world, 10, asking(("z", 0)))) == [0]
+
+
+@pytest.mark.parametrize("version", [4, 12])
+def test_needs_to_read_the_topic_and_learns_nothing_else(world: LogWorld, version: int) -> None:
+    hidden = ("u", "none")
+    world.services.authorizer = Denying(*((Operation.READ, Resource.topic(name)) for name in hidden))
+    answer = ask(world, version, asking(("t", 0), ("u", 0), ("none", 0), ("gone", 0)))
+    assert errors(answer) == [0, 29, 29, 3]
+
+
+def test_an_unknown_id_is_no_secret(world: LogWorld) -> None:
+    world.services.authorizer = Denying((Operation.READ, Resource.topic("u")))
+    assert errors(ask(world, 13, asking((ONE, 0), (TWO, 0), (STRANGE, 0)))) == [0, 29, 100]
+
+
+@pytest.mark.parametrize("version", [11, 15])
+def test_whoever_says_that_it_is_a_follower_must_be_a_broker(world: LogWorld, version: int) -> None:
+    """A client that names a replica's id gains nothing by it (CVE-2018-1288)."""
+    known: tuple[Any, Any] = (ONE, STRANGE) if version >= BY_ID else ("t", "none")
+    state = FetchRequest.ReplicaState(replica_id=2)
+    follower = asking((known[0], 0), (known[1], 0), replica_id=2, replica_state=state)
+    world.services.authorizer = Denying((Operation.CLUSTER_ACTION, CLUSTER))
+    assert errors(ask(world, version, follower)) == [29, 29]
+    world.services.authorizer = Denying((Operation.READ, Resource.topic("t")))
+    assert errors(ask(world, version, follower)) == [6, 100 if version >= BY_ID else 3]

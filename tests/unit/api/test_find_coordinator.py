@@ -1,0 +1,94 @@
+"""FindCoordinator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kcompat.api import (
+    find_coordinator,
+)
+from kcompat.cluster.image import PartitionInfo, TopicImage
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
+from support.asking import LOCAL_ADDRESS, Denying
+from support.cluster_world import ClusterWorld
+
+
+@pytest.mark.parametrize("version", range(4))
+async def test_find_coordinator_creates_the_offsets_topic(version: int) -> None:
+    async with ClusterWorld() as world:
+        response = await world.ask(find_coordinator, version, FindCoordinatorRequest(key="g"))
+        assert (response.error_code, response.node_id) == (0, 1)
+        assert (response.host, response.port) == LOCAL_ADDRESS
+        assert response.error_message == ("NONE" if version >= 1 else "")
+        assert len(world.cluster.image.topics["__consumer_offsets"].partitions) == 50
+
+
+@pytest.mark.parametrize("version", range(4, 7))
+async def test_find_coordinator_of_many(version: int) -> None:
+    async with ClusterWorld() as world:
+        request = FindCoordinatorRequest(coordinator_keys=["g", "", "g"])
+        response = await world.ask(find_coordinator, version, request)
+        rows = [(row.key, row.error_code, row.node_id, row.host, row.port) for row in response.coordinators]
+        assert rows == [(key, 0, 1, *LOCAL_ADDRESS) for key in ("g", "", "g")]
+
+
+@pytest.mark.parametrize(
+    ("version", "key_type", "error"), [(1, 1, 35), (1, 2, 42), (3, 9, 42), (5, 1, 35), (5, 2, 42), (6, 2, 15)]
+)
+async def test_find_coordinator_of_other_kinds(version: int, key_type: int, error: int) -> None:
+    async with ClusterWorld() as world:
+        if version >= 4:
+            request = FindCoordinatorRequest(coordinator_keys=["g"], key_type=key_type)
+        else:
+            request = FindCoordinatorRequest(key="g", key_type=key_type)
+        response = await world.ask(find_coordinator, version, request)
+        row = response.coordinators[0] if version >= 4 else response
+        assert (row.error_code, row.node_id, row.host, row.port) == (error, -1, "", -1)
+        assert not world.cluster.image.topics
+
+
+@pytest.mark.parametrize("version", range(1, 7))
+async def test_transactional_producers_are_told_why_they_cannot_start(version: int) -> None:
+    """An error to be retried would hold a Streams application with exactly_once_v2 for many minutes."""
+    async with ClusterWorld() as world:
+        keys: dict[str, Any] = {"coordinator_keys": ["t"]} if version >= 4 else {"key": "t"}
+        request = FindCoordinatorRequest(**keys, key_type=1)
+        response = await world.ask(find_coordinator, version, request)
+        row = response.coordinators[0] if version >= 4 else response
+        assert row.error_code == ErrorCode.UNSUPPORTED_VERSION
+        assert row.error_message == "Transactions are not served yet."
+
+
+async def test_find_coordinator_follows_the_group_to_its_partition() -> None:
+    async with ClusterWorld() as world:
+        partitions = (PartitionInfo(1, 0, (1,), (1,)), PartitionInfo(-1, 1, (1,), (1,)))
+        offsets = TopicImage("__consumer_offsets", b"o" * 16, partitions)
+        world.cluster.update(world.cluster.image.with_topics([offsets]))
+        # Java's "a".hashCode() is 97, "b" 98: partitions 1 and 0 of two.
+        request = FindCoordinatorRequest(coordinator_keys=["a", "b"])
+        response = await world.ask(find_coordinator, 4, request)
+        assert [row.error_code for row in response.coordinators] == [15, 0]
+
+
+@pytest.mark.parametrize(
+    ("key_type", "denied", "error"),
+    [
+        (0, (Operation.DESCRIBE, Resource.group("k")), 30),
+        (1, (Operation.DESCRIBE, Resource.transactional_id("k")), 53),
+        (2, (Operation.CLUSTER_ACTION, CLUSTER), 31),
+    ],
+)
+async def test_each_kind_of_key_needs_a_permission(key_type: int, denied: Any, error: int) -> None:
+    async with ClusterWorld() as world:
+        world.authorizer = Denying(denied)
+        request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"])
+        answer = await world.ask(find_coordinator, 6, request)
+        assert [(row.error_code, row.error_message, row.node_id) for row in answer.coordinators] == [
+            (error, "", -1)
+        ]
+        assert not world.cluster.image.topics, "nothing is created for one who may not know"

@@ -1,0 +1,131 @@
+"""IncrementalAlterConfigs."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcompat.api import incremental_alter_configs
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
+from support.asking import Denying
+from support.config_world import BROKER, CLIENT_METRICS, DELETE, GROUP, LOGGER, SET, TOPIC, ConfigWorld
+
+
+@pytest.fixture
+def world() -> ConfigWorld:
+    return ConfigWorld()
+
+
+def test_loggers_are_described_and_changed(world: ConfigWorld) -> None:
+    assert world.increment((LOGGER, "1", [("root", SET, "ERROR")])) == [(0, None, LOGGER, "1")]
+    (result,) = world.describe((LOGGER, "1", ["root"]))
+    row = result.configs[0]
+    assert (row.name, row.value, row.config_source, row.documentation) == ("root", "ERROR", 6, "")
+    world.increment((LOGGER, "1", [("root", SET, "WARN")]))
+    assert world.stored == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "elements", "error", "message"),
+    [
+        (TOPIC, "nope", [("retention.ms", SET, "1")], 3, "The topic 'nope' does not exist."),
+        (TOPIC, "nope", [("retention.ms", SET, "z")], 40,
+         "Invalid value z for configuration retention.ms: Not a number of type LONG"),
+        (TOPIC, "", [("retention.ms", SET, "1")], 42, "Default topic resources are not allowed."),
+        (BROKER, "2", [("log.cleaner.threads", SET, "1")], 42,
+         "Unexpected broker id, expected 1, but received 2"),
+        (BROKER, "x", [("log.cleaner.threads", SET, "1")], 42, "Node id must be an integer, but it is: x"),
+        (BROKER, "7", [("log.retention.ms", SET, None)], 42,
+         "Null value not supported for : log.retention.ms"),
+        (LOGGER, "2", [("root", SET, "INFO")], 42, "Unexpected node id. Expected 1, but received 2"),
+        (LOGGER, "", [("root", SET, "INFO")], 42, "Node id must be an integer, but it is: "),
+        (CLIENT_METRICS, "g", [("metrics", SET, "*")], 42,
+         "AlterConfigs is only supported for topics and brokers, but resource type is CLIENT_METRICS"),
+        (GROUP, "g", [], 42, "Unknown resource type 32"),
+        (0, "g", [], 42, "Unknown resource type 0"),
+    ],
+)  # fmt: skip
+def test_resources_that_cannot_be_changed(
+    world: ConfigWorld,
+    kind: int,
+    name: str,
+    elements: list[tuple[str, int, str | None]],
+    error: int,
+    message: str,
+) -> None:
+    assert world.increment((kind, name, elements)) == [(error, message, kind, name)]
+    assert world.stored == {}
+
+
+def test_each_resource_succeeds_or_fails_for_itself(world: ConfigWorld) -> None:
+    answers = world.increment(
+        (TOPIC, "t1", [("retention.ms", SET, "7")]),
+        (TOPIC, "t2", [("retention.ms", SET, "abc")]),
+        (BROKER, "1", [("foo", SET, "x")]),
+        (BROKER, "1", [("bar", SET, "x")]),
+    )
+    assert [answer[0] for answer in answers] == [0, 40, 42, 42]
+    assert answers[2][1] == "Each resource must appear at most once."
+    assert world.stored == {("topics", "t1"): {"retention.ms": "7"}}
+
+
+def test_stored_values_that_do_not_fit_any_more_can_be_seen_past_and_deleted(world: ConfigWorld) -> None:
+    world.store("brokers", "1", {"log.roll.ms": "0", "log.retention.ms": "5"})
+    (result,) = world.describe((BROKER, "1", ["num.partitions"]))
+    assert result.configs[0].value == "1"
+    assert world.increment((BROKER, "1", [("log.roll.ms", DELETE, None)])) == [(0, None, BROKER, "1")]
+    assert world.stored["brokers", "1"] == {"log.retention.ms": "5"}
+
+
+def test_validation_alone_stores_nothing(world: ConfigWorld) -> None:
+    assert world.increment((TOPIC, "t1", [("retention.ms", SET, "7")]), validate_only=True)[0][0] == 0
+    assert world.replace((TOPIC, "t1", {"retention.ms": "z"}), validate_only=True)[0][0] == 40
+    assert world.stored == {}
+
+
+def test_the_answer_waits_for_every_store_and_tells_what_failed(world: ConfigWorld) -> None:
+    world.controller.held = []
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    request = IncrementalAlterConfigsRequest(resources=[resource(TOPIC, "t1"), resource(TOPIC, "t2")])
+    answer = incremental_alter_configs.handle(world.context(1), request)
+    first, second = world.controller.held
+    second.complete(ErrorCode.NOT_CONTROLLER)
+    assert not answer.done
+    first.complete(ErrorCode.NONE)
+    assert [row.error_code for row in answer.value.responses] == [0, ErrorCode.NOT_CONTROLLER]
+    assert answer.value.responses[1].error_message == ErrorCode.NOT_CONTROLLER.message
+
+
+def test_a_change_from_another_connection_in_between_is_kept(world: ConfigWorld) -> None:
+    world.controller.held = []
+    element = IncrementalAlterConfigsRequest.AlterableConfig("retention.ms", SET, "7")
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(TOPIC, "t1", [element])
+    answer = incremental_alter_configs.handle(
+        world.context(1), IncrementalAlterConfigsRequest(resources=[resource])
+    )
+    (first,) = world.controller.held
+    world.controller.held = None
+    world.store("topics", "t1", {"segment.bytes": "30"})
+    first.complete(ErrorCode.INVALID_UPDATE_VERSION)
+    assert answer.value.responses[0].error_code == 0
+    assert world.stored["topics", "t1"] == {"segment.bytes": "30", "retention.ms": "7"}
+
+
+def test_needs_to_alter_the_configs_of_the_topic_or_the_cluster(world: ConfigWorld) -> None:
+    world.services.authorizer = Denying(
+        *((Operation.ALTER_CONFIGS, resource) for resource in (CLUSTER, Resource.topic("t1")))
+    )
+    asked = [
+        (TOPIC, "t1", [("bad", SET, "1")]),
+        (BROKER, "1", []),
+        (LOGGER, "1", []),
+        (CLIENT_METRICS, "m", []),
+    ]
+    assert [row[:2] for row in world.increment(*asked)] == [
+        (29, ErrorCode.TOPIC_AUTHORIZATION_FAILED.message),
+        (31, ErrorCode.CLUSTER_AUTHORIZATION_FAILED.message),
+        (31, None),
+        (31, ErrorCode.CLUSTER_AUTHORIZATION_FAILED.message),
+    ]

@@ -1,0 +1,198 @@
+"""Metadata."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kcompat.api import (
+    metadata,
+)
+from kcompat.protocol.messages.metadata import MetadataRequest
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation, ResourceType
+from support.asking import LOCAL_ADDRESS, Denying
+from support.cluster_questions import (
+    ALL_OF_CLUSTER,
+    ALL_OF_TOPIC,
+    NOT_ASKED,
+    Row,
+    ask_metadata,
+    with_a_world_of_three,
+)
+from support.cluster_world import ClusterWorld
+
+
+@pytest.mark.parametrize("version", range(14))
+async def test_metadata_creates_and_describes_in_every_version(version: int) -> None:
+    async with ClusterWorld(num_partitions="2") as world:
+        response = await ask_metadata(world, version, "t", "t")
+        assert [(broker.node_id, broker.host, broker.port) for broker in response.brokers] == [
+            (1, *LOCAL_ADDRESS)
+        ]
+        (topic,) = response.topics
+        assert (topic.error_code, topic.name, topic.is_internal) == (0, "t", False)
+        assert [(part.error_code, part.partition_index, part.leader_id) for part in topic.partitions] == [
+            (0, 0, 1),
+            (0, 1, 1),
+        ]
+        assert all(part.replica_nodes == part.isr_nodes == [1] for part in topic.partitions)
+        assert response.controller_id == (1 if version >= 1 else -1)
+        assert response.brokers[0].rack == ("r1" if version >= 1 else None)
+        assert response.cluster_id == ("the-cluster" if version >= 2 else None)
+        assert topic.partitions[0].leader_epoch == (0 if version >= 7 else -1)
+        assert topic.topic_id == (world.cluster.image.topics["t"].topic_id if version >= 10 else bytes(16))
+        assert (response.cluster_authorized_operations, topic.topic_authorized_operations) == (
+            NOT_ASKED,
+            NOT_ASKED,
+        )
+
+
+async def test_metadata_of_all_topics_or_none() -> None:
+    async with ClusterWorld() as world:
+        await ask_metadata(world, 4, "a", "b")
+        assert [topic.name for topic in (await ask_metadata(world, 0)).topics] == ["a", "b"]
+        assert (await ask_metadata(world, 1)).topics == []
+        everything = await world.ask(metadata, 12, MetadataRequest(topics=None))
+        assert [topic.name for topic in everything.topics] == ["a", "b"]
+
+
+@pytest.mark.parametrize("setting", ["client", "broker"])
+async def test_metadata_creates_only_where_both_allow_it(setting: str) -> None:
+    async with ClusterWorld(auto_create_topics_enable="false" if setting == "broker" else "true") as world:
+        allowed = setting != "client"
+        response = await ask_metadata(
+            world,
+            12,
+            "t",
+            "a b",
+            "",
+            allow_auto_topic_creation=allowed,
+            include_topic_authorized_operations=True,
+        )
+        assert [(topic.name, topic.error_code) for topic in response.topics] == [
+            ("t", 3),
+            ("a b", 17),
+            ("", 17),
+        ]
+        assert [topic.topic_authorized_operations for topic in response.topics] == [ALL_OF_TOPIC] * 3
+        assert not world.cluster.image.topics
+
+
+async def test_metadata_says_why_a_topic_was_not_created() -> None:
+    async with ClusterWorld(default_replication_factor="2") as world:
+        response = await ask_metadata(world, 12, "t", "a b", "__consumer_offsets")
+        assert {topic.name: topic.error_code for topic in response.topics} == {
+            "t": 38,
+            "a b": 17,
+            "__consumer_offsets": 0,
+        }
+        assert [topic.is_internal for topic in response.topics if topic.error_code == 0] == [True]
+
+
+async def test_metadata_by_id() -> None:
+    async with ClusterWorld() as world:
+        await ask_metadata(world, 12, "a", "b")
+        known, unknown = world.cluster.image.topics["a"].topic_id, b"\x05" * 16
+        rows = [
+            Row(name="b", topic_id=known),
+            Row(name=None, topic_id=unknown),
+            Row(name="b"),
+            Row(name=None, topic_id=known),
+        ]
+        request = MetadataRequest(topics=rows, include_topic_authorized_operations=True)
+        response = await world.ask(metadata, 12, request)
+        assert [(topic.name, topic.topic_id, topic.error_code) for topic in response.topics] == [
+            ("a", known, 0),
+            (None, unknown, 100),
+        ]
+        assert [topic.topic_authorized_operations for topic in response.topics] == [ALL_OF_TOPIC, NOT_ASKED]
+
+
+@pytest.mark.parametrize(
+    ("version", "row", "name"),
+    [(12, Row(name=None), None), (11, Row(name=None), ""), (11, Row(name="a", topic_id=b"\x05" * 16), "a")],
+)
+async def test_metadata_without_name_and_id_or_by_id_too_early(
+    version: int, row: Any, name: str | None
+) -> None:
+    async with ClusterWorld() as world:
+        response = await world.ask(metadata, version, MetadataRequest(topics=[Row(name="t"), row]))
+        assert [(topic.error_code, topic.name) for topic in response.topics] == [(42, "t"), (42, name)]
+        assert response.brokers == []
+        assert not world.cluster.image.topics
+
+
+@pytest.mark.parametrize("version", [8, 10, 11])
+async def test_metadata_gives_real_bit_fields_when_asked(version: int) -> None:
+    async with ClusterWorld() as world:
+        response = await ask_metadata(
+            world,
+            version,
+            "t",
+            include_topic_authorized_operations=True,
+            include_cluster_authorized_operations=version <= 10,
+        )
+        assert response.topics[0].topic_authorized_operations == ALL_OF_TOPIC
+        assert response.cluster_authorized_operations == (ALL_OF_CLUSTER if version <= 10 else NOT_ASKED)
+
+
+async def test_advertised_listeners_are_told_as_they_are() -> None:
+    async with ClusterWorld(advertised_listeners="PLAINTEXT://advertised:9092") as world:
+        response = await ask_metadata(world, 12)
+        assert [(broker.host, broker.port) for broker in response.brokers] == [("advertised", 9092)]
+
+
+@pytest.mark.parametrize(
+    ("version", "errors"), [(0, [9, 5, 5]), (1, [0, 5, 5]), (5, [0, 5, 5]), (6, [0, 72, 5]), (13, [0, 72, 5])]
+)
+async def test_leaders_that_a_client_cannot_reach(version: int, errors: list[int]) -> None:
+    async with ClusterWorld() as world:
+        with_a_world_of_three(world)
+        response = await ask_metadata(world, version, "t")
+        partitions = response.topics[0].partitions
+        assert [broker.node_id for broker in response.brokers] == [1]
+        assert [part.error_code for part in partitions] == errors
+        assert [part.leader_id for part in partitions] == [1, -1, -1]
+        replicas = [[1], [1], []] if version == 0 else [[1, 2, 3], [2, 1], [3]]
+        assert [part.replica_nodes for part in partitions] == replicas
+        assert [part.offline_replicas for part in partitions] == (
+            [[2, 3], [2], [3]] if version >= 5 else [[]] * 3
+        )
+
+
+async def test_topics_that_may_not_be_described_are_hidden_or_refused() -> None:
+    async with ClusterWorld() as world:
+        await ask_metadata(world, 12, "a", "b")
+        known = world.cluster.image.topics["b"].topic_id
+        world.authorizer = Denying(*((Operation.DESCRIBE, Resource.topic(name)) for name in ("b", "none")))
+        everything = await world.ask(metadata, 12, MetadataRequest(topics=None))
+        assert [topic.name for topic in everything.topics] == ["a"]
+        named = await ask_metadata(world, 12, "a", "b", "none", include_topic_authorized_operations=True)
+        assert {row.name: row.error_code for row in named.topics} == {"a": 0, "b": 29, "none": 29}
+        assert [row.topic_authorized_operations for row in named.topics] == [
+            ALL_OF_TOPIC,
+            NOT_ASKED,
+            NOT_ASKED,
+        ]
+        assert "none" not in world.cluster.image.topics
+        by_id = await world.ask(metadata, 12, MetadataRequest(topics=[Row(name=None, topic_id=known)]))
+        assert [(row.error_code, row.name, row.topic_id) for row in by_id.topics] == [(29, None, known)]
+
+
+async def test_topics_are_created_for_those_who_may_create_them_by_name_or_all() -> None:
+    async with ClusterWorld() as world:
+        no_topics = (Operation.CREATE, ResourceType.TOPIC)
+        world.authorizer = Denying((Operation.CREATE, CLUSTER), (Operation.CREATE, Resource.topic("a")))
+        answer = await ask_metadata(world, 12, "a", "b")
+        assert {row.name: row.error_code for row in answer.topics} == {"a": 29, "b": 0}
+        world.authorizer = Denying(no_topics)
+        assert [row.error_code for row in (await ask_metadata(world, 12, "c")).topics] == [0]
+
+
+async def test_who_may_not_describe_the_cluster_may_do_nothing_to_it() -> None:
+    async with ClusterWorld() as world:
+        world.authorizer = Denying((Operation.DESCRIBE, CLUSTER))
+        answer = await ask_metadata(world, 8, include_cluster_authorized_operations=True)
+        assert answer.cluster_authorized_operations == 0
