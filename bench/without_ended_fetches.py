@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 from kcompat.cli.main import main
-from kcompat.net.connection import Connection
+from kcompat.net.conversation import Conversation
 
 
-def _wait_on(_: Connection) -> None:
+def _wait_on(_: Conversation) -> None:
     """What a real Kafka does: nothing."""
 
 
-Connection._interrupt = _wait_on  # type: ignore[method-assign]
+Conversation._interrupt = _wait_on  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from kcompat.controller.producer_ids import ProducerIds
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.log.manager import LogManager
-    from kcompat.net.answers import Close
-    from kcompat.net.connection import Connection
+    from kcompat.net.answers import Close, Connection
     from kcompat.net.helpers import Helpers
     from kcompat.promise import Promise
     from kcompat.replication.fetch_session import FetchSessions

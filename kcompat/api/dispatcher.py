@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from kcompat.api.context import Services
     from kcompat.api.served import Served
-    from kcompat.net.answers import Answer, Settled
-    from kcompat.net.connection import Connection
+    from kcompat.net.answers import Answer, Connection, Settled
 
 logger = logging.getLogger(__name__)
 

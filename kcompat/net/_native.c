@@ -1,28 +1,62 @@
 /* One poll of all connections of a loop: what _python.py does, in C, for the request that comes alone and is answered
- * at once with a few bytes. Everything else is left to the methods of `Connection`. See docs/internals/network.md.
+ * at once with a few bytes. Everything else is left to the methods of the connections. See docs/internals/network.md.
  *
- * The GIL is kept: all calls are of the non-blocking kind and move little. What a call needs of the names below is
- * the only state.
+ * The poll is Linux's, for it asks epoll; where data lies is found out anywhere.
+ *
+ * The GIL is kept: all calls are of the non-blocking kind and move little. The only state is what is read from the
+ * Python modules when this one is imported.
  */
 #include "kcompat/_module.h"
-#include <errno.h>
 #include <stdint.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 
-enum { EVENTS_A_POLL = 256, SENDS_AT_ONCE = 8, PREFIX = 4, SMALL_ANSWER = 64 * 1024, CLOSED = 64, GRAIN = 32 };
-
+/* The attributes of hubs, limits, handlers and connections that are read, written and called here. */
 #define NAMES(each)                                                                                                    \
-    each(_gate) each(_held) each(_answers) each(_handler) each(_deadline) each(last_active) each(on_frame)             \
-    each(on_readable) each(on_writable) each(_take) each(_leave_one) each(_request_failed) each(_transmit)             \
-    each(scratch_view) each(read_size) each(now) each(limits) each(max_frame) each(lead)
+    each(_gate) each(_held) each(_answers) each(_handler) each(_deadline) each(last_active) each(lead)                 \
+    each(on_frame) each(on_readable) each(on_writable) each(received) each(answered) each(request_failed)              \
+    each(transmit) each(scratch_view) each(read_size) each(now) each(limits) each(max_frame)
 
 typedef struct {
 #define each(name) PyObject *name;
     NAMES(each)
 #undef each
     PyObject *no_deadline;
+    int closed;          /* gate.CLOSED; the others are of sizes.py */
+    int grain, prefix, join_limit, events_a_poll, sends_at_once;
 } state;
+
+/* How much further on data should be, to be written quickly: see placing.py. */
+static PyObject *misfit(PyObject *module, PyObject *const *args, Py_ssize_t given)
+{
+    const state *numbers = PyModule_GetState(module);
+    Py_buffer data;
+    if (given != 2) {
+        PyErr_SetString(PyExc_TypeError, "misfit(data, position)");
+        return NULL;
+    }
+    const long long position = PyLong_AsLongLong(args[1]);
+    if (position == -1 && PyErr_Occurred())
+        return NULL;
+    if (PyObject_GetBuffer(args[0], &data, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const uintptr_t distance = (uintptr_t)position - (uintptr_t)data.buf;
+    PyBuffer_Release(&data);
+    return PyLong_FromLong((long)(distance % (uintptr_t)numbers->grain));
+}
+
+#ifdef __linux__
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+enum {
+    PREFIX = 4,        /* sizes.PREFIX, as `announced` reads it */
+    MOST_EVENTS = 256, /* sizes.EVENTS_A_POLL and SENDS_AT_ONCE may be that much */
+    MOST_SENDS = 64,
+};
+
+_Static_assert(sizeof(Py_ssize_t) == sizeof(ssize_t), "sizes of buffers are given to recv and send");
+_Static_assert(sizeof(((struct epoll_event *)0)->data.fd) == sizeof(int), "the poller registers descriptors");
 
 /* An answer that leaves with others. */
 typedef struct {
@@ -38,9 +72,9 @@ typedef struct {
     PyObject *now;
     PyObject *others;     /* the list of (send, pieces) that Python left */
     long long max_frame;
-    sending sends[SENDS_AT_ONCE];
-    int waiting;          /* how many of them */
-} visit;
+    sending *sends;       /* room for MOST_SENDS */
+    int waiting;          /* how many there are */
+} one_poll;
 
 static int attribute_is_none(PyObject *object, PyObject *name)
 {
@@ -49,11 +83,16 @@ static int attribute_is_none(PyObject *object, PyObject *name)
     return value == NULL ? -1 : value == Py_None;
 }
 
+/* A number that is never negative; -1 with an exception. */
 static long long number(PyObject *object, PyObject *name)
 {
     PyObject *value = PyObject_GetAttr(object, name);
-    long long result = value == NULL ? -1 : PyLong_AsLongLong(value);
-    Py_XDECREF(value);
+    if (value == NULL)
+        return -1;
+    const long long result = PyLong_AsLongLong(value);
+    Py_DECREF(value);
+    if (result < 0 && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "%U is negative", name);
     return result;
 }
 
@@ -65,41 +104,60 @@ static int call(PyObject *object, PyObject *name, PyObject *argument)
 }
 
 /* Whether frames may be handed on and no answer waits before theirs; -1 with an exception. */
-static int is_open(const visit *now, PyObject *connection)
+static int is_open(const one_poll *now, PyObject *connection)
 {
-    long long gate = number(connection, now->names->_gate);
+    const long long gate = number(connection, now->names->_gate);
     if (gate)
         return gate < 0 ? -1 : 0;
     return attribute_is_none(connection, now->names->_answers);
 }
 
 /* Send one answer; what the socket does not take is the connection's to see to. */
-static int send_one(const visit *now, const sending *one)
+static int send_one(const one_poll *now, const sending *one)
 {
     char *data;
     Py_ssize_t size;
-    long long gate = number(one->connection, now->names->_gate);
-    if (gate < 0 || PyBytes_AsStringAndSize(one->data, &data, &size) < 0)
+    const long long gate = number(one->connection, now->names->_gate);
+    if (gate < 0)
         return -1;
-    if (gate & CLOSED)
+    if (gate & now->names->closed)
         return 0;
-    ssize_t sent = send(one->fd, data, size, MSG_NOSIGNAL);
+    if (PyBytes_AsStringAndSize(one->data, &data, &size) < 0)
+        return -1;
+    const ssize_t sent = send(one->fd, data, (size_t)size, MSG_NOSIGNAL);
     if (sent == size)
         return 0;
     PyObject *rest = sent <= 0 ? Py_NewRef(one->data) : PySequence_GetSlice(one->data, sent, size);
-    PyObject *pieces = rest == NULL ? NULL : PyList_New(1);
-    if (pieces == NULL) {
-        Py_XDECREF(rest);
+    if (rest == NULL)
+        return -1;
+    PyObject *pieces = PyList_New(1);
+    if (pieces == NULL || PyList_SetItem(pieces, 0, rest) < 0) { /* which takes the reference in either case */
+        if (pieces == NULL)
+            Py_DECREF(rest);
+        Py_XDECREF(pieces);
         return -1;
     }
-    PyList_SetItem(pieces, 0, rest);
-    int result = call(one->connection, now->names->_transmit, pieces);
+    const int result = call(one->connection, now->names->transmit, pieces);
     Py_DECREF(pieces);
     return result;
 }
 
+/* Call one (send, pieces) that Python left. */
+static int send_other(PyObject *pair)
+{
+    PyObject *send_pieces = PyTuple_GetItem(pair, 0);
+    if (send_pieces == NULL)
+        return -1;
+    PyObject *pieces = PyTuple_GetItem(pair, 1);
+    if (pieces == NULL)
+        return -1;
+    PyObject *done = PyObject_CallFunctionObjArgs(send_pieces, pieces, NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
 /* Send what waits, also after a failure, whose exception stays. */
-static int send_all(visit *now)
+static int send_all(one_poll *now)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -112,12 +170,11 @@ static int send_all(visit *now)
     }
     now->waiting = 0;
     for (Py_ssize_t i = 0; !result && i < PyList_Size(now->others); i++) {
-        PyObject *pair = PyList_GetItem(now->others, i), *done;
-        done = PyObject_CallFunctionObjArgs(PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1), NULL);
-        Py_XDECREF(done);
-        result = done == NULL ? -1 : 0;
+        PyObject *pair = Py_XNewRef(PyList_GetItem(now->others, i));
+        result = pair == NULL ? -1 : send_other(pair);
+        Py_XDECREF(pair);
     }
-    if (PyList_SetSlice(now->others, 0, PyList_Size(now->others), NULL) < 0)
+    if (PyList_Size(now->others) && PyList_SetSlice(now->others, 0, PyList_Size(now->others), NULL) < 0)
         result = -1;
     if (type != NULL)
         PyErr_Restore(type, value, traceback);
@@ -125,12 +182,12 @@ static int send_all(visit *now)
 }
 
 /* What a handler answered to a whole frame: queued if it is one small piece that nothing stands before. */
-static int leave(visit *now, PyObject *connection, int fd, PyObject *answer)
+static int leave(one_poll *now, PyObject *connection, int fd, PyObject *answer)
 {
     if (PyList_CheckExact(answer) && PyList_Size(answer) == 1) {
         PyObject *data = PyList_GetItem(answer, 0);
-        if (PyBytes_CheckExact(data) && PyBytes_Size(data) <= SMALL_ANSWER) {
-            int open = is_open(now, connection);
+        if (PyBytes_CheckExact(data) && PyBytes_Size(data) <= now->names->join_limit) {
+            const int open = is_open(now, connection);
             if (open < 0)
                 return -1;
             if (open) {
@@ -139,11 +196,11 @@ static int leave(visit *now, PyObject *connection, int fd, PyObject *answer)
             }
         }
     }
-    return call(connection, now->names->_leave_one, answer);
+    return call(connection, now->names->answered, answer);
 }
 
 /* An exception of the handler is the connection's to see to, unless it is meant for the whole process. */
-static int fail(const visit *now, PyObject *connection)
+static int fail(const one_poll *now, PyObject *connection)
 {
     PyObject *type, *value, *traceback;
     if (!PyErr_ExceptionMatches(PyExc_Exception))
@@ -152,9 +209,9 @@ static int fail(const visit *now, PyObject *connection)
     PyErr_NormalizeException(&type, &value, &traceback);
     if (traceback != NULL)
         PyException_SetTraceback(value, traceback);
-    int result = call(connection, now->names->_request_failed, value);
+    int result = call(connection, now->names->request_failed, value);
     if (!result)
-        result = call(connection, now->names->_leave_one, Py_None);
+        result = call(connection, now->names->answered, Py_None);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
@@ -162,7 +219,7 @@ static int fail(const visit *now, PyObject *connection)
 }
 
 /* Serve the frame in these places of the scratch buffer. */
-static int serve_frame(visit *now, PyObject *connection, int fd, Py_ssize_t start, Py_ssize_t end)
+static int serve_frame(one_poll *now, PyObject *connection, int fd, Py_ssize_t start, Py_ssize_t end)
 {
     const state *names = now->names;
     if (PyObject_SetAttr(connection, names->last_active, now->now) < 0
@@ -184,7 +241,13 @@ static int serve_frame(visit *now, PyObject *connection, int fd, Py_ssize_t star
     return result;
 }
 
-static int serve_readable(visit *now, PyObject *connection, int fd)
+/* The length that the first four bytes of a frame announce; negative is possible, and no frame has it. */
+static int32_t announced(const uint8_t *data)
+{
+    return (int32_t)((uint32_t)data[0] << 24 | (uint32_t)data[1] << 16 | (uint32_t)data[2] << 8 | (uint32_t)data[3]);
+}
+
+static int serve_readable(one_poll *now, PyObject *connection, int fd)
 {
     const state *names = now->names;
     int plain = is_open(now, connection);
@@ -193,36 +256,42 @@ static int serve_readable(visit *now, PyObject *connection, int fd)
     if (plain <= 0)
         return plain < 0 ? -1 : call(connection, names->on_readable, NULL);
     const long long lead = number(connection, names->lead);
-    const long long room = number(now->hub, names->read_size); /* less once the connections before keep too much */
-    if (lead < 0 || room < 0)
+    if (lead < 0)
         return -1;
-    if (lead + room > now->scratch.len) {
+    const long long room = number(now->hub, names->read_size); /* less once the connections before keep too much */
+    if (room < 0)
+        return -1;
+    if (lead > now->scratch.len || room > now->scratch.len - lead) {
         PyErr_SetString(PyExc_ValueError, "more is to be read than the scratch buffer has room for");
         return -1;
     }
     uint8_t *data = (uint8_t *)now->scratch.buf + lead;
-    ssize_t received = recv(fd, data, room, 0);
+    const ssize_t received = recv(fd, data, (size_t)room, 0);
     if (received < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (received <= 0)
         return call(connection, names->on_readable, NULL); /* which sees the end of the stream as well */
     if (received > PREFIX) {
-        int64_t length = (int64_t)data[0] << 24 | data[1] << 16 | data[2] << 8 | data[3];
+        const int32_t length = announced(data);
         if (length == received - PREFIX && length <= now->max_frame)
-            return serve_frame(now, connection, fd, lead + PREFIX, lead + received);
+            return serve_frame(now, connection, fd, (Py_ssize_t)lead + PREFIX, (Py_ssize_t)lead + received);
     }
     PyObject *count = PyLong_FromSsize_t(received);
-    int result = count == NULL ? -1 : call(connection, names->_take, count);
-    Py_XDECREF(count);
+    if (count == NULL)
+        return -1;
+    const int result = call(connection, names->received, count);
+    Py_DECREF(count);
     return result;
 }
 
 /* Call back for one event. The connections are looked up one by one: an earlier one may have removed a later. */
-static int serve_event(visit *now, const struct epoll_event *event, PyObject *readers, PyObject *writers)
+static int serve_event(one_poll *now, const struct epoll_event *event, PyObject *readers, PyObject *writers)
 {
-    PyObject *key = PyLong_FromLong(event->data.fd), *found;
-    int result = key == NULL ? -1 : 0;
-    if (!result && event->events & ~EPOLLOUT) {
+    PyObject *found, *key = PyLong_FromLong(event->data.fd);
+    int result = 0;
+    if (key == NULL)
+        return -1;
+    if (event->events & ~(uint32_t)EPOLLOUT) {
         found = Py_XNewRef(PyDict_GetItemWithError(readers, key));
         if (found != NULL)
             result = serve_readable(now, found, event->data.fd);
@@ -230,7 +299,7 @@ static int serve_event(visit *now, const struct epoll_event *event, PyObject *re
             result = -1;
         Py_XDECREF(found);
     }
-    if (!result && event->events & ~EPOLLIN) {
+    if (!result && event->events & ~(uint32_t)EPOLLIN) {
         found = Py_XNewRef(PyDict_GetItemWithError(writers, key));
         if (found != NULL)
             result = call(found, now->names->on_writable, NULL);
@@ -238,44 +307,51 @@ static int serve_event(visit *now, const struct epoll_event *event, PyObject *re
             result = -1;
         Py_XDECREF(found);
     }
-    Py_XDECREF(key);
+    Py_DECREF(key);
     return result;
 }
 
 /* Fill in what the hub has; 0 or -1. Whatever was filled in is to be released in either case. */
-static int open_visit(visit *now)
+static int open_poll(one_poll *now)
 {
     const state *names = now->names;
     PyObject *limits = PyObject_GetAttr(now->hub, names->limits);
-    now->max_frame = limits == NULL ? -1 : number(limits, names->max_frame);
-    Py_XDECREF(limits);
-    now->now = PyObject_GetAttr(now->hub, names->now);
-    now->view = PyObject_GetAttr(now->hub, names->scratch_view);
-    if (PyErr_Occurred() || PyObject_GetBuffer(now->view, &now->scratch, PyBUF_WRITABLE) < 0)
+    if (limits == NULL)
         return -1;
-    return 0;
+    now->max_frame = number(limits, names->max_frame);
+    Py_DECREF(limits);
+    if (now->max_frame < 0)
+        return -1;
+    now->now = PyObject_GetAttr(now->hub, names->now);
+    if (now->now == NULL)
+        return -1;
+    now->view = PyObject_GetAttr(now->hub, names->scratch_view);
+    if (now->view == NULL)
+        return -1;
+    return PyObject_GetBuffer(now->view, &now->scratch, PyBUF_WRITABLE);
 }
 
 static PyObject *serve(PyObject *module, PyObject *const *args, Py_ssize_t given)
 {
-    struct epoll_event events[EVENTS_A_POLL];
-    visit now = {.names = PyModule_GetState(module)};
+    struct epoll_event events[MOST_EVENTS];
+    sending sends[MOST_SENDS];
+    one_poll now = {.names = PyModule_GetState(module), .sends = sends};
     if (given != 5 || !PyDict_Check(args[2]) || !PyDict_Check(args[3]) || !PyList_Check(args[4])) {
         PyErr_SetString(PyExc_TypeError, "serve(hub, epoll, readers, writers, sends)");
         return NULL;
     }
-    int epoll = PyObject_AsFileDescriptor(args[1]);
-    int ready = epoll < 0 ? -1 : epoll_wait(epoll, events, EVENTS_A_POLL, 0);
+    const int epoll = PyObject_AsFileDescriptor(args[1]);
     if (epoll < 0)
         return NULL;
+    const int ready = epoll_wait(epoll, events, now.names->events_a_poll, 0);
     if (ready < 0 && errno != EINTR)
         return PyErr_SetFromErrno(PyExc_OSError);
     now.hub = args[0];
     now.others = args[4];
-    int result = ready > 0 ? open_visit(&now) : 0;
+    int result = ready > 0 ? open_poll(&now) : 0;
     for (int i = 0; !result && i < ready; i++) {
         result = serve_event(&now, &events[i], args[2], args[3]);
-        if (!result && now.waiting + PyList_Size(now.others) >= SENDS_AT_ONCE)
+        if (!result && now.waiting + PyList_Size(now.others) >= now.names->sends_at_once)
             result = send_all(&now);
     }
     if (send_all(&now) < 0)
@@ -287,21 +363,57 @@ static PyObject *serve(PyObject *module, PyObject *const *args, Py_ssize_t given
     return result < 0 ? NULL : PyLong_FromLong(ready < 0 ? 0 : ready);
 }
 
-/* How much further on data should be, to be written quickly: see placing.py. */
-static PyObject *misfit(PyObject *module, PyObject *const *args, Py_ssize_t given)
+/* Whether the numbers of sizes.py are such as the poll is made for. */
+static int fits(const state *numbers)
 {
-    Py_buffer data;
-    (void)module;
-    if (given != 2) {
-        PyErr_SetString(PyExc_TypeError, "misfit(data, position)");
-        return NULL;
-    }
-    const long long position = PyLong_AsLongLong(args[1]);
-    if (PyErr_Occurred() || PyObject_GetBuffer(args[0], &data, PyBUF_SIMPLE) < 0)
-        return NULL;
-    const uintptr_t address = (uintptr_t)data.buf;
-    PyBuffer_Release(&data);
-    return PyLong_FromLong((long)(((uintptr_t)position - address) % GRAIN));
+    return numbers->prefix == PREFIX && numbers->events_a_poll > 0 && numbers->events_a_poll <= MOST_EVENTS
+        && numbers->sends_at_once > 0 && numbers->sends_at_once <= MOST_SENDS;
+}
+
+#else
+
+static int fits(const state *numbers)
+{
+    return numbers->grain > 0;
+}
+
+#endif
+
+static int read_numbers(state *numbers)
+{
+    const shared_number gate[] = {{"CLOSED", &numbers->closed}, {NULL, NULL}};
+    const shared_number sizes[] = {
+        {"GRAIN", &numbers->grain},
+        {"PREFIX", &numbers->prefix},
+        {"JOIN_LIMIT", &numbers->join_limit},
+        {"EVENTS_A_POLL", &numbers->events_a_poll},
+        {"SENDS_AT_ONCE", &numbers->sends_at_once},
+        {NULL, NULL},
+    };
+    if (read_shared("kcompat.net.gate", NULL, gate) < 0 || read_shared("kcompat.net.sizes", NULL, sizes) < 0)
+        return -1;
+    if (fits(numbers))
+        return 0;
+    PyErr_SetString(PyExc_ImportError, "the native poll was not made for these numbers of kcompat.net.sizes");
+    return -1;
+}
+
+/* Give the module NAMES, for a test to compare with the classes. */
+static int add_names(PyObject *module, const state *names)
+{
+    PyObject *all = PyTuple_Pack(0
+#define each(name) +1
+                                     NAMES(each)
+#undef each
+#define each(name) , names->name
+                                         NAMES(each)
+#undef each
+    );
+    if (all == NULL)
+        return -1;
+    const int result = PyModule_AddObjectRef(module, "NAMES", all);
+    Py_DECREF(all);
+    return result;
 }
 
 static int start(PyObject *module)
@@ -313,7 +425,9 @@ static int start(PyObject *module)
     NAMES(each)
 #undef each
     names->no_deadline = PyFloat_FromDouble(0.0);
-    return names->no_deadline == NULL ? -1 : 0;
+    if (names->no_deadline == NULL || add_names(module, names) < 0)
+        return -1;
+    return read_numbers(names);
 }
 
 static int traverse(PyObject *module, visitproc visit, void *arg)
@@ -337,12 +451,14 @@ static int clear(PyObject *module)
 }
 
 static PyMethodDef methods[] = {
+#ifdef __linux__
     {"serve", (PyCFunction)(void (*)(void))serve, METH_FASTCALL, PyDoc_STR("As _python.serve.")},
+#endif
     {"misfit", (PyCFunction)(void (*)(void))misfit, METH_FASTCALL, PyDoc_STR("As _python.misfit.")},
     {NULL, NULL, 0, NULL},
 };
 
-STATEFUL_MODULE("_native", "One poll of all connections of a loop.")
+STATEFUL_MODULE("_native", "One poll of all connections of a loop, and where data lies.")
 
 PyMODINIT_FUNC PyInit__native(void)
 {

@@ -3,45 +3,41 @@
 from __future__ import annotations
 
 import select
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from kcompat.net.sizes import EVENTS_A_POLL, GRAIN, SENDS_AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from kcompat.net.answers import Piece
-    from kcompat.net.connection import Connection
     from kcompat.net.hub import Hub
+    from kcompat.net.poller import Watched
 
-    Sends = list[tuple[Callable[[list[Piece]], object], list[Piece]]]
-
-READABLE: Final = select.EPOLLIN
-WRITABLE: Final = select.EPOLLOUT
-
-SENDS_AT_ONCE: Final = 8
-"""Connections whose answers leave together. With more the peers have nothing to do meanwhile."""
-EVENTS_A_POLL: Final = 256
-GRAIN: Final = 32
-"""See `placing`."""
+    Sends: TypeAlias = list[tuple[Callable[[list[Piece]], object], list[Piece]]]
+    Serve: TypeAlias = Callable[[Hub, select.epoll, dict[int, Watched], dict[int, Watched], Sends], int]
 
 
 def serve(
     hub: Hub,  # noqa: ARG001 - whose scratch buffer and limits the native one uses
     epoll: select.epoll,
-    readers: dict[int, Connection],
-    writers: dict[int, Connection],
+    readers: dict[int, Watched],
+    writers: dict[int, Watched],
     sends: Sends,
 ) -> int:
     """Look once which sockets are ready, call their connections, and send what those left in `sends`.
 
     Returns how many sockets were ready.
     """
+    readable, writable = select.EPOLLIN, select.EPOLLOUT
     ready = epoll.poll(0, EVENTS_A_POLL)
     try:
         for fd, events in ready:
             # looked up one by one: an earlier connection may have removed a later one
-            if events & ~WRITABLE and (connection := readers.get(fd)) is not None:
+            if events & ~writable and (connection := readers.get(fd)) is not None:
                 connection.on_readable()
-            if events & ~READABLE and (connection := writers.get(fd)) is not None:
+            if events & ~readable and (connection := writers.get(fd)) is not None:
                 connection.on_writable()
             if len(sends) >= SENDS_AT_ONCE:
                 _send_all(sends)

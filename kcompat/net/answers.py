@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from kcompat.net.connection import Connection
     from kcompat.promise import Promise
 
 
@@ -97,6 +96,31 @@ class Waiting:
         receive memory."""
         self.interrupt = interrupt
         """Makes the promise complete with what there is, at once or soon. Called at most once."""
+
+
+class Connection(Protocol):
+    """What a handler knows of the connection a frame came on, and may do with it."""
+
+    listener_name: str
+    """Kafka's name of the listener the peer came to."""
+    peer_host: str
+    """The peer's numeric address."""
+    peer_port: int
+    local_address: tuple[str, int]
+    """Host and port under which the peer reached us."""
+    context: object
+    """Free for the handler's own use; None at first."""
+
+    def place_next(self, data: memoryview, position: int) -> None:
+        """Receive the next frame so that what it holds where the last one held `data` is quickly written to
+        `position` of a file (see `placing`).
+        """
+
+    def mute(self, ms: float) -> None:
+        """Hand on no more frames for `ms` milliseconds; answers still go out (KIP-219)."""
+
+    def close(self, reason: str) -> None:
+        """Close at once; answers that wait are dropped. `reason` is what the counters call it."""
 
 
 class FrameHandler(Protocol):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from kcompat.net.limits import KIB, MIB
-from kcompat.net.placing import GRAIN
+from kcompat.net.sizes import GRAIN, KIB, MIB, PREFIX
 
 STEP: Final = 64 * KIB
 """The most that is allocated for a frame of which little has arrived."""
-PREFIX: Final = 4
-"""Size of the length prefix of a frame."""
+READ_AHEAD: Final = 64 * KIB
+"""Bytes received behind a whole frame that must wait."""
 
 unpack_length = Struct(">i").unpack_from
 
@@ -104,7 +103,7 @@ class FrameBuffer:
         """The first frame, which must be whole; empty if its length is not legal."""
         return self.view[self.start + PREFIX : self.start + self.needed]
 
-    def room(self, read_ahead: int) -> memoryview:
+    def room(self, read_ahead: int = READ_AHEAD) -> memoryview:
         """Where to receive: the rest of the first frame, or `read_ahead` bytes behind it; may be empty."""
         needed = self.needed
         target = self.start + needed if self.size < needed else self.end + read_ahead
@@ -113,7 +112,7 @@ class FrameBuffer:
             return self.room(read_ahead)
         return self.view[self.end : target]
 
-    def wanted(self, read_ahead: int) -> int:
+    def wanted(self, read_ahead: int = READ_AHEAD) -> int:
         """The capacity that would do when `room` is empty."""
         return GRAIN + (self.size + read_ahead if self.has_frame else self.needed)
 

@@ -1,22 +1,23 @@
-"""What all connections of one event loop share: poller, scratch buffer, memory, limits, sweep, counters."""
+"""What all conversations of one event loop share: scratch buffer, memory, limits, deadlines, counters."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter, deque
+from collections.abc import Hashable
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from kcompat.net.frame_buffer import BufferPool
-from kcompat.net.limits import KIB, Limits, ReceiveMemory
-from kcompat.net.placing import GRAIN
-from kcompat.net.poller import Poller
+from kcompat.net.frame_buffer import STEP, BufferPool, FrameBuffer, whole_size
+from kcompat.net.gate import STARVED
+from kcompat.net.limits import Limits, ReceiveMemory
+from kcompat.net.sizes import GRAIN, KIB
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
     from kcompat.net.answers import Waiting
-    from kcompat.net.connection import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -32,29 +33,60 @@ WOKEN_PER_RELEASE: Final = 16
 MAX_LOG_HOSTS: Final = 1000
 
 
+class Member(Hashable, Protocol):
+    """What a hub knows of a conversation."""
+
+    peer_host: str
+    listener_name: str
+    last_active: float
+    lead: int
+
+    def clear(self, bit: int) -> None:
+        """See `Conversation.clear`."""
+
+    def overdue(self, now: float) -> str | None:
+        """See `Conversation.overdue`."""
+
+    def finish(self) -> None:
+        """See `Conversation.finish`."""
+
+    def close(self, reason: str) -> None:
+        """See `Conversation.close`."""
+
+
+class Shared(Protocol):
+    """See `Hub.share`."""
+
+    def close(self) -> None:
+        """Called when the hub stops."""
+
+
+S = TypeVar("S", bound=Shared)
+
+
 class Hub:
     """One per event loop. `start` it before the first connection, `stop` it after the last."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, limits: Limits | None = None) -> None:
         self.loop = loop
         self.limits = limits or Limits()
-        self.poller = Poller(self)
         self.scratch = bytearray(SCRATCH_SIZE + GRAIN)
         self.scratch_view = memoryview(self.scratch)
         self.read_size = SCRATCH_SIZE
         self.memory = ReceiveMemory(self.limits.receive_memory, self.limits.receive_memory_per_ip)
         self.buffers = BufferPool()
-        self.connections: set[Connection] = set()
+        self.connections: set[Member] = set()
         self.now: float = loop.time()
         """The loop's time in seconds as of the last sweep: exact enough for idleness, and free."""
         self.closed: Counter[str] = Counter()
         """Connections closed, by reason."""
         self._per_host: dict[str, int] = {}
-        self._starved: deque[Connection] = deque()
+        self._starved: deque[Member] = deque()
         self._feeding = False
         self._logged_at: dict[str, float] = {}
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Future[None] | None = None
+        self._shared: dict[object, Any] = {}
 
     def start(self) -> None:
         """Begin to look at deadlines."""
@@ -68,7 +100,19 @@ class Hub:
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
             self._sweep_timer = None
-        self.poller.close()
+        for shared in self._shared.values():
+            shared.close()
+        self._shared.clear()
+
+    def share(self, make: Callable[[Hub], S]) -> S:
+        """What `make(hub)` gave when it was first asked for; `stop` closes it.
+
+        It is for what all connections of a transport have in common.
+        """
+        if make not in self._shared:
+            self._shared[make] = make(self)
+        shared: S = self._shared[make]
+        return shared
 
     # Counting connections
 
@@ -83,13 +127,13 @@ class Hub:
         """Whether `max.connections` is reached."""
         return len(self.connections) >= self.limits.max_connections
 
-    def add(self, connection: Connection) -> None:
+    def add(self, connection: Member) -> None:
         """Register an accepted connection."""
         host = connection.peer_host
         self.connections.add(connection)
         self._per_host[host] = self._per_host.get(host, 0) + 1
 
-    def remove(self, connection: Connection, reason: str) -> None:
+    def remove(self, connection: Member, reason: str) -> None:
         """Forget a closed connection."""
         host = connection.peer_host
         self.connections.discard(connection)
@@ -129,14 +173,58 @@ class Hub:
 
     # Receive memory
 
-    def starve(self, connection: Connection) -> None:
-        """Let a connection wait for receive memory; it is told by `Connection.memory_freed`."""
-        self._starved.append(connection)
+    def hold(self, received: memoryview, connection: Member) -> FrameBuffer:
+        """A buffer with bytes that cannot be handed on now. Whatever the limits say: they have been read."""
+        size, max_frame = len(received), self.limits.max_frame
+        wanted = GRAIN + max(size, whole_size(received, 0, size, max_frame))
+        data = self.buffers.take(wanted) if wanted > STEP else None
+        if data is None:
+            data = bytearray(min(wanted, max(STEP, 2 * size)))
+        self._count(len(data), connection)
+        return FrameBuffer(data, received, max_frame, connection.lead)
+
+    def enlarge(self, held: FrameBuffer, connection: Member) -> bool:
+        """Give `held`, which is full, more room.
+
+        False when there is no memory for it now; once there may be some, the connection's STARVED is cleared.
+        """
+        wanted = held.wanted()
+        data = self.buffers.take(wanted) if wanted > STEP else None
+        size = len(data) if data is not None else min(wanted, max(STEP, 2 * len(held.data)))
+        if not self.memory.reserve(connection, connection.peer_host, size - len(held.data)):
+            if data is not None:
+                self.buffers.give(data)
+            self._starved.append(connection)
+            self._choose_read_size()
+            return False
+        self.buffers.give(held.move_to(data if data is not None else bytearray(size)))
+        return True
+
+    def release(self, held: FrameBuffer, connection: Member) -> None:
+        """Take back a buffer and let those who wait for memory try again."""
+        self.buffers.give(held.data)
+        self._freed(len(held.data), connection)
+
+    def keep(self, waiting: Waiting, connection: Member) -> None:
+        """Count what a later answer holds of its frame until that answer is there, connection or not."""
+        self._count(waiting.holds, connection)
+        waiting.promise.then(lambda _: self._freed(waiting.holds, connection))
+
+    def _count(self, size: int, connection: Member) -> None:
+        self.memory.count(connection.peer_host, size)
         self._choose_read_size()
 
-    def hold(self, connection: Connection, size: int) -> None:
-        """Count a buffer for bytes that are there already, whatever the limits say."""
-        self.memory.count(connection.peer_host, size)
+    def _freed(self, size: int, connection: Member) -> None:
+        self.memory.release(connection, connection.peer_host, size)
+        self._choose_read_size()
+        if self._starved and not self._feeding:
+            self._feeding = True
+            self.loop.call_soon(self._feed, WOKEN_PER_RELEASE)
+
+    def _feed(self, count: int) -> None:
+        self._feeding = False
+        for _ in range(min(count, len(self._starved))):
+            self._starved.popleft().clear(STARVED)
         self._choose_read_size()
 
     def _choose_read_size(self) -> None:
@@ -147,29 +235,6 @@ class Hub:
             self.read_size = CAREFUL_READ
         else:
             self.read_size = SCRATCH_SIZE
-
-    def release(self, connection: Connection, data: bytearray) -> None:
-        """Take back the buffer of a connection and let those who wait for memory try again."""
-        self.buffers.give(data)
-        self._freed(connection, len(data))
-
-    def keep(self, connection: Connection, waiting: Waiting) -> None:
-        """Count what a later answer holds of its frame until that answer is there, connection or not."""
-        self.hold(connection, waiting.holds)
-        waiting.promise.then(lambda _: self._freed(connection, waiting.holds))
-
-    def _freed(self, connection: Connection, size: int) -> None:
-        self.memory.release(connection, connection.peer_host, size)
-        self._choose_read_size()
-        if self._starved and not self._feeding:
-            self._feeding = True
-            self.loop.call_soon(self._feed, WOKEN_PER_RELEASE)
-
-    def _feed(self, count: int) -> None:
-        self._feeding = False
-        for _ in range(min(count, len(self._starved))):
-            self._starved.popleft().memory_freed()
-        self._choose_read_size()
 
     # Deadlines
 

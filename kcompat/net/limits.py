@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kcompat.net.sizes import KIB, MIB
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
-
-KIB = 1024
-MIB = 1024 * KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,10 @@ class Limits:
     def receive_memory_per_ip(self) -> int:
         """The share of `receive_memory` one address may take."""
         return self.receive_memory // 8
+
+    def time_to_receive(self, size: int) -> float:
+        """Seconds for the rest of a frame of `size` bytes; 0 is one whose length prefix is not there yet."""
+        return self.body_deadline_s + size / self.body_rate if size else self.header_deadline_s
 
     @property
     def sweep_period_s(self) -> float:

@@ -1,5 +1,5 @@
-"""Unsent answers of one connection: small pieces joined, big ones as they are, file ranges with sendfile, and
-what is made while it is sent, a piece at a time.
+"""Unsent answers of one connection: small pieces joined, big ones as they are, file ranges straight from
+their files, and what is made while it is sent, a piece at a time.
 """
 
 from __future__ import annotations
@@ -7,25 +7,23 @@ from __future__ import annotations
 import os
 from collections import deque
 from itertools import islice
-from socket import MSG_MORE
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from kcompat.net.limits import KIB
+from kcompat.net.sizes import JOIN_LIMIT, KIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from socket import socket
 
     from typing_extensions import TypeIs
 
     from kcompat.net.answers import FileRange, LazyPiece, Piece
 
-JOIN_LIMIT: Final = 64 * KIB
-"""Pieces are joined up to this size: a copy of more costs more than one more piece in sendmsg."""
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
 SENDFILE_MIN: Final = 16 * KIB
 """Shorter file ranges are read and joined with their neighbours."""
 MAX_PIECES: Final = 64
-"""Pieces per sendmsg."""
+"""Pieces sent at a time."""
 
 LAZY_COST: Final = 8
 """What making a byte counts against the bytes of a turn: it takes longer than sending one."""
@@ -35,6 +33,22 @@ _BUFFERS: Final = (bytes, bytearray, memoryview)
 
 class TruncatedRangeError(Exception):
     """A file ended before a range of it, or less was made than promised: the answer cannot be finished."""
+
+
+class Sink(Protocol):
+    """Takes bytes, as many as it can at the time, and says how many those were.
+
+    Every method raises BlockingIOError when it can take none, another OSError when the peer is gone.
+    """
+
+    def send(self, data: Buffer) -> int:
+        """Take the beginning of a buffer."""
+
+    def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:
+        """Take the beginning of some buffers, at least one; `more` will be sent right behind them."""
+
+    def send_file(self, file: int, position: int, count: int) -> int:
+        """Take up to `count` bytes of an open file from `position` on; 0 where the file has ended."""
 
 
 class OutQueue:
@@ -53,7 +67,7 @@ class OutQueue:
 
     def push(self, pieces: Iterable[Piece]) -> None:
         """Add an answer. Raises `TruncatedRangeError` or `OSError` if a short file range cannot be read."""
-        small: list[bytes | bytearray | memoryview] = []
+        small: list[Buffer] = []
         joined = 0
         for given in pieces:
             piece = given
@@ -72,14 +86,14 @@ class OutQueue:
             joined += size
         self._push_joined(small)
 
-    def _push_joined(self, small: list[bytes | bytearray | memoryview]) -> None:
+    def _push_joined(self, small: list[Buffer]) -> None:
         piece = small[0] if len(small) == 1 else b"".join(small)
         if len(piece):
             self._pieces.append(piece)
             self.memory += len(piece)
 
-    def send(self, sock: socket, budget: int, now: float) -> bool:
-        """Send until all is out, the socket is full or about `budget` bytes are gone; True when all is out.
+    def send(self, sink: Sink, budget: int, now: float) -> bool:
+        """Send until all is out, `sink` is full or about `budget` bytes are gone; True when all is out.
 
         Raises `TruncatedRangeError`, and `OSError` when the peer is gone or the file cannot be read.
         """
@@ -88,11 +102,11 @@ class OutQueue:
                 head = self._pieces[0]
                 if _is_lazy(head):
                     budget -= LAZY_COST * self._make(head)
-                    sent = self._send_buffers(sock)
+                    sent = self._send_buffers(sink)
                 elif isinstance(head, _BUFFERS):
-                    sent = self._send_buffers(sock)
+                    sent = self._send_buffers(sink)
                 else:
-                    sent = self._send_range(sock, head, budget)
+                    sent = self._send_range(sink, head, budget)
                 self.progress_at = now
                 budget -= sent
                 if budget <= 0:
@@ -101,15 +115,15 @@ class OutQueue:
             pass
         return not self._pieces
 
-    def _send_buffers(self, sock: socket) -> int:
-        batch: list[bytes | bytearray | memoryview] = []
-        flags = 0
+    def _send_buffers(self, sink: Sink) -> int:
+        batch: list[Buffer] = []
+        more = False
         for piece in islice(self._pieces, MAX_PIECES):
             if not isinstance(piece, _BUFFERS):
-                flags = MSG_MORE  # a range follows: let the head of its answer travel with it
+                more = True  # let the head of an answer travel with the file range behind it
                 break
             batch.append(piece)
-        sent = sock.send(batch[0], flags) if len(batch) == 1 else sock.sendmsg(batch, (), flags)
+        sent = sink.send_buffers(batch, more=more)
         self.memory -= sent
         left = sent
         for piece in batch:
@@ -134,11 +148,9 @@ class OutQueue:
         self.memory += len(made)
         return len(made)
 
-    def _send_range(self, sock: socket, head: FileRange, budget: int) -> int:
+    def _send_range(self, sink: Sink, head: FileRange, budget: int) -> int:
         offset = self._range_sent
-        sent = os.sendfile(
-            sock.fileno(), head.fileno(), head.position + offset, min(head.length - offset, budget)
-        )
+        sent = sink.send_file(head.fileno(), head.position + offset, min(head.length - offset, budget))
         if not sent:
             raise TruncatedRangeError(f"the file ended {head.length - offset} bytes before its range")
         if offset + sent == head.length:

@@ -11,15 +11,14 @@ from __future__ import annotations
 from typing import Final
 
 from kcompat import twins
-from kcompat.net._python import GRAIN
-from kcompat.net.limits import KIB
+from kcompat.net.sizes import KIB
 
 if twins.native("kcompat.net._native"):
     from kcompat.net._native import misfit
 else:
     from kcompat.net._python import misfit
 
-__all__ = ["GRAIN", "WORTH_PLACING", "misfit"]
+__all__ = ["WORTH_PLACING", "misfit"]
 
 WORTH_PLACING: Final = 128 * KIB
 """Bytes from which on the copy takes much longer than finding out where it goes."""

@@ -5,18 +5,23 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import select
 import socket
 from typing import TYPE_CHECKING, Final
 
-from kcompat.net.connection import Connection
+from kcompat import twins
 from kcompat.net.hang_up import hang_up
 from kcompat.net.listener import ListenerError
+from kcompat.net.loop_poller import LoopPoller
+from kcompat.net.plain import PlainConnection
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
+    from kcompat.net.poller import Poller
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +29,15 @@ ACCEPT_BATCH: Final = 64
 """Connections accepted per event, so that a storm of them leaves time for those that are there."""
 RETRY_S: Final = 0.5
 """How long to stop accepting when descriptors or `max.connections` are used up."""
+
+
+def system_poller(hub: Hub) -> Poller:
+    """The quickest poller that this system has."""
+    if twins.has(select, "epoll") and twins.has(os, "sendfile"):
+        from kcompat.net.epoll import EpollPoller  # late: other systems cannot import it
+
+        return EpollPoller(hub)
+    return LoopPoller(hub)
 
 
 def bind(
@@ -34,25 +48,32 @@ def bind(
     backlog: int = 50,
     buffers: tuple[int, int] = (-1, -1),
     protected: bool = False,
+    make_poller: Callable[[Hub], Poller] = system_poller,
 ) -> PlainListener:
-    """Open a listening TCP socket: see `listener.Bind`. Raises `ListenerError`."""
+    """Open a listening TCP socket: see `listener.Bind`. Raises `ListenerError`.
+
+    `make_poller` gives the connections of a hub their poller.
+    """
     try:
         sock = _listen(_bind(host, port), backlog, *buffers)
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         reason = "the port is already in use" if taken else error.strerror or error
         raise ListenerError(f"Cannot listen on {host or '*'}:{port} ({name}): {reason}.") from error
-    return PlainListener(name, sock, protected=protected)
+    return PlainListener(name, sock, make_poller, protected=protected)
 
 
 class PlainListener:
     """A `Listener` on a bound and listening socket."""
 
-    def __init__(self, name: str, sock: socket.socket, *, protected: bool = False) -> None:
+    def __init__(
+        self, name: str, sock: socket.socket, make_poller: Callable[[Hub], Poller], *, protected: bool
+    ) -> None:
         self.name = name
         self.host, self.port = _address(sock.getsockname())
         self._is_protected = protected
         self._socket = sock
+        self._make_poller = make_poller
         self._hub: Hub | None = None
         self._local: dict[tuple[str, int], tuple[str, int]] = {}
         self._retry: asyncio.TimerHandle | None = None
@@ -109,8 +130,8 @@ class PlainListener:
         except OSError:  # gone between accept and here
             sock.close()
             return
-        # Few local addresses serve many connections: share the tuple.
-        Connection(hub, sock, handler, self.name, peer, self._local.setdefault(local, local))
+        local = self._local.setdefault(local, local)  # one tuple for all that came to the same address
+        PlainConnection(hub, hub.share(self._make_poller), sock, handler, self.name, peer, local)
 
 
 def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, int]:

@@ -11,7 +11,7 @@ from kcompat.security.authorizer import AllowEverything
 
 if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
-    from kcompat.net.connection import Connection
+    from kcompat.net.answers import Connection
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Resource
     from kcompat.security.operations import Operation, ResourceType

@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     from kcompat.api.dispatcher import Dispatcher
     from kcompat.clock import Clock
     from kcompat.config.broker import BrokerConfig
-    from kcompat.net.answers import Answer
-    from kcompat.net.connection import Connection
+    from kcompat.net.answers import Answer, Connection
     from kcompat.node.world import World
     from kcompat.protocol.message import Message
     from kcompat.worker import Worker

@@ -3,26 +3,66 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import struct
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from kcompat.net.plain_listener import bind
+from kcompat import twins
+from kcompat.net.loop_poller import LoopPoller
+from kcompat.net.plain_listener import bind, system_poller
 from kcompat.net.server import Server
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
     from typing import TypeAlias
 
-    from kcompat.net.answers import Answer
-    from kcompat.net.connection import Connection
+    from kcompat.net.answers import Answer, Connection
+    from kcompat.net.hub import Hub
     from kcompat.net.limits import Limits
+    from kcompat.net.poller import Poller
 
+    MakePoller: TypeAlias = Callable[[Hub], Poller]
     Script: TypeAlias = Callable[[Connection, memoryview], Answer]
 
 FETCH_KEY: Final = struct.pack(">h", 1)
 TIMEOUT_S: Final = 10.0
 """How long anything here waits before it fails."""
+
+
+def _pollers() -> dict[str, MakePoller]:
+    pollers: dict[str, MakePoller] = {"portable": LoopPoller}
+    if twins.has(select, "epoll"):
+        from kcompat.net import _python
+        from kcompat.net.epoll import EpollPoller
+
+        pollers["python"] = partial(EpollPoller, serve=_python.serve)
+        with suppress(ImportError):
+            from kcompat.net import _native
+
+            pollers["native"] = partial(EpollPoller, serve=_native.serve)
+    return pollers
+
+
+POLLERS: Final = _pollers()
+"""All that can be had here, by name."""
+_in_use: list[MakePoller] = [system_poller]
+
+
+def make_poller(hub: Hub) -> Poller:
+    """The one that `using` has chosen, or that the system has."""
+    return _in_use[-1](hub)
+
+
+@contextmanager
+def using(poller: str) -> Iterator[None]:
+    """`serving` watches its sockets with one of `POLLERS` meanwhile."""
+    _in_use.append(POLLERS[poller])
+    try:
+        yield
+    finally:
+        _in_use.pop()
 
 
 def framed(body: bytes) -> bytes:
@@ -68,9 +108,12 @@ class ScriptedHandler:
 
 
 @asynccontextmanager
-async def serving(handler: ScriptedHandler, limits: Limits | None = None) -> AsyncIterator[Server]:
+async def serving(
+    handler: ScriptedHandler, limits: Limits | None = None, make_poller: MakePoller = make_poller
+) -> AsyncIterator[Server]:
     """A server of `handler` on a free port of the loopback."""
-    server = Server([bind("PLAINTEXT", "127.0.0.1", 0, backlog=1000)], handler, limits)
+    listener = bind("PLAINTEXT", "127.0.0.1", 0, backlog=1000, make_poller=make_poller)
+    server = Server([listener], handler, limits)
     server.start()
     try:
         yield server

@@ -11,7 +11,7 @@ import pytest
 
 PAIRS = {
     "kcompat.log.cleaner._native": ("kcompat.log.cleaner.sieve", "keep", "kcompat.log.cleaner._python"),
-    "kcompat.net._native": ("kcompat.net.poller", "serve", "kcompat.net._python"),
+    "kcompat.net._native": ("kcompat.net.epoll", "serve", "kcompat.net._python"),
     "kcompat.protocol._native": (
         "kcompat.protocol.compiling",
         "read_request_header",

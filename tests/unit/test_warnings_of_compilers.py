@@ -13,7 +13,6 @@ from hatch_build import OLDEST_ABI, WARNINGS
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(str(path.relative_to(ROOT)) for path in Path(ROOT, "kcompat").rglob("*.c"))
-SOURCES.remove("kcompat/net/_native.c")  # still to be mended
 
 
 def judge(compiler: str, source: str | Path) -> str:

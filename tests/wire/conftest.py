@@ -1,19 +1,19 @@
-"""Both twins of the poll."""
+"""All pollers."""
 
 from __future__ import annotations
 
-import importlib
+from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.net import poller
+from support import raw_peer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
-@pytest.fixture(params=["_python", "_native"])
-def either_poll(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connections are served by each of the two; skips where the extension was not built."""
-    try:
-        twin = importlib.import_module(f"kcompat.net.{request.param}")
-    except ImportError:
-        pytest.skip("the extension was not built")
-    monkeypatch.setattr(poller, "serve", twin.serve)
+@pytest.fixture(params=list(raw_peer.POLLERS))
+def either_poll(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Connections of `raw_peer.serving` are served by each poller of this system in turn."""
+    with raw_peer.using(request.param):
+        yield

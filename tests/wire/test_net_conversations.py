@@ -11,7 +11,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from kcompat.net.answers import Mode, Waiting
-from kcompat.net.limits import KIB, Limits
+from kcompat.net.limits import Limits
+from kcompat.net.sizes import KIB
 from kcompat.promise import Promise
 from support.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving
 

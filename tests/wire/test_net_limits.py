@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from kcompat.net.answers import Mode, Waiting
 from kcompat.net.hub import CAREFUL_READ, SCRATCH_SIZE, SHORT_READ
-from kcompat.net.limits import KIB, MIB, Limits
+from kcompat.net.limits import Limits
 from kcompat.net.listener import ListenerError
 from kcompat.net.plain_listener import bind
 from kcompat.net.server import Server
+from kcompat.net.sizes import KIB, MIB
+from kcompat.promise import Promise
 from support.raw_peer import ScriptedHandler, framed, peer_of, serving, until
 
 pytestmark = pytest.mark.usefixtures("either_poll")
@@ -81,20 +84,32 @@ async def test_reads_get_shorter_as_receive_memory_fills_and_longer_as_it_is_fre
         peer.ask(b"x")
         await peer.frame()
         hub, (connection,) = server.hub, server.hub.connections
+
+        def take(size):
+            waiting = Waiting(Promise(), Mode.PIPELINED, holds=size)
+            hub.keep(waiting, connection)
+            return waiting.promise
+
         assert hub.read_size == SCRATCH_SIZE
-        hub.hold(connection, MIB)
+        first = take(MIB)
         assert hub.read_size == SCRATCH_SIZE
-        hub.hold(connection, 1)
+        second = take(1)
         assert hub.read_size == CAREFUL_READ
-        hub.hold(connection, 7 * MIB - 2)
+        third = take(7 * MIB - 2)
         assert hub.read_size == CAREFUL_READ
-        hub.hold(connection, 1)
+        fourth = take(1)
         assert hub.read_size == SHORT_READ
-        hub.release(connection, bytearray(7 * MIB - 1))
+        third.complete(None)
         assert hub.read_size == CAREFUL_READ
-        hub.starve(connection)
+        assert hub.memory.reserve("another", connection.peer_host, 1)  # which may go over the limit
+        full = hub.hold(memoryview(struct.pack(">i", 100_000)), connection)
+        full.end = len(full.data)
+        assert not hub.enlarge(full, connection)
         assert hub.read_size == SHORT_READ
-        hub.release(connection, bytearray(MIB + 1))
+        hub.release(full, connection)
+        for promise in (first, second, fourth):
+            promise.complete(None)
+        hub.memory.release("another", connection.peer_host, 1)
         await until(lambda: hub.read_size == SCRATCH_SIZE)
         assert hub.memory.used == 0
 

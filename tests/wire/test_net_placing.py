@@ -10,8 +10,7 @@ from kcompat.net.placing import misfit
 from support.raw_peer import RawPeer, ScriptedHandler, framed, peer_of, serving, until
 
 if TYPE_CHECKING:
-    from kcompat.net.answers import Answer
-    from kcompat.net.connection import Connection
+    from kcompat.net.answers import Answer, Connection
     from kcompat.net.server import Server
 
 pytestmark = pytest.mark.usefixtures("either_poll")

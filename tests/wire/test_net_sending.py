@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 import socket
 import struct
@@ -13,8 +12,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from kcompat.net.limits import MIB, Limits
-from support.raw_peer import ScriptedHandler, framed, peer_of, serving, until
+from kcompat.net.limits import Limits
+from kcompat.net.sizes import MIB
+from support.raw_peer import ScriptedHandler, framed, make_poller, peer_of, serving, until
 
 pytestmark = pytest.mark.usefixtures("either_poll")
 
@@ -78,18 +78,25 @@ async def test_many_buffers_in_one_answer(data):
         assert await peer.frame() == b"".join(data[:size] for size in sizes)
 
 
-async def test_short_sends_through_a_small_socket_buffer(file, data, monkeypatch):
-    """Every send and sendfile takes a few bytes only, or nothing: what arrives is the same."""
-    real_sendfile, chosen = os.sendfile, random.Random(1)
+class Stingy:
+    """A poller that sends a few bytes of a file only, or nothing."""
 
-    def short_sendfile(out, source, offset, count):
-        if chosen.random() < 0.3:
+    def __init__(self, poller):
+        self.poller = poller
+        self.chosen = random.Random(1)
+
+    def __getattr__(self, name):
+        return getattr(self.poller, name)
+
+    def send_file(self, sock, file, position, count):
+        if self.chosen.random() < 0.3:
             raise BlockingIOError
-        return real_sendfile(out, source, offset, min(count, chosen.randrange(1, 50_000)))
+        return self.poller.send_file(sock, file, position, min(count, self.chosen.randrange(1, 50_000)))
 
-    monkeypatch.setattr(os, "sendfile", short_sendfile)
+
+async def test_short_sends_through_a_small_socket_buffer(file, data):
     handler = ScriptedHandler(lambda *_: answer_of(data[:300_000], Range(file, 3, 700_000), b"tail"))
-    async with serving(handler) as server:
+    async with serving(handler, make_poller=lambda hub: Stingy(make_poller(hub))) as server:
         server.listeners[0]._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         async with peer_of(server) as peer:
             peer.ask(b"fetch", b"fetch")

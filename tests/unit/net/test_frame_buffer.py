@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from kcompat.net.frame_buffer import PREFIX, STEP, BufferPool, FrameBuffer, whole_size
-from kcompat.net.placing import GRAIN
+from kcompat.net.frame_buffer import STEP, BufferPool, FrameBuffer, whole_size
+from kcompat.net.sizes import GRAIN, PREFIX
 
 MAX_FRAME = 1000
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kcompat.net.limits import MIB, Limits, ReceiveMemory
+from kcompat.net.limits import Limits, ReceiveMemory
+from kcompat.net.sizes import MIB
 
 
 def test_defaults():

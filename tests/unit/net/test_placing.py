@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcompat.net import _python, placing
-from kcompat.net.placing import GRAIN
+from kcompat.net.sizes import GRAIN
 
 either = pytest.mark.parametrize("misfit", [placing.misfit, _python.misfit])
 

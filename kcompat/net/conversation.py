@@ -1,0 +1,400 @@
+"""One peer's side of the network without any network: bytes in, frames on, answers out in request order.
+
+A conversation knows no socket. A transport derives from it, such as `plain.PlainConnection`: it asks with
+`room` where to put the next bytes, puts them there and says so with `received`; what is to be sent comes to
+its `transmit`. So a conversation can be held over anything, also in memory and on a clock that a test turns.
+All that it has from outside is its `Hub`, with the event loop, whose time is the only one here.
+
+Frames are received into a scratch buffer that all conversations of a loop share, and handed on from there. A
+conversation has buffers of its own only while a frame is half received, an answer waits or the peer reads
+slowly; an idle one costs about 1 KiB.
+
+Frames are handed on while `_gate` is zero. Its bits are the reasons to wait (see `gate`). Whoever clears one
+has the loop call `_go_on`, which hands on what was held. Only the transport's events and `_go_on` hand frames
+on, and the loop calls both, so a handler is never called while it is still busy with an earlier frame.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Final
+
+from kcompat.net.answer_queue import AnswerQueue
+from kcompat.net.answers import CLOSE, Waiting
+from kcompat.net.frame_buffer import READ_AHEAD, FrameBuffer, unpack_length
+from kcompat.net.gate import BUSY, CLOSED, CLOSING, CROWDED, MUTED, STARVED, WAITING, YIELDING
+from kcompat.net.out_queue import MAX_PIECES
+from kcompat.net.placing import misfit
+from kcompat.net.sizes import GRAIN, JOIN_LIMIT, PREFIX
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from kcompat.net.answers import Answer, FrameHandler, Piece
+    from kcompat.net.hub import Hub
+    from kcompat.net.out_queue import OutQueue
+
+logger = logging.getLogger(__name__)
+
+TURN_S: Final = 0.001
+"""Seconds after the first frame of a read event from which on a conversation waits for its next turn of the
+loop: a peer that sends thousands of requests at once does not keep the others waiting for all of them."""
+
+
+class Conversation(ABC):
+    """What one peer sends and is sent. See `answers.Connection` for the part that handlers know."""
+
+    __slots__ = (
+        "__weakref__",
+        "_answers",
+        "_deadline",
+        "_gate",
+        "_handler",
+        "_held",
+        "_hub",
+        "_mute_timer",
+        "_out",
+        "_paused",
+        "_reason",
+        "_scheduled",
+        "context",
+        "last_active",
+        "lead",
+        "listener_name",
+        "local_address",
+        "peer_host",
+        "peer_port",
+    )
+
+    def __init__(
+        self,
+        hub: Hub,
+        handler: FrameHandler,
+        listener_name: str,
+        peer: tuple[str, int],
+        local_address: tuple[str, int],
+    ) -> None:
+        self._hub = hub
+        self._handler = handler
+        self.listener_name = listener_name
+        self.peer_host, self.peer_port = peer
+        self.local_address = local_address
+        self.context: object = None
+        self.last_active = hub.now
+        """When the peer last sent something: the loop's time in seconds, as of the sweep before that."""
+        self._deadline = hub.loop.time() + hub.limits.header_deadline_s  # of the begun frame; 0 is none
+        self.lead = 0
+        """Bytes of a buffer to leave free before the next frame; see `place_next`."""
+        self._gate = 0
+        self._paused = False  # nothing is received until `resume_reading`
+        self._scheduled = False  # `_go_on` will be called
+        self._held: FrameBuffer | None = None
+        self._out: OutQueue | None = None
+        self._answers: AnswerQueue | None = None
+        self._reason = "closed by the broker"
+        self._mute_timer: asyncio.TimerHandle | None = None
+        hub.add(self)
+
+    # What a transport does
+
+    @abstractmethod
+    def transmit(self, pieces: list[Piece]) -> None:
+        """Send answers. What the peer does not take now is kept in `_out`, and SENDING is set meanwhile."""
+
+    def transmit_soon(self, pieces: list[Piece]) -> None:
+        """As `transmit`; it may wait for answers of other conversations, but for no event of this one."""
+        self.transmit(pieces)
+
+    @abstractmethod
+    def resume_reading(self) -> None:
+        """Ask for `room` again when bytes come: it was None, and now would not be."""
+
+    @abstractmethod
+    def hang_up(self) -> None:
+        """End the transport, at once: what was not sent is dropped. Called once."""
+
+    # What a handler may do
+
+    def place_next(self, data: memoryview, position: int) -> None:
+        """See `answers.Connection.place_next`."""
+        self.lead = (self.lead + misfit(data, position)) % GRAIN
+
+    def mute(self, ms: float) -> None:
+        """See `answers.Connection.mute`."""
+        if self._gate & CLOSED:
+            return
+        when = self._hub.loop.time() + ms / 1000
+        if self._mute_timer is not None:
+            if self._mute_timer.when() >= when:
+                return
+            self._mute_timer.cancel()
+        self._gate |= MUTED
+        self._mute_timer = self._hub.loop.call_at(when, self._unmute)
+
+    def _unmute(self) -> None:
+        self._mute_timer = None
+        self.clear(MUTED)
+
+    # The end
+
+    def close(self, reason: str = "closed by the broker") -> None:
+        """Close at once; answers that wait are dropped. `reason` is what the counters call it."""
+        if self._gate & CLOSED:
+            return
+        self._gate |= CLOSED
+        self._out = None
+        if self._mute_timer is not None:
+            self._mute_timer.cancel()
+            self._mute_timer = None
+        self.hang_up()
+        answers, self._answers = self._answers, None
+        self._drop_held()
+        self._hub.remove(self, reason)
+        if answers is not None:
+            answers.drop()
+
+    def finish(self) -> None:
+        """Take no more frames, end waiting fetches, and close when the answers so far are out."""
+        self._close_behind("stopped")
+        self._interrupt()
+        self._schedule()
+
+    def _close_behind(self, reason: str) -> None:
+        """Hand on no more frames, and close when the answers so far are out."""
+        if not self._gate & (CLOSING | CLOSED):
+            self._gate |= CLOSING
+            self._reason = reason
+
+    def _close_if_all_is_sent(self) -> None:
+        if self._gate & CLOSING and self._out is None and self._answers is None:
+            self.close(self._reason)
+
+    # Frames in
+
+    def room(self) -> memoryview | None:
+        """Where the transport is to put the next bytes; at least one has room there.
+
+        None when nothing is to be received now; `resume_reading` is called once something is.
+        """
+        if self._gate and not self._reads_ahead():
+            self._paused = True
+            return None
+        held, hub = self._held, self._hub
+        if held is None:
+            return hub.scratch_view[self.lead : self.lead + hub.read_size]
+        room = held.room()
+        if not room:
+            if not hub.enlarge(held, self):
+                self._gate |= STARVED
+                self._paused = True
+                return None
+            room = held.room()
+        return room
+
+    def received(self, count: int) -> None:
+        """Hand on what is whole of the bytes that have come, and keep the rest.
+
+        `count` bytes, at least one, are now at the beginning of what `room` last gave, in this same event.
+        """
+        hub, held = self._hub, self._held
+        self.last_active = hub.now
+        if held is not None:
+            self._received_more(held, count)
+            return
+        start = self.lead
+        end = start + count
+        taken = start if self._gate else self._hand_on(hub.scratch, hub.scratch_view, start, end)
+        if taken == end:
+            self._deadline = 0.0
+        elif not self._gate & CLOSED:
+            self._held = hub.hold(hub.scratch_view[taken:end], self)
+            self._frame_begun(self._held)
+
+    def _reads_ahead(self) -> bool:
+        """Whether to read though no frame may be handed on: the next frame may end the wait for the last."""
+        if self._gate != WAITING:
+            return False
+        held = self._held
+        return held is None or held.size < READ_AHEAD or not held.has_frame
+
+    def _hand_on(self, data: bytearray, view: memoryview, start: int, end: int) -> int:
+        """Hand on the whole frames of `data[start:end]` and send the answers; returns where it stopped."""
+        on_frame = self._handler.on_frame
+        max_frame = self._hub.limits.max_frame
+        pieces: list[Piece] = []
+        turn_ends = 0.0
+        try:
+            while end - start >= PREFIX and not self._gate:
+                length: int = unpack_length(data, start)[0]
+                if not 0 < length <= max_frame:
+                    # Another protocol, or damage. Answers of earlier frames still go out.
+                    self._hub.complain(self.peer_host, f"connection closed: a frame of {length} bytes")
+                    self._close_behind("bad frame length")
+                    break
+                stop = start + PREFIX + length
+                if stop > end:
+                    break
+                answer = on_frame(self, view[start + PREFIX : stop])
+                start = stop
+                if type(answer) is list and self._answers is None:
+                    pieces += answer
+                    if len(answer) != 1 or len(answer[0]) > JOIN_LIMIT or len(pieces) >= MAX_PIECES:
+                        self.transmit(pieces)
+                        pieces = []
+                else:
+                    self._queue(answer, pieces)
+                if start != end and not self._gate:
+                    now = self._hub.loop.time()
+                    if not turn_ends:
+                        turn_ends = now + TURN_S
+                    elif now > turn_ends:
+                        self._gate = YIELDING
+                        self._schedule()
+        except Exception as error:
+            self.request_failed(error)
+        self._send_all(pieces)
+        return start
+
+    def request_failed(self, error: Exception) -> None:
+        """Log that the handler raised `error` instead of answering, and close behind the answers so far."""
+        logger.error("%s: connection closed: a request failed", self.peer_host, exc_info=error)
+        self._close_behind("failed request")
+
+    def answered(self, answer: Answer) -> None:
+        """Send the answer to a frame that came alone, or put it where it waits."""
+        pieces: list[Piece] = []
+        self._queue(answer, pieces)
+        self._send_all(pieces)
+
+    def _send_all(self, pieces: list[Piece]) -> None:
+        """Send the answers to the frames of one read event."""
+        if pieces:
+            # Where later answers are to come, none of them may overtake these.
+            if self._gate or self._answers is not None:
+                self.transmit(pieces)
+            else:
+                self.transmit_soon(pieces)
+        self._close_if_all_is_sent()
+
+    def _frame_begun(self, held: FrameBuffer) -> None:
+        """Set the deadline of a new first frame in `held`, and see whether it ends a waiting fetch."""
+        allowed = self._hub.limits.time_to_receive(held.needed if held.size >= PREFIX else 0)
+        self._deadline = self._hub.loop.time() + allowed
+        if self._gate == WAITING and held.has_frame and self._handler.ends_wait(held.first_frame()):
+            self._interrupt()
+
+    def _received_more(self, held: FrameBuffer, count: int) -> None:
+        had_prefix = held.size >= PREFIX
+        held.end += count
+        if held.has_frame:
+            self._serve_held(held)
+        elif not had_prefix and held.size >= PREFIX:
+            self._frame_begun(held)
+
+    def _serve_held(self, held: FrameBuffer) -> None:
+        """Hand on what is whole of `held`, if anything may be; give the buffer back once nothing is left."""
+        if not self._gate:
+            held.start = self._hand_on(held.data, held.view, held.start, held.end)
+        if held.start == held.end:
+            self._drop_held()
+            self._deadline = 0.0
+        elif not self._gate & CLOSED:
+            self._frame_begun(held)
+
+    def _drop_held(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            self._hub.release(held, self)
+
+    # Answers out
+
+    def _queue(self, answer: Answer, pieces: list[Piece]) -> None:
+        """Put an answer where it belongs: to the `pieces` that leave now, or among those that wait."""
+        answers = self._answers
+        while isinstance(answer, Waiting):
+            if not answer.promise.done:
+                if answers is None:
+                    answers = self._answers = AnswerQueue(self._schedule)
+                if answer.holds:
+                    self._hub.keep(answer, self)
+                answers.wait_for(answer)
+                self._follow(answers)
+                return
+            answer = answer.promise.value
+        if answer is CLOSE:
+            self._close_behind("closed by the handler")
+        elif answer is not None and answers is None:
+            pieces += answer
+        elif answer is not None and answers is not None:
+            answers.push(answer)
+            self._follow(answers)
+
+    def _follow(self, answers: AnswerQueue) -> None:
+        """Bring the bits of the gate that depend on waiting answers up to date."""
+        limits = self._hub.limits
+        gate = self._gate & ~(WAITING | BUSY | CROWDED)
+        if answers.is_blocked:
+            gate |= BUSY if answers.is_busy else WAITING
+        if len(answers) >= limits.max_pipelined or answers.memory >= limits.max_unsent:
+            gate |= CROWDED
+        self._gate = gate
+
+    def _interrupt(self) -> None:
+        if self._answers is None:
+            return
+        try:
+            self._answers.interrupt()
+        except Exception:
+            logger.exception("%s: connection closed: a wait could not be ended", self.peer_host)
+            self.close("failed request")
+
+    def clear(self, bit: int) -> None:
+        """One reason less to wait: STARVED is cleared by the hub, SENDING by the transport."""
+        self._gate &= ~bit
+        self._schedule()
+
+    def _schedule(self) -> None:
+        """Have the loop call `_go_on`, once: answers that are settled in one turn leave together then."""
+        if not self._scheduled:
+            self._scheduled = True
+            self._hub.loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Send what may be sent, hand on what may be handed on, and read again if that is of use."""
+        self._scheduled = False
+        self._gate &= ~YIELDING
+        if self._answers is not None:
+            self._send_settled(self._answers)
+        if not self._gate and self._held is not None:
+            self._serve_held(self._held)
+        self._close_if_all_is_sent()
+        if self._paused and (not self._gate or self._reads_ahead()):
+            self._paused = False
+            self.resume_reading()
+
+    def _send_settled(self, answers: AnswerQueue) -> None:
+        pieces: list[Piece] = []
+        if answers.pop_settled(pieces):
+            self._close_behind("closed by the handler")
+            answers.drop()
+            self._answers = None
+        elif not answers:
+            self._answers = None
+        self._follow(answers)
+        if pieces:
+            self.transmit(pieces)
+
+    # Deadlines
+
+    def overdue(self, now: float) -> str | None:
+        """Why this conversation is to end at `now`, the loop's time in seconds; None if it may go on."""
+        limits = self._hub.limits
+        if self._out is not None:
+            return "slow reader" if now - self._out.progress_at > limits.write_deadline_s else None
+        if self._deadline and not self._gate and now > self._deadline:
+            return "unfinished frame"
+        # `last_active` may be one period of the sweep too early.
+        if self._answers is None and now - self.last_active > limits.max_idle_s + limits.sweep_period_s:
+            return "idle"
+        return None

@@ -1,0 +1,55 @@
+"""A poller for any system: the event loop watches each socket, and files are read and sent."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from kcompat.net.sizes import KIB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from socket import socket
+
+    from kcompat.net.answers import Piece
+    from kcompat.net.hub import Hub
+    from kcompat.net.poller import Watched
+
+READ_SIZE: Final = 256 * KIB
+"""Bytes of a file read at a time: what the socket does not take of them is read again."""
+
+
+class LoopPoller:
+    """See `Poller`."""
+
+    __slots__ = ("_loop",)
+
+    def __init__(self, hub: Hub) -> None:
+        self._loop = hub.loop
+
+    def add_reader(self, fd: int, connection: Watched) -> None:
+        """See `Poller`."""
+        self._loop.add_reader(fd, connection.on_readable)
+
+    def add_writer(self, fd: int, connection: Watched) -> None:
+        """See `Poller`."""
+        self._loop.add_writer(fd, connection.on_writable)
+
+    def remove_reader(self, fd: int) -> None:
+        """See `Poller`."""
+        self._loop.remove_reader(fd)
+
+    def remove_writer(self, fd: int) -> None:
+        """See `Poller`."""
+        self._loop.remove_writer(fd)
+
+    def send_soon(self, send: Callable[[list[Piece]], object], pieces: list[Piece]) -> None:
+        """See `Poller`."""
+        send(pieces)
+
+    def send_file(self, sock: socket, file: int, position: int, count: int) -> int:
+        """See `Poller`."""
+        return sock.send(os.pread(file, min(count, READ_SIZE), position))
+
+    def close(self) -> None:
+        """See `Poller`."""

@@ -1,0 +1,99 @@
+"""A conversation on a socket, without encryption.
+
+It derives from the conversation and does not hold one: as two objects each connection would cost a tenth more
+memory, and each request two more calls.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Final
+
+from kcompat.net.hang_up import hang_up
+from kcompat.net.stream import Stream
+
+if TYPE_CHECKING:
+    from kcompat.net.answers import FrameHandler, Piece
+    from kcompat.net.hub import Hub
+    from kcompat.net.out_queue import Buffer
+    from kcompat.net.poller import Poller
+
+MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)
+"""What Linux calls its promise that more will be sent at once, and no other system has."""
+
+
+class PlainConnection(Stream):
+    """A connected, non-blocking socket of one peer."""
+
+    __slots__ = ("_poller", "_socket")
+
+    def __init__(
+        self,
+        hub: Hub,
+        poller: Poller,
+        sock: socket.socket,
+        handler: FrameHandler,
+        listener_name: str,
+        peer: tuple[str, int],
+        local_address: tuple[str, int],
+    ) -> None:
+        """`peer` and `local_address` are a host and a port each."""
+        super().__init__(hub, handler, listener_name, peer, local_address)
+        self._poller = poller
+        self._socket = sock
+        poller.add_reader(sock.fileno(), self)
+
+    def on_readable(self) -> None:
+        """Receive what there is: called by the poller."""
+        room = self.room()
+        if room is None:
+            self._poller.remove_reader(self._socket.fileno())
+            return
+        try:
+            received = self._socket.recv_into(room)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            received = 0
+        if received:
+            self.received(received)
+        else:
+            self.close("disconnected")
+
+    def resume_reading(self) -> None:
+        """See `Conversation`."""
+        self._poller.add_reader(self._socket.fileno(), self)
+
+    def hang_up(self) -> None:
+        """See `Conversation`."""
+        fileno = self._socket.fileno()
+        self._poller.remove_reader(fileno)
+        self._poller.remove_writer(fileno)
+        hang_up(self._socket)
+
+    def transmit_soon(self, pieces: list[Piece]) -> None:
+        """See `Conversation`."""
+        self._poller.send_soon(self.transmit, pieces)
+
+    def watch_writable(self) -> None:
+        """See `Stream`."""
+        self._poller.add_writer(self._socket.fileno(), self)
+
+    def unwatch_writable(self) -> None:
+        """See `Stream`."""
+        self._poller.remove_writer(self._socket.fileno())
+
+    def send(self, data: Buffer) -> int:
+        """See `Sink`."""
+        return self._socket.send(data)
+
+    def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:
+        """See `Sink`."""
+        flags = MSG_MORE if more else 0
+        if len(buffers) == 1:
+            return self._socket.send(buffers[0], flags)
+        return self._socket.sendmsg(buffers, (), flags)
+
+    def send_file(self, file: int, position: int, count: int) -> int:
+        """See `Sink`."""
+        return self._poller.send_file(self._socket, file, position, count)

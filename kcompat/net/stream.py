@@ -1,0 +1,102 @@
+"""A conversation over a transport that takes as many bytes as it can at a time: a socket, a pipe."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Final
+
+from kcompat.net.conversation import Conversation
+from kcompat.net.gate import CLOSED, SENDING
+from kcompat.net.out_queue import OutQueue, TruncatedRangeError
+from kcompat.net.sizes import JOIN_LIMIT, MIB
+
+if TYPE_CHECKING:
+    from kcompat.net.answers import Piece
+    from kcompat.net.out_queue import Buffer
+
+logger = logging.getLogger(__name__)
+
+TURN_BUDGET: Final = MIB
+"""Bytes that one conversation may send per turn of the loop before others have theirs."""
+
+
+class Stream(Conversation):
+    """Sends answers with the methods of an `out_queue.Sink`, which a transport provides."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def send(self, data: Buffer) -> int:
+        """See `Sink`."""
+
+    @abstractmethod
+    def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:
+        """See `Sink`."""
+
+    @abstractmethod
+    def send_file(self, file: int, position: int, count: int) -> int:
+        """See `Sink`."""
+
+    @abstractmethod
+    def watch_writable(self) -> None:
+        """Call `on_writable` as soon as more can be sent, and again and again until `unwatch_writable`."""
+
+    @abstractmethod
+    def unwatch_writable(self) -> None:
+        """Call `on_writable` no more."""
+
+    def transmit(self, pieces: list[Piece]) -> None:
+        """See `Conversation`."""
+        if self._gate & CLOSED:
+            return
+        try:
+            if self._out is None:
+                if sum(map(len, pieces)) <= JOIN_LIMIT:
+                    pieces = self._send_small(pieces)
+                    if not pieces:
+                        return
+                self._out = OutQueue(self._hub.now)
+            self._out.push(pieces)
+        except (OSError, TruncatedRangeError) as error:
+            self._send_failed(error)
+            return
+        self.on_writable()
+
+    def _send_small(self, pieces: list[Piece]) -> list[Piece]:
+        """Send pieces as one, if all are buffers; what was not taken."""
+        try:
+            data = b"".join(pieces)  # type: ignore[arg-type]
+            sent = self.send(data)
+        except (TypeError, BlockingIOError, InterruptedError):
+            return pieces
+        return [memoryview(data)[sent:]] if sent < len(data) else []
+
+    def on_writable(self) -> None:
+        """Go on with `_out`, which has something: there are new answers, or the transport takes more."""
+        out = self._out
+        assert out is not None
+        try:
+            drained = out.send(self, TURN_BUDGET, self._hub.now)
+        except (OSError, TruncatedRangeError) as error:
+            self._send_failed(error)
+            return
+        if drained:
+            self._out = None
+            if self._gate & SENDING:
+                self.unwatch_writable()
+                self.clear(SENDING)
+        elif out.memory > self._hub.limits.max_unsent:
+            self._hub.complain(self.peer_host, "connection closed: too many unsent answers")
+            self.close("too many unsent answers")
+        elif not self._gate & SENDING:
+            self._gate |= SENDING
+            self.watch_writable()
+
+    def _send_failed(self, error: Exception) -> None:
+        """The peer is gone, or a file under an answer cannot be read."""
+        if isinstance(error, (ConnectionError, TimeoutError)):
+            self.close("disconnected")
+            return
+        logger.error("%s: connection closed: an answer could not be sent: %s", self.peer_host, error)
+        self.close("failed answer")
