@@ -1,0 +1,319 @@
+"""A conversation without a network: bytes are put in, pieces come out, time is made of nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import wraps
+
+import pytest
+
+from kcompat.net.answers import CLOSE, Mode, Waiting
+from kcompat.net.conversation import Conversation
+from kcompat.net.hub import Hub
+from kcompat.net.limits import Limits
+from kcompat.promise import Promise
+from support.virtual_loop import run_virtually
+
+PEER, HERE = ("10.0.0.7", 40000), ("10.0.0.1", 9092)
+
+
+class Collected(Conversation):
+    """Its transport is a list."""
+
+    def __init__(self, hub, handler):
+        super().__init__(hub, handler, "PLAINTEXT", PEER, HERE)
+        self.sent = []
+        self.events = []
+
+    def transmit(self, pieces):
+        self.sent += pieces
+
+    def resume_reading(self):
+        self.events.append("resume")
+
+    def hang_up(self):
+        self.events.append("hang up")
+
+    def feed(self, data):
+        """Give it bytes as it takes them; what it does not take is returned."""
+        while data and (room := self.room()) is not None:
+            count = min(len(room), len(data))
+            room[:count] = data[:count]
+            data = data[count:]
+            self.received(count)
+        return data
+
+
+class Script:
+    """Answers a frame with itself, or with what `answers` has for it."""
+
+    def __init__(self, **answers):
+        self.answers = answers
+        self.frames = []
+
+    def on_frame(self, connection, frame):
+        self.frames.append(bytes(frame))
+        answer = self.answers.get(bytes(frame).decode())
+        return answer if answer is not None or frame[:1] == b"0" else [b"<" + bytes(frame) + b">"]
+
+    def ends_wait(self, frame):
+        return frame != b"fetch"
+
+
+def virtually(test):
+    """Run a test on a loop of its own, whose time is virtual."""
+
+    @wraps(test)
+    def run(*args, **kwargs):
+        run_virtually(lambda _loop: test(*args, **kwargs))
+
+    return run
+
+
+def conversation(script=None, **limits):
+    hub = Hub(asyncio.get_running_loop(), Limits(**limits))
+    return Collected(hub, script or Script())
+
+
+async def turns(count=3):
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@virtually
+async def test_whole_frames_are_handed_on_and_answered_in_order():
+    talk = conversation()
+    talk.feed(b"\0\0\0\3one\0\0\0\3two\0\0\0\5three")
+    assert talk.sent == [b"<one>", b"<two>", b"<three>"]
+
+
+@virtually
+async def test_a_frame_is_kept_until_all_of_it_is_there():
+    talk = conversation()
+    for byte in b"\0\0\0\3one\0\0\0":
+        talk.feed(bytes([byte]))
+    assert talk.sent == [b"<one>"]
+    assert talk._hub.memory.used > 0
+    talk.feed(b"\3two")
+    assert talk.sent == [b"<one>", b"<two>"]
+    assert talk._hub.memory.used == 0
+
+
+@virtually
+async def test_no_answer_is_sent_where_there_is_none():
+    talk = conversation()
+    talk.feed(b"\0\0\0\0010\0\0\0\3one")
+    assert talk.sent == [b"<one>"]
+
+
+@pytest.mark.parametrize("length", [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\0\0\0\x0b"])
+@virtually
+async def test_an_impossible_length_closes_behind_the_answers(length):
+    talk = conversation(max_frame=10)
+    talk.feed(b"\0\0\0\3one" + length + b"and more of it")
+    await turns()
+    assert (talk.sent, talk.events) == ([b"<one>"], ["hang up"])
+    assert talk._hub.closed == {"bad frame length": 1}
+
+
+@virtually
+async def test_answers_that_come_later_wait_their_turn():
+    first, second = Promise(), Promise()
+    script = Script(a=Waiting(first, Mode.PIPELINED), b=Waiting(second, Mode.PIPELINED))
+    talk = conversation(script)
+    talk.feed(b"\0\0\0\1a\0\0\0\1b\0\0\0\1c")
+    second.complete([b"2"])
+    await turns()
+    assert (script.frames, talk.sent) == ([b"a", b"b", b"c"], [])
+    first.complete([b"1"])
+    await turns()
+    assert talk.sent == [b"1", b"2", b"<c>"]
+
+
+@virtually
+async def test_frames_behind_a_blocking_one_wait():
+    promise = Promise()
+    script = Script(join=Waiting(promise, Mode.BLOCKING))
+    talk = conversation(script)
+    talk.feed(b"\0\0\0\4join\0\0\0\4next")
+    assert script.frames == [b"join"]
+    promise.complete([b"joined"])
+    await turns()
+    assert talk.sent == [b"joined", b"<next>"]
+
+
+@virtually
+async def test_behind_one_that_is_worked_on_nothing_is_received():
+    promise = Promise()
+    talk = conversation(Script(work=Waiting(promise, Mode.BUSY)))
+    assert talk.feed(b"\0\0\0\4work") == b""
+    assert talk.feed(b"\0\0\0\4next") == b"\0\0\0\4next"
+    promise.complete([b"done"])
+    await turns()
+    assert talk.events == ["resume"]
+    assert talk.feed(b"\0\0\0\4next") == b""
+    assert talk.sent == [b"done", b"<next>"]
+
+
+@pytest.mark.parametrize(
+    ("behind", "times"), [(b"\0\0\0\5fetch", 0), (b"\0\0\0\5other", 1), (b"\0\0\0\5othe", 0)]
+)
+@virtually
+async def test_a_waiting_fetch_is_ended_by_whole_frames_of_other_kinds(behind, times):
+    calls = []
+    talk = conversation(Script(fetch=Waiting(Promise(), Mode.INTERRUPTIBLE, lambda: calls.append("ended"))))
+    talk.feed(b"\0\0\0\5fetch")
+    talk.feed(behind)
+    talk.feed(b"")
+    assert calls == ["ended"] * times
+
+
+@virtually
+async def test_the_end_ends_a_waiting_fetch_and_forgets_answers():
+    promise, calls = Promise(), []
+    talk = conversation(Script(fetch=Waiting(promise, Mode.INTERRUPTIBLE, lambda: calls.append("ended"))))
+    talk.feed(b"\0\0\0\5fetch\0\0\0\5fetch")
+    talk.close("disconnected")
+    talk.close("again")
+    promise.complete([b"too late"])
+    await turns()
+    assert (calls, talk.sent, talk.events) == (["ended"], [], ["hang up"])
+    assert talk._hub.closed == {"disconnected": 1}
+    assert talk._hub.memory.used == 0
+    assert talk.room() is None
+
+
+@virtually
+async def test_close_is_obeyed_behind_earlier_answers():
+    promise = Promise()
+    talk = conversation(Script(later=Waiting(promise, Mode.PIPELINED), close=CLOSE))
+    talk.feed(b"\0\0\0\5later\0\0\0\5close\0\0\0\5never")
+    await turns()
+    assert talk.events == []
+    promise.complete([b"now"])
+    await turns()
+    assert (talk.sent, talk.events) == ([b"now"], ["hang up"])
+    assert talk._hub.closed == {"closed by the handler": 1}
+
+
+@virtually
+async def test_a_muted_peer_is_heard_when_the_time_is_over():
+    talk, loop = conversation(), asyncio.get_running_loop()
+    talk.feed(b"\0\0\0\3one")
+    talk.mute(5000)
+    talk.mute(10)
+    assert talk.feed(b"\0\0\0\3two") == b"\0\0\0\3two"
+    await asyncio.sleep(4.999)
+    assert talk.events == []
+    await asyncio.sleep(0.002)
+    assert talk.events == ["resume"]
+    assert (loop.time(), talk.feed(b"\0\0\0\3two")) == (pytest.approx(5.001), b"")
+    assert talk.sent == [b"<one>", b"<two>"]
+
+
+@virtually
+async def test_an_exception_of_the_handler_closes_behind_the_answers(caplog):
+    script = Script()
+    script.answers = {"one": None}
+    talk = conversation(script)
+    talk.feed(b"\0\0\0\3two\0\0\0\2\xff\xff\0\0\0\3two")
+    await turns()
+    assert (talk.sent, talk.events) == ([b"<two>"], ["hang up"])
+    assert talk._hub.closed == {"failed request": 1}
+    assert "a request failed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("received", "seconds", "reason"),
+    [
+        (b"", 30, "unfinished frame"),
+        (b"\0\0", 30, "unfinished frame"),
+        (b"\0\1\0\0body", 61.00006103515625, "unfinished frame"),  # 60 s, and 65540 bytes at 64 KiB/s
+        (b"\0\0\0\3one", 602, "idle"),
+    ],
+)
+@virtually
+async def test_deadlines(received, seconds, reason):
+    talk = conversation()
+    talk.feed(received)
+    assert talk.overdue(seconds) is None
+    assert talk.overdue(seconds + 0.001) == reason
+
+
+@virtually
+async def test_who_is_owed_an_answer_may_be_silent():
+    talk = conversation(Script(later=Waiting(Promise(), Mode.PIPELINED)))
+    talk.feed(b"\0\0\0\5later")
+    assert talk.overdue(1e9) is None
+
+
+@virtually
+async def test_the_sweep_closes_what_is_overdue():
+    talk = conversation()
+    talk._hub.start()
+    talk.feed(b"\0\0\0\3on")
+    await asyncio.sleep(60 + 2.1)
+    assert talk._hub.closed == {"unfinished frame": 1}
+    talk._hub.stop()
+
+
+@virtually
+async def test_without_receive_memory_nothing_is_received_until_there_is_some():
+    first = conversation(receive_memory=1_000_000)
+    second = Collected(first._hub, Script())
+    hub = first._hub
+    big = b"\0\7\xa1\x20" + bytes(500_000)
+    first.feed(big[:14])
+    second.feed(big[:14])
+    assert first.feed(big[14:-1]) == b""  # one peer of an address may go over its share
+    rest = second.feed(big[14:])
+    assert rest != b""
+    assert second.events == []
+    first.feed(b"\0")
+    await turns()
+    assert second.events == ["resume"]
+    assert second.feed(rest) == b""
+    assert [len(piece) for piece in first.sent + second.sent] == [500_002, 500_002]
+    assert hub.memory.used == 0
+    hub.memory.check_invariants()
+
+
+@virtually
+async def test_too_many_answers_that_wait_stop_the_handing_on():
+    promise = Promise()
+    script = Script(later=Waiting(promise, Mode.PIPELINED))
+    talk = conversation(script, max_pipelined=2)
+    talk.feed(b"\0\0\0\5later\0\0\0\1a\0\0\0\1b")
+    assert script.frames == [b"later", b"a"]
+    promise.complete([b"now"])
+    await turns()
+    assert talk.sent == [b"now", b"<a>", b"<b>"]
+
+
+@virtually
+async def test_finish_answers_what_is_in_flight():
+    promise = Promise()
+    script = Script(later=Waiting(promise, Mode.PIPELINED))
+    talk = conversation(script)
+    talk.feed(b"\0\0\0\5later")
+    talk.finish()
+    await turns()
+    assert talk.feed(b"\0\0\0\3one") == b"\0\0\0\3one"
+    promise.complete([b"now"])
+    await turns()
+    assert (talk.sent, talk.events) == ([b"now"], ["hang up"])
+    assert talk._hub.closed == {"stopped": 1}
+
+
+@virtually
+async def test_the_next_frame_is_placed_as_it_is_wanted():
+    talk = conversation()
+    view = memoryview(bytearray(100))
+    talk.place_next(view, 7)
+    lead = talk.lead
+    talk.place_next(view, 8)
+    assert 0 <= lead < 32
+    assert talk.lead == (2 * lead + 1) % 32
+    before = talk.lead
+    talk.feed(b"\0\0\0\3one")
+    assert (talk.sent, talk.lead) == ([b"<one>"], before)
