@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcompat.config.keys import ConfigKey
 
 
-class Operation(IntEnum):
+class ConfigOperation(IntEnum):
     """What to do with a key (KIP-339)."""
 
     SET = 0
@@ -34,11 +34,11 @@ class Operation(IntEnum):
     SUBTRACT = 3
 
 
-OPERATIONS = frozenset(map(int, Operation))
+CONFIG_OPERATIONS = frozenset(map(int, ConfigOperation))
 
 
 class Alteration(Struct, frozen=True):
-    """One element of a request: a key, an `Operation` (or a number that is none), and a value."""
+    """One element of a request: a key, an `ConfigOperation` (or a number that is none), and a value."""
 
     name: str
     operation: int
@@ -55,7 +55,7 @@ class Change(Struct, frozen=True):
 
 def replace_all(values: Iterable[tuple[str, str | None]]) -> list[Alteration]:
     """The elements of an AlterConfigs request, which replaces whatever was set before."""
-    return [Alteration(name, Operation.SET, value) for name, value in values]
+    return [Alteration(name, ConfigOperation.SET, value) for name, value in values]
 
 
 def change_topic(
@@ -68,7 +68,7 @@ def change_topic(
     refusal = check_form(alterations)
     if refusal is not None:
         return refusal
-    if any(alteration.operation not in OPERATIONS for alteration in alterations):
+    if any(alteration.operation not in CONFIG_OPERATIONS for alteration in alterations):
         return Change(ErrorCode.UNKNOWN_SERVER_ERROR)
     try:
         configs = _apply(current, alterations, TOPIC_KEYS.get, _topic_list_refusal)
@@ -94,7 +94,9 @@ def change_broker(
     refusal = check_form(alterations)
     if refusal is not None:
         return refusal
-    unknown = [alteration.operation for alteration in alterations if alteration.operation not in OPERATIONS]
+    unknown = [
+        alteration.operation for alteration in alterations if alteration.operation not in CONFIG_OPERATIONS
+    ]
     if unknown:
         return Change(ErrorCode.INVALID_REQUEST, f"Unknown operations type {unknown[0]}")
     try:
@@ -118,7 +120,7 @@ def check_form(alterations: Sequence[Alteration]) -> Change | None:
     nulls = [
         alteration.name
         for alteration in alterations
-        if alteration.value is None and alteration.operation != Operation.DELETE
+        if alteration.value is None and alteration.operation != ConfigOperation.DELETE
     ]
     if nulls:
         return Change(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
@@ -129,16 +131,16 @@ def _apply(
     current: Mapping[str, str],
     alterations: Sequence[Alteration],
     lookup: Callable[[str], ConfigKey | None],
-    refusal: Callable[[Operation, str], str],
+    refusal: Callable[[ConfigOperation, str], str],
 ) -> dict[str, str]:
     configs = dict(current)
     for alteration in alterations:
-        name, operation = alteration.name, Operation(alteration.operation)
-        if operation is Operation.DELETE:
+        name, operation = alteration.name, ConfigOperation(alteration.operation)
+        if operation is ConfigOperation.DELETE:
             configs.pop(name, None)
             continue
         assert alteration.value is not None, "checked by check_form"
-        if operation is Operation.SET:
+        if operation is ConfigOperation.SET:
             configs[name] = alteration.value
             continue
         key = lookup(name)
@@ -148,11 +150,11 @@ def _apply(
     return configs
 
 
-def _changed_list(text: str | None, operation: Operation, argument: str) -> str:
+def _changed_list(text: str | None, operation: ConfigOperation, argument: str) -> str:
     """Elements added once, or taken away, from what is set or else from Kafka's default."""
     items = _split(text or "")
     changed = _split(argument)
-    if operation is Operation.APPEND:
+    if operation is ConfigOperation.APPEND:
         items += [item for item in dict.fromkeys(changed) if item not in items]
     else:
         items = [item for item in items if item not in changed]
@@ -163,11 +165,11 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")] if text.strip() else []
 
 
-def _topic_list_refusal(operation: Operation, name: str) -> str:
+def _topic_list_refusal(operation: ConfigOperation, name: str) -> str:
     return f"Can't {operation.name} to key {name} because its type is not LIST."
 
 
-def _broker_list_refusal(operation: Operation, name: str) -> str:
+def _broker_list_refusal(operation: ConfigOperation, name: str) -> str:
     return f"Config value {operation.name.lower()} is not allowed for config key: {name}"
 
 

@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from kcompat.config.describe import EVERYTHING, ConfigSource, Entry
-from kcompat.config.dynamic import OPERATIONS, Alteration, Change, Operation, check_form
+from kcompat.config.dynamic import CONFIG_OPERATIONS, Alteration, Change, ConfigOperation, check_form
 from kcompat.config.types import ConfigType
 from kcompat.protocol.errors import ErrorCode
 
@@ -71,7 +71,7 @@ def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) ->
         for alteration in alterations:
             logger = find_logger(alteration.name)
             assert logger is not None, "checked by _check_levels"
-            deleted = alteration.operation == Operation.DELETE
+            deleted = alteration.operation == ConfigOperation.DELETE
             logger.setLevel(logging.NOTSET if deleted else LEVELS[alteration.value or ""])
     return Change()
 
@@ -79,20 +79,20 @@ def change_loggers(alterations: Sequence[Alteration], *, validate_only: bool) ->
 def _check_levels(alterations: Sequence[Alteration]) -> Change | None:
     for alteration in alterations:
         name, operation = alteration.name, alteration.operation
-        if operation not in OPERATIONS:
+        if operation not in CONFIG_OPERATIONS:
             return Change(ErrorCode.UNKNOWN_SERVER_ERROR)
-        if operation in (Operation.APPEND, Operation.SUBTRACT):
+        if operation in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
             return Change(
                 ErrorCode.INVALID_REQUEST,
-                f"{Operation(operation).name} operation is not allowed for the BROKER_LOGGER resource",
+                f"{ConfigOperation(operation).name} operation is not allowed for the BROKER_LOGGER resource",
             )
         if find_logger(name) is None:
             return Change(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
-        if operation == Operation.DELETE and name == ROOT:
+        if operation == ConfigOperation.DELETE and name == ROOT:
             return Change(
                 ErrorCode.INVALID_REQUEST, "Removing the log level of the root logger is not allowed"
             )
-        if operation == Operation.SET and alteration.value not in LEVELS:
+        if operation == ConfigOperation.SET and alteration.value not in LEVELS:
             return Change(
                 ErrorCode.INVALID_CONFIG,
                 f"Cannot set the log level of {name} to {alteration.value} "

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from support.crash_ledger import Facts
 
-Operations = list[disk.Operation]
+Operations = list[disk.DiskOperation]
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -107,7 +107,7 @@ def test_every_kind_of_file_is_written_renamed_and_removed(recorded: tuple[Life,
     life, operations = recorded
     assert len(operations) > 900
     assert {kind for kind, count in life.kinds.items() if count} >= STEPS
-    assert {type(operation) for operation in operations} == set(disk.Operation.__args__)
+    assert {type(operation) for operation in operations} == set(disk.DiskOperation.__args__)
     created = {operation.path for operation in operations if isinstance(operation, disk.Create)}
     assert [name for name in NAMES if not any(path.endswith(name) for path in created)] == []
     renamed = [

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kcompat.net.hub import Hub
     from kcompat.promise import Promise
     from kcompat.replication.replicas import ReplicaManager
-    from support.disk import Disk, Operation
+    from support.disk import Disk, DiskOperation
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ class EagerWorker(LazyWorker):
 class ListedTransactions:
     """A journal of the metadata store that goes on where a disk is, and notes what is committed."""
 
-    def __init__(self, disk: Disk, operations: list[Operation]) -> None:
+    def __init__(self, disk: Disk, operations: list[DiskOperation]) -> None:
         self._disk = disk
         self._operations = operations
 
@@ -105,7 +105,7 @@ class BrokerWorld:
         home: Path,
         settings: Mapping[str, str],
         disk: Disk,
-        operations: list[Operation],
+        operations: list[DiskOperation],
         now_ms: int,
         *,
         files: Files = FILES,

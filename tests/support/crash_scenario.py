@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kcompat.log.log import Log
     from support.broker_world import LazyWorker
-    from support.disk import Operation
+    from support.disk import DiskOperation
 
 SETTINGS = {
     "offsets.topic.num.partitions": "1",
@@ -300,7 +300,7 @@ class Life:
         self._done("append as follower")
 
 
-def recorded_life(worker: type[LazyWorker]) -> tuple[Life, list[Operation]]:
+def recorded_life(worker: type[LazyWorker]) -> tuple[Life, list[DiskOperation]]:
     """A whole life with a quick or a slow storage thread."""
     with memory_directory() as home:
         life = Life(home, worker)

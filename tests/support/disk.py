@@ -96,7 +96,7 @@ class Commit(Struct, frozen=True):
     nodes: Mapping[str, Node | None]
 
 
-Operation = (
+DiskOperation = (
     Create
     | Write
     | Resize
@@ -127,7 +127,7 @@ Entries = dict[str, "int | Entries"]
 class Disk:
     """Names and bytes after some operations. `nodes` is what the metadata store holds."""
 
-    def __init__(self, operations: Sequence[Operation] = ()) -> None:
+    def __init__(self, operations: Sequence[DiskOperation] = ()) -> None:
         self.root: Entries = {}
         self.files: dict[int, bytearray] = {}
         self.nodes: dict[str, Node] = {}
@@ -135,7 +135,7 @@ class Disk:
         for operation in operations:
             self.apply(operation)
 
-    def apply(self, operation: Operation) -> None:
+    def apply(self, operation: DiskOperation) -> None:
         """Do what the operation does while there is power."""
         match operation:
             case Create(file, path):
@@ -214,7 +214,7 @@ def tree_of(home: Path) -> dict[str, bytes | None]:
     }
 
 
-def torn(operations: Sequence[Operation], size: int) -> Disk:
+def torn(operations: Sequence[DiskOperation], size: int) -> Disk:
     """A process dies inside the last operation, a write: `size` of its bytes are there."""
     *before, last = operations
     assert isinstance(last, Write), "only a write can be torn"
@@ -224,7 +224,7 @@ def torn(operations: Sequence[Operation], size: int) -> Disk:
 class PowerCut:
     """What may be left of some operations after the power went."""
 
-    def __init__(self, operations: Sequence[Operation]) -> None:
+    def __init__(self, operations: Sequence[DiskOperation]) -> None:
         self._operations = operations
         self._synced: dict[int, int] = {}
         """By file: how many of the operations its last sync covers."""

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from kcompat.node.world import World
     from kcompat.protocol.message import Message
     from kcompat.worker import Worker
-    from support.disk import Operation
+    from support.disk import DiskOperation
 
 SETTINGS = {
     "offsets.topic.num.partitions": "2",
@@ -415,7 +415,7 @@ class Trial:
     def __init__(self, home: Path, at: int | None = None) -> None:
         self.injector = Injector(at)
         self.ledger = Ledger()
-        self._operations: list[Operation] = []
+        self._operations: list[DiskOperation] = []
         self._directories = [home / "a", home / "b"]
         self.world = self._broker(self.injector)
         self.clients: Clients

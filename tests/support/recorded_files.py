@@ -39,7 +39,7 @@ class RecordingFiles(Files):
     """
 
     def __init__(self, home: Path) -> None:
-        self.operations: list[disk.Operation] = []
+        self.operations: list[disk.DiskOperation] = []
         self._home = f"{home}/"
         self._numbers: dict[int, int] = {}
         """By inode."""
@@ -56,7 +56,7 @@ class RecordingFiles(Files):
         assert f"{path}/".startswith(self._home), f"{path} is none of this broker's"
         return path[len(self._home) :]
 
-    def _did(self, operation: disk.Operation) -> None:
+    def _did(self, operation: disk.DiskOperation) -> None:
         self.operations.append(operation)
 
     def _create(self, inode: int, name: str) -> None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.replication.partition import Partition
-    from support.disk import Disk, Operation
+    from support.disk import Disk, DiskOperation
 
 AFTERWARDS = {
     **SETTINGS,
@@ -68,7 +68,7 @@ def revived(disk: Disk, *, lives_on: bool = False) -> Facts:
         return asyncio.run(_revive(home, disk, lives_on))
 
 
-def revival_of(disk: Disk) -> tuple[list[Operation], int]:
+def revival_of(disk: Disk) -> tuple[list[DiskOperation], int]:
     """What a broker does to the files of this disk when it starts; the first so many operations make them."""
     with memory_directory() as home:
         disk.write_to(home)
@@ -86,7 +86,7 @@ async def _start_and_die(home: Path, disk: Disk, files: RecordingFiles) -> None:
 
 
 async def _revive(home: Path, disk: Disk, lives_on: bool) -> Facts:
-    later: list[Operation] = []
+    later: list[DiskOperation] = []
     world = BrokerWorld(home, AFTERWARDS, disk, later, LATER_MS, worker=LazyWorker)
     await world.start()
     facts = facts_of(world)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.config.dynamic import Alteration, Change, Operation
+from kcompat.config.dynamic import Alteration, Change, ConfigOperation
 from kcompat.config.loggers import change_loggers, describe_loggers, find_logger, level_name
 from kcompat.protocol.errors import ErrorCode
 
@@ -37,21 +37,24 @@ def shown(*names: str) -> dict[str, str | None]:
 
 def test_levels_are_shown_set_and_deleted() -> None:
     assert shown("root", NAME, "kcompat.no.such") == {"root": "INFO", NAME: "INFO"}
-    assert change(NAME, Operation.SET, "TRACE") == Change()
+    assert change(NAME, ConfigOperation.SET, "TRACE") == Change()
     assert shown(NAME) == {NAME: "TRACE"}
     assert logging.getLogger(NAME).isEnabledFor(5)
-    assert change("root", Operation.SET, "FATAL") == Change()
-    assert change(NAME, Operation.DELETE, None) == Change()
+    assert change("root", ConfigOperation.SET, "FATAL") == Change()
+    assert change(NAME, ConfigOperation.DELETE, None) == Change()
     assert shown("root", NAME) == {"root": "FATAL", NAME: "FATAL"}
 
 
 def test_validation_alone_changes_nothing() -> None:
-    assert change(NAME, Operation.SET, "DEBUG", validate_only=True) == Change()
+    assert change(NAME, ConfigOperation.SET, "DEBUG", validate_only=True) == Change()
     assert shown(NAME) == {NAME: "INFO"}
 
 
 def test_one_bad_element_stops_all() -> None:
-    alterations = [Alteration(NAME, Operation.SET, "DEBUG"), Alteration("root", Operation.SET, "debug")]
+    alterations = [
+        Alteration(NAME, ConfigOperation.SET, "DEBUG"),
+        Alteration("root", ConfigOperation.SET, "debug"),
+    ]
     assert change_loggers(alterations, validate_only=False).error is ErrorCode.INVALID_CONFIG
     assert shown(NAME) == {NAME: "INFO"}
 
@@ -59,19 +62,19 @@ def test_one_bad_element_stops_all() -> None:
 @pytest.mark.parametrize(
     ("name", "operation", "value", "error", "message"),
     [
-        ("nope", Operation.SET, "DEBUG", ErrorCode.INVALID_CONFIG, "Logger nope does not exist!"),
-        ("asyncio", Operation.SET, "DEBUG", ErrorCode.INVALID_CONFIG, "Logger asyncio does not exist!"),
-        ("root", Operation.SET, "warn", ErrorCode.INVALID_CONFIG,
+        ("nope", ConfigOperation.SET, "DEBUG", ErrorCode.INVALID_CONFIG, "Logger nope does not exist!"),
+        ("asyncio", ConfigOperation.SET, "DEBUG", ErrorCode.INVALID_CONFIG, "Logger asyncio does not exist!"),
+        ("root", ConfigOperation.SET, "warn", ErrorCode.INVALID_CONFIG,
          "Cannot set the log level of root to warn as it is not a supported log level. "
          "Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN"),
-        ("root", Operation.DELETE, None, ErrorCode.INVALID_REQUEST,
+        ("root", ConfigOperation.DELETE, None, ErrorCode.INVALID_REQUEST,
          "Removing the log level of the root logger is not allowed"),
-        ("root", Operation.APPEND, "DEBUG", ErrorCode.INVALID_REQUEST,
+        ("root", ConfigOperation.APPEND, "DEBUG", ErrorCode.INVALID_REQUEST,
          "APPEND operation is not allowed for the BROKER_LOGGER resource"),
-        ("root", Operation.SUBTRACT, "DEBUG", ErrorCode.INVALID_REQUEST,
+        ("root", ConfigOperation.SUBTRACT, "DEBUG", ErrorCode.INVALID_REQUEST,
          "SUBTRACT operation is not allowed for the BROKER_LOGGER resource"),
         ("root", 9, "DEBUG", ErrorCode.UNKNOWN_SERVER_ERROR, None),
-        ("root", Operation.SET, None, ErrorCode.INVALID_REQUEST, "Null value not supported for : root"),
+        ("root", ConfigOperation.SET, None, ErrorCode.INVALID_REQUEST, "Null value not supported for : root"),
     ],
 )  # fmt: skip
 def test_refusals(
