@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients faults other-python interop spark lint types format bench clean
+.PHONY: help run demo fetched test check unit without-clients faults other-python sanitize sanitize-briefly interop spark lint types format bench clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -15,7 +15,7 @@ help:
 	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, one after another: five minutes"
 	@echo "make bench   measure beside a real Kafka"
-	@echo "make lint | types | unit | without-clients | other-python | interop | spark | format   one part of the above"
+	@echo "make lint | types | unit | without-clients | other-python | sanitize | interop | spark | format   one part of the above"
 
 NATIVE := $(shell find kcompat -name "*.[ch]")
 
@@ -46,7 +46,7 @@ SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: lint types unit
 
-test: lint types without-clients other-python interop
+test: lint types without-clients other-python sanitize-briefly interop
 	@echo "All tests passed."
 
 unit: $(TOOLS)
@@ -65,6 +65,13 @@ other-python: fetched
 
 interop: fetched
 	$(BIN)/pytest -q $(SIDE_BY_SIDE) interop-tests
+
+# The C extensions under the sanitizers of gcc, with much made-up input; in `make test` with less of it.
+sanitize: $(TOOLS)
+	KCOMPAT_FUZZ=5 $(BIN)/python tests/sanitize.py
+
+sanitize-briefly: $(TOOLS)
+	$(BIN)/python tests/sanitize.py --brief
 
 spark: fetched
 	$(BIN)/pytest -q interop-tests/test_spark.py

@@ -15,6 +15,7 @@ from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.layout import HEADER_SIZE
 from kcompat.records.record import Record, append_varint, encode_records
+from support.fuzzing import exact, examples
 from support.record_strategies import edited
 
 if TYPE_CHECKING:
@@ -83,12 +84,12 @@ def filled(whole: tuple[bytes, int], base_offset: int) -> array[int]:
 
 
 @given(st.lists(st.tuples(BODIES, st.integers(0, 2**40), st.integers(0, 2**40)), max_size=4))
-@settings(at_leisure, max_examples=400)
+@settings(at_leisure, max_examples=examples(400))
 def test_both_put_alike(bodies: list[tuple[tuple[bytes, int], int, int]]) -> None:
     ours, theirs = table(), table()
     for (body, count), base_offset, first_offset in bodies:
         arguments = body, count, base_offset, min(first_offset, base_offset + 2)
-        added = _native.put(ours, *arguments)
+        added = _native.put(ours, exact(body), *arguments[1:])
         assert added == _python.put(theirs, *arguments)
         if added < 0:
             return  # the cleaning ends here, and what was put does not matter
@@ -96,7 +97,7 @@ def test_both_put_alike(bodies: list[tuple[tuple[bytes, int], int, int]]) -> Non
 
 
 @given(WHOLE, BODIES, st.integers(0, 40), st.integers(0, 40), LONG, st.integers(-1, 60), st.booleans())
-@settings(at_leisure, max_examples=600)
+@settings(at_leisure, max_examples=examples(600))
 def test_both_keep_alike(
     known: tuple[bytes, int],
     judged: tuple[bytes, int],
@@ -108,13 +109,14 @@ def test_both_keep_alike(
 ) -> None:
     numbers = filled(known, known_from)
     arguments = numbers, *judged, base_offset, base_timestamp, latest, keeps_tombstones
-    assert _native.keep(*arguments) == _python.keep(*arguments)
+    body, *others = arguments[1:]
+    assert _native.keep(numbers, exact(body), *others) == _python.keep(*arguments)
 
 
 @given(BODIES, LONG)
-@settings(at_leisure, max_examples=400)
+@settings(at_leisure, max_examples=examples(400))
 def test_both_rebase_alike(body: tuple[bytes, int], shift: int) -> None:
-    assert _native.rebase(*body, shift) == _python.rebase(*body, shift)
+    assert _native.rebase(exact(body[0]), body[1], shift) == _python.rebase(*body, shift)
 
 
 @given(WHOLE, st.integers(2, 400))
@@ -161,7 +163,7 @@ def make(options: dict[str, Any], base_offset: int) -> bytearray:
 
 
 @given(WHOLE, st.lists(BATCH, max_size=6), st.integers(0, 100), st.integers(0, 2**41), st.data())
-@settings(at_leisure, max_examples=400)
+@settings(at_leisure, max_examples=examples(400))
 def test_many_batches_at_once_are_each_by_itself(
     known: tuple[bytes, int],
     given_batches: list[dict[str, Any]],
@@ -178,10 +180,10 @@ def test_many_batches_at_once_are_each_by_itself(
     numbers = filled(known, data.draw(st.integers(0, 60)))
     upper = data.draw(st.sampled_from([base_offset, base_offset + 1]))
     by_hand = _keep_each(numbers, chunk, batches, latest, now_ms, upper)
-    assert _native.keep_plain(numbers, crc32c, chunk, 0, latest, now_ms, upper) == by_hand
+    assert _native.keep_plain(numbers, crc32c, exact(chunk), 0, latest, now_ms, upper) == by_hand
     room, first_offset = data.draw(st.integers(0, 100)), data.draw(st.integers(0, 40))
     ours, theirs = array("Q", numbers), array("Q", numbers)
-    put = _native.put_plain(ours, crc32c, chunk, 0, room, first_offset)
+    put = _native.put_plain(ours, crc32c, exact(chunk), 0, room, first_offset)
     assert put == _put_each(theirs, chunk, batches, room, first_offset)
     assert ours == theirs
 

@@ -18,6 +18,8 @@ from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import LEGACY_CODECS, encode_message
 from kcompat.records.record import Record, append_varint, encode_records
 from kcompat.records.wrapper import encode_wrapper
+from support.fuzzing import exact, examples
+from support.record_strategies import clipped
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -112,8 +114,9 @@ def framed_messages(draw: st.DrawFn) -> bytes:
 
 
 MESSAGES = alike() | st.lists(MESSAGE, max_size=8).map(b"".join)
-RECORD_BYTES = RECORDS | mutated(RECORDS) | framed_records() | st.binary(max_size=100)
-MESSAGE_BYTES = MESSAGES | mutated(MESSAGES) | framed_messages() | st.binary(max_size=100)
+RECORD_BYTES = RECORDS | clipped(RECORDS) | mutated(RECORDS) | framed_records() | st.binary(max_size=100)
+MESSAGE_BYTES = MESSAGES | clipped(MESSAGES) | mutated(MESSAGES) | framed_messages() | st.binary(max_size=100)
+POSITION = st.just(0) | st.integers(0, 5)
 ROOM = st.integers(-1, 300) | st.just(1 << 20) | st.just(2**63 - 1)
 MARKS = st.sampled_from([0, 8])
 DOWN = st.tuples(ROOM, MAGICS, MARKS, LONG, LONG, LONG, st.just(-1) | LONG)
@@ -131,18 +134,18 @@ UP = st.tuples(
 """Room, largest message, magic, flags, index, base timestamp, earliest, latest."""
 
 
-@given(RECORD_BYTES, st.integers(0, 5), DOWN)
-@settings(max_examples=500, deadline=None)
+@given(RECORD_BYTES, POSITION, DOWN)
+@settings(max_examples=examples(500), deadline=None)
 def test_both_write_the_same_messages(data: bytes, position: int, numbers: tuple[int, ...]) -> None:
     arguments = data, min(position, len(data)), *numbers
-    assert native.write_messages(*arguments) == python.write_messages(*arguments)
+    assert native.write_messages(exact(data), *arguments[1:]) == python.write_messages(*arguments)
 
 
-@given(MESSAGE_BYTES, st.integers(0, 5), UP)
-@settings(max_examples=500, deadline=None)
+@given(MESSAGE_BYTES, POSITION, UP)
+@settings(max_examples=examples(500), deadline=None)
 def test_both_write_the_same_records(data: bytes, position: int, numbers: tuple[int, ...]) -> None:
     arguments = data, min(position, len(data)), *numbers
-    assert native.write_records(*arguments) == python.write_records(*arguments)
+    assert native.write_records(exact(data), *arguments[1:]) == python.write_records(*arguments)
 
 
 @given(st.binary(max_size=300), LONG, MAGICS, st.integers(0, 15), LONG)
@@ -151,7 +154,7 @@ def test_both_write_the_same_wrappers(
     packed: bytes, offset: int, magic: int, attributes: int, timestamp: int
 ) -> None:
     arguments = packed, offset, magic, attributes, timestamp
-    assert native.write_wrapper(*arguments) == python.write_wrapper(*arguments)
+    assert native.write_wrapper(exact(packed), *arguments[1:]) == python.write_wrapper(*arguments)
 
 
 def converted(chosen: ModuleType, data: bytes, magic: int, first_offset: int) -> list[bytes] | str:
@@ -212,7 +215,7 @@ def taken(chosen: ModuleType, data: bytes, topic: LogConfig) -> bytes | Refusal 
 
 
 @given(MESSAGE_BYTES | wrapped(), TOPICS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_both_take_and_refuse_the_same(data: bytes, topic: LogConfig) -> None:
     assert taken(native, data, topic) == taken(python, data, topic)
 

@@ -37,6 +37,11 @@ def edited(draw: st.DrawFn, body: bytes) -> bytes:
     return bytes(data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data)
 
 
+def clipped(whole: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
+    """Good bytes without the last few: a reader must stop just before their end."""
+    return st.builds(lambda data, missing: data[:-missing], whole, st.sampled_from([1, 1, 2, 3, 9]))
+
+
 def fields(record: Record) -> tuple[object, ...]:
     """All of a record but its offset, to compare it with what another library has read."""
     return record.timestamp, record.key, record.value, list(record.headers)

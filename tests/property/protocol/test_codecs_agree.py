@@ -6,7 +6,6 @@ what pytest shows. KCOMPAT_FUZZ is how many messages there are of each version; 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import random
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import pytest
 from kcompat.protocol.plan import plan_message
 from kcompat.protocol.schema import ProtocolViolation
 from support.codecs import NATIVE, PYTHON
+from support.fuzzing import exact, examples
 from support.messages import message_classes
 
 from .strategies import INTEGERS
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(NATIVE is None, reason="the extension was not built")
 
-MESSAGES = int(os.environ.get("KCOMPAT_FUZZ", "3"))
+MESSAGES = examples(3)
 SEED = os.environ.get("KCOMPAT_FUZZ_SEED") or random.SystemRandom().randrange(10**6)
 
 TEXTS = [
@@ -104,11 +104,6 @@ class Maker:
             byte = self.dice.choice([0, 1, 2, 0x7F, 0x80, 0xFF, self.dice.randrange(256)])
             body[at : at + self.dice.randint(0, 2)] = bytes([byte] * self.dice.randint(0, 2))
         return bytes(body[: self.dice.randint(0, len(body))] if self.dice.random() < 0.3 else body)
-
-
-def exact(frame: bytes) -> memoryview:
-    """A view of memory that ends where the frame does, which a sanitizer watches."""
-    return memoryview((ctypes.c_ubyte * len(frame)).from_buffer_copy(frame)).cast("B")
 
 
 def spell(value: Any) -> Any:
