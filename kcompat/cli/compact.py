@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cli.logs import set_up_logging
-from kcompat.cli.progress import Progress as Bar
+from kcompat.cli.progress import ProgressBar
 from kcompat.cli.start import read_config
 from kcompat.config.errors import ConfigError
 from kcompat.log.cleaner.cleaner import Compacted
@@ -64,10 +64,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _ask(running: AdminClient, topic: str) -> int:
     """Have a topic compacted by a broker that runs."""
-    with _Watch(topic) as watch:
+    with _Teller(topic) as teller:
         for answer in running.ask("compact", topic, Compacted | Progress):
-            watch.tell(answer)
-    return watch.code
+            teller.tell(answer)
+    return teller.code
 
 
 async def _compact(config: BrokerConfig, topics: list[str]) -> int:
@@ -80,29 +80,29 @@ async def _compact(config: BrokerConfig, topics: list[str]) -> int:
     codes = []
     try:
         for topic in topics:
-            with _Watch(topic) as watch:
+            with _Teller(topic) as teller:
                 async for answer in node.compacting(topic):
-                    watch.tell(answer)
-            codes.append(watch.code)
+                    teller.tell(answer)
+            codes.append(teller.code)
     finally:
         await node.stop()
     return max(codes)
 
 
-class _Watch:
+class _Teller:
     """Tells the user what becomes of a topic; `code` is the exit code for it."""
 
     def __init__(self, topic: str) -> None:
         self.code = FAILED
         self._topic = topic
-        self._bar: Bar | None = None
+        self._bar: ProgressBar | None = None
         self._results = 0
         self._problems = 0
 
     def tell(self, answer: Compacted | Progress) -> None:
         """Show an answer of the broker."""
         if isinstance(answer, Progress):
-            self._bar = self._bar or Bar(answer.bytes_total, shown=True)
+            self._bar = self._bar or ProgressBar(answer.bytes_total, shown=True)
             self._bar.at(answer.bytes_done)
             return
         if self._bar is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from kcompat.cli.progress import Progress
+from kcompat.cli.progress import ProgressBar
 from kcompat.log.dump.rows import DAMAGE, as_json, as_text
 from kcompat.log.dump.segment import Depth
 from kcompat.log.dump.tree import Dumper, files_in
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _dump(files: Sequence[DumpFile], options: argparse.Namespace) -> int:
     dumper = Dumper(Depth(options.deep, options.verify), options.topic)
-    progress = Progress(sum(file.size for file in files), shown=options.quiet or not sys.stdout.isatty())
+    progress = ProgressBar(sum(file.size for file in files), shown=options.quiet or not sys.stdout.isatty())
     faults = gone = 0
     with progress:
         for file in files:

@@ -16,7 +16,7 @@ _WIDTH = 40
 _INTERVAL_S = 0.1
 
 
-class Progress:
+class ProgressBar:
     """How many of `total` bytes are done, file by file. Shows nothing unless `shown`."""
 
     def __init__(self, total: int, *, shown: bool) -> None:

@@ -85,11 +85,11 @@ def _nodes(client: KazooClient, root: str, paths: list[str]) -> Iterator[tuple[s
 
 async def _store(registration: Registration, directory: str) -> None:
     """Put all of it into the metadata store at once, which must be new."""
-    from kcompat.cluster.embedded import EmbeddedStore
+    from kcompat.cluster.process_store import ProcessStore
     from kcompat.cluster.sqlite_journal import METADATA_FILE, SqliteJournal
 
     path = Path(directory) / METADATA_FILE
-    store = EmbeddedStore(SqliteJournal(path), lambda: int(time.time() * 1000))
+    store = ProcessStore(SqliteJournal(path), lambda: int(time.time() * 1000))
     try:
         if znodes.CLUSTER_ID in store.tree.nodes:
             raise HandOverRefusedError(f"{path} has the metadata of a cluster already: move it away first")

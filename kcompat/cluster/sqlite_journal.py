@@ -1,4 +1,4 @@
-"""The embedded store's journal in one SQLite file, `metadata.db` in the data directory.
+"""The journal of a `ProcessStore` in one SQLite file, `metadata.db` in the data directory.
 
 One row a node. A transaction of the store is one of SQLite's, in WAL mode with `synchronous=FULL`: the commit
 returns after the log is on the disk, so an answered change survives a kill and a power cut. Only the commit

@@ -5,8 +5,8 @@ session that made it). Every change is a transaction with an id, `zxid`; a node'
 created it, which Kafka uses as the broker epoch, so ids increase strictly, across restarts too. What a call
 has answered survives a crash.
 
-Back ends: `kcompat.cluster.embedded` (SQLite or memory, for the brokers of one process). One for a ZooKeeper
-ensemble has its place beside it.
+Back ends: `kcompat.cluster.process_store` (SQLite or memory, for the brokers of one process).
+A back end for a ZooKeeper ensemble would stand beside it.
 """
 
 from __future__ import annotations

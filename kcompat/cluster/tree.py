@@ -1,4 +1,4 @@
-"""The nodes of an embedded store and transactions over them. Pure: no files, no clock.
+"""The nodes of a `ProcessStore` and transactions over them. Pure: no files, no clock.
 
 A `Transaction` stages its changes over the tree, sees its own earlier operations, and changes nothing until
 it is applied; the store makes the staged nodes durable in between. So a reader never sees what a crash could

@@ -75,7 +75,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacts else self.segment_ms
 
 
-class CleanerSettings(msgspec.Struct, frozen=True, kw_only=True):
+class CleanerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The broker's `log.cleaner.*` keys: times in ms, sizes in bytes, over all threads."""
 
     enabled: bool = True

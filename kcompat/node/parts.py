@@ -26,7 +26,7 @@ from kcompat.net.helpers import Helpers
 from kcompat.replication.fetch_session import FetchSessions
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replicas import ReplicaManager
-from kcompat.replication.storage_config import cleaner_settings
+from kcompat.replication.storage_config import cleaner_config
 from kcompat.replication.topic_log import TopicLog
 from kcompat.topics import CONSUMER_OFFSETS
 
@@ -65,7 +65,7 @@ class Parts:
         self.cleaner = LogCleaner(
             self.logs,
             clock,
-            lambda: cleaner_settings(self.config.current),
+            lambda: cleaner_config(self.config.current),
             self._stable_offset,
             world.start_cleaning,
         )

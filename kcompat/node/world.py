@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.sqlite_journal import METADATA_FILE, SqliteJournal
 from kcompat.config.errors import ConfigError
 from kcompat.log.cleaner import runners
@@ -60,7 +60,7 @@ class World(Struct, frozen=True):
     """`start_worker(name, threads)`: threads beside the loop."""
     start_cleaning: Callable[[CleanJob], Runner]
     """Compacts one log, in another process or in this one. May raise OSError."""
-    open_store: Callable[[BrokerConfig, Clock], EmbeddedStore]
+    open_store: Callable[[BrokerConfig, Clock], ProcessStore]
     """The metadata store of the cluster. Raises ConfigError, StoreUnavailableError."""
     bind: Bind
     """Opens a listener."""
@@ -82,7 +82,7 @@ def real_world() -> World:
     )
 
 
-def _open_store(config: BrokerConfig, clock: Clock) -> EmbeddedStore:
+def _open_store(config: BrokerConfig, clock: Clock) -> ProcessStore:
     directory = Path(config.log_dirs[0])
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -90,4 +90,4 @@ def _open_store(config: BrokerConfig, clock: Clock) -> EmbeddedStore:
         raise ConfigError(f"The data directory {directory} is a file, not a directory.") from error
     except OSError as error:
         raise ConfigError(f"The data directory {directory} cannot be made: {error.strerror}.") from error
-    return EmbeddedStore(SqliteJournal(directory / METADATA_FILE), clock.now_ms)
+    return ProcessStore(SqliteJournal(directory / METADATA_FILE), clock.now_ms)

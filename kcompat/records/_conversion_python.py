@@ -15,7 +15,7 @@ from kcompat.records.record import append_record
 
 if TYPE_CHECKING:
     from kcompat.records._python import Buffer
-    from kcompat.records.message_set import Message
+    from kcompat.records.message_set import LegacyMessage
 
 _SIGN = 1 << 63
 _NEVER = _SIGN - 1
@@ -138,7 +138,7 @@ def write_wrapper(packed: Buffer, offset: int, magic: int, attributes: int, time
     return encode_message(offset, magic, attributes, timestamp, None, bytes(packed))
 
 
-def _offends(message: Message, timestamp: int, flags: int, earliest: int, latest: int) -> bool:
+def _offends(message: LegacyMessage, timestamp: int, flags: int, earliest: int, latest: int) -> bool:
     """Whether a topic does not take such a message."""
     if (message.key is None and flags & Flag.KEYS_WANTED) or timestamp < NO_TIMESTAMP:
         return True

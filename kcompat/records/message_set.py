@@ -50,7 +50,7 @@ NO_LIMIT = 2**31
 """More bytes than a message can have."""
 
 
-class Message(NamedTuple):
+class LegacyMessage(NamedTuple):
     """One message: offset as it stands or is meant, timestamp in ms (-1 in magic 0), key and value."""
 
     offset: int
@@ -86,7 +86,7 @@ def encode_message(
     return b"".join((_LOG_PREFIX.pack(offset, size, crc32(value, crc32(head))), head, value))
 
 
-def shallow_messages(data: Buffer, max_size: int = NO_LIMIT) -> Generator[Message, None, int]:
+def shallow_messages(data: Buffer, max_size: int = NO_LIMIT) -> Generator[LegacyMessage, None, int]:
     """The messages of a set as they stand, wrappers closed; ends at one that is cut short, and returns where.
 
     Raises as `message_at` does.
@@ -98,7 +98,7 @@ def shallow_messages(data: Buffer, max_size: int = NO_LIMIT) -> Generator[Messag
     return start
 
 
-def message_at(data: Buffer, start: int, max_size: int = NO_LIMIT) -> tuple[Message, int] | None:
+def message_at(data: Buffer, start: int, max_size: int = NO_LIMIT) -> tuple[LegacyMessage, int] | None:
     """The message at a position and where the next one begins, None where it is cut short.
 
     Raises `MessageTooLarge` past `max_size` bytes, `MessageCorrupt` where no message begins and at a wrong
@@ -124,7 +124,7 @@ def message_at(data: Buffer, start: int, max_size: int = NO_LIMIT) -> tuple[Mess
     return _decode(data, start, start + size), start + size
 
 
-def _decode(data: Buffer, start: int, end: int) -> Message:
+def _decode(data: Buffer, start: int, end: int) -> LegacyMessage:
     """The message between two positions."""
     offset, _, crc = _LOG_PREFIX.unpack_from(data, start)
     content = bytes(data[start + MAGIC_AT : end])
@@ -139,7 +139,7 @@ def _decode(data: Buffer, start: int, end: int) -> Message:
         timestamp, position = _LONG.unpack_from(content, 2)[0], 10
     key, position = _field(content, position)
     value, _ = _field(content, position)
-    return Message(offset, magic, attributes, timestamp, key, value)
+    return LegacyMessage(offset, magic, attributes, timestamp, key, value)
 
 
 def _field(content: bytes, position: int) -> tuple[bytes | None, int]:
@@ -154,7 +154,9 @@ def _field(content: bytes, position: int) -> tuple[bytes | None, int]:
     return content[start : start + size], start + size
 
 
-def inner_messages(wrapper: Message, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Message]:
+def inner_messages(
+    wrapper: LegacyMessage, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+) -> Iterator[LegacyMessage]:
     """The messages inside, at offsets as they stand there, with the timestamps (and their kind) that count.
 
     They are unpacked piece by piece, within `compression.output_bound`. Raises `MessageCorrupt` at a wrong
@@ -177,7 +179,7 @@ def inner_messages(wrapper: Message, max_message_bytes: int = DEFAULT_MAX_MESSAG
     check_last(wrapper, last)
 
 
-def unpacked(wrapper: Message, max_message_bytes: int) -> Iterator[bytearray]:
+def unpacked(wrapper: LegacyMessage, max_message_bytes: int) -> Iterator[bytearray]:
     """What is inside, piece by piece: whoever takes a piece removes the whole messages at its front.
 
     One piece and one message are held. Raises `RecordsDamaged`.
@@ -199,7 +201,7 @@ def unpacked(wrapper: Message, max_message_bytes: int) -> Iterator[bytearray]:
         needed = LOG_OVERHEAD + (_INT.unpack_from(pending, 8)[0] if is_begun else 0)
 
 
-def check_inner(wrapper: Message, message: Message) -> None:
+def check_inner(wrapper: LegacyMessage, message: LegacyMessage) -> None:
     """Raise `RecordsDamaged` unless the message may stand in the wrapper."""
     if message.magic != wrapper.magic:
         raise RecordsDamaged(f"a message of magic {message.magic} inside one of magic {wrapper.magic}")
@@ -207,7 +209,7 @@ def check_inner(wrapper: Message, message: Message) -> None:
         raise RecordsDamaged("a compressed message inside a compressed message")
 
 
-def check_last(wrapper: Message, last_offset: int | None) -> None:
+def check_last(wrapper: LegacyMessage, last_offset: int | None) -> None:
     """Raise `RecordsDamaged` if nothing is inside, or the wrapper comes before the last message there."""
     if last_offset is None:
         raise RecordsDamaged("a compressed message with nothing inside")
@@ -215,7 +217,9 @@ def check_last(wrapper: Message, last_offset: int | None) -> None:
         raise RecordsDamaged(f"a wrapper at {wrapper.offset} whose last message is at {last_offset}")
 
 
-def read_messages(data: Buffer, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> Iterator[Message]:
+def read_messages(
+    data: Buffer, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+) -> Iterator[LegacyMessage]:
     """Every message of a set at absolute offsets; holds all that is in a wrapper at once.
 
     Raises as `shallow_messages` and `inner_messages` do.

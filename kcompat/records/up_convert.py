@@ -29,7 +29,7 @@ from kcompat.records.validate import (
 if TYPE_CHECKING:
     from kcompat.records._python import Buffer
     from kcompat.records.batch import BatchHeader
-    from kcompat.records.message_set import Message
+    from kcompat.records.message_set import LegacyMessage
 
 _NO_LIMIT = 2**63 - 1
 
@@ -92,7 +92,7 @@ class _Builder:
     `room` bytes of records are more than the topic takes.
     """
 
-    def __init__(self, first: Message, rules: ProduceRules, now_ms: int, room: int) -> None:
+    def __init__(self, first: LegacyMessage, rules: ProduceRules, now_ms: int, room: int) -> None:
         self._first = first
         self._rules = rules
         self._now_ms = now_ms
@@ -142,7 +142,7 @@ class _Builder:
         found = message_at(messages, end, largest)
         return end, None if found is None else self._complain(found[0])
 
-    def _complain(self, message: Message) -> Refusal:
+    def _complain(self, message: LegacyMessage) -> Refusal:
         """What is wrong with a message that is whole and sound."""
         rules, first = self._rules, self._first
         marked, timestamp = message.uses_log_append_time, message.timestamp
@@ -182,7 +182,7 @@ class _Builder:
         )
 
 
-def _flags(first: Message, rules: ProduceRules) -> Flag:
+def _flags(first: LegacyMessage, rules: ProduceRules) -> Flag:
     flags = Flag.INSIDE if first.codec else Flag(0)
     if first.codec and first.uses_log_append_time:
         flags |= Flag.MARKED

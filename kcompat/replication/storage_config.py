@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.log.config import CleanerSettings, LogConfig
+from kcompat.log.config import CleanerConfig, LogConfig
 
 if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
@@ -42,9 +42,9 @@ def log_config(topic: TopicConfig) -> LogConfig:
     )
 
 
-def cleaner_settings(broker: BrokerConfig) -> CleanerSettings:
+def cleaner_config(broker: BrokerConfig) -> CleanerConfig:
     """The `log.cleaner.*` keys of the broker."""
-    return CleanerSettings(
+    return CleanerConfig(
         enabled=bool(broker.get("log.cleaner.enable")),
         threads=broker.integer("log.cleaner.threads"),
         backoff_ms=broker.integer("log.cleaner.backoff.ms"),

@@ -17,7 +17,7 @@ import pytest
 
 from kcompat.log.cleaner.job import Finished
 from kcompat.log.cleaner.runners import ProcessRunner
-from kcompat.log.config import CleanerSettings, LogConfig
+from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.files import Files
 from kcompat.log.log import Log
@@ -76,7 +76,7 @@ class Workload:
             cleanup_policy=frozenset({"compact"}),
             timestamp_type=choice.choice(["CreateTime", "CreateTime", "LogAppendTime"]),
         )
-        self.settings = CleanerSettings(
+        self.config = CleanerConfig(
             dedupe_buffer_bytes=choice.choice([24 * 5, 24 * 30, 1 << 16]), load_factor=0.9
         )
         directory.mkdir()
@@ -142,7 +142,7 @@ class Workload:
             self.committed = sorted(self.committed + data)
 
     def clean(self) -> None:
-        end_offset, reports = self.harness.clean(self.clean_offset, self.now_ms, self.settings)
+        end_offset, reports = self.harness.clean(self.clean_offset, self.now_ms, self.config)
         assert end_offset is not None, reports
         assert end_offset >= self.clean_offset
         if reports:
@@ -178,7 +178,7 @@ class Workload:
 
     def clean_and_die(self) -> None:
         """Clean, and die at one of the changes of the directory, unless it is done before."""
-        job = self.harness.job(self.clean_offset, self.now_ms, self.settings)
+        job = self.harness.job(self.clean_offset, self.now_ms, self.config)
         if job is None:
             return
         self.files.steps = self.random.randrange(10 + 12 * len(job.parts))
@@ -190,7 +190,7 @@ class Workload:
 
     def kill_the_process(self) -> None:
         """Clean in a process of its own, and kill that after a while, or after it has ended."""
-        job = self.harness.job(self.clean_offset, self.now_ms, self.settings)
+        job = self.harness.job(self.clean_offset, self.now_ms, self.config)
         if job is None:
             return
         runner = ProcessRunner(job)
@@ -371,7 +371,7 @@ def _crash(workload: Workload, target: Path, steps: int) -> bool:
     workload.harness.log, kept = log, workload.harness.log
     try:
         workload.harness.clean(
-            workload.clean_offset, workload.now_ms, CleanerSettings(dedupe_buffer_bytes=1 << 16)
+            workload.clean_offset, workload.now_ms, CleanerConfig(dedupe_buffer_bytes=1 << 16)
         )
     except Crash:
         return True

@@ -8,7 +8,7 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
-from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.tree import Tree
 from kcompat.config.broker import BrokerConfig
 from kcompat.faults import contained
@@ -120,8 +120,8 @@ class BrokerWorld:
             self.workers.append(worker())
             return self.workers[-1]
 
-        def open_store(_config: BrokerConfig, clock: Clock) -> EmbeddedStore:
-            return EmbeddedStore(ListedTransactions(disk, operations), clock.now_ms)
+        def open_store(_config: BrokerConfig, clock: Clock) -> ProcessStore:
+            return ProcessStore(ListedTransactions(disk, operations), clock.now_ms)
 
         world = World(
             clock=self.clock,

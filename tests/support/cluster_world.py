@@ -6,9 +6,9 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
-from kcompat.cluster.embedded import EmbeddedStore
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import UpdateConfigs, UpdateMetadata
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.znodes import CLUSTER_ID, BrokerRegistration, encode_cluster_id
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
@@ -56,7 +56,7 @@ class ClusterWorld:
 
     async def __aenter__(self) -> Self:
         clock = VirtualClock()
-        self.store = EmbeddedStore.in_memory(clock.now_ms)
+        self.store = ProcessStore.in_memory(clock.now_ms)
         self.session = session = await self.store.session()
         await loading.prepare(session)
         await session.create(CLUSTER_ID, encode_cluster_id("the-cluster"))

@@ -8,7 +8,7 @@ from kcompat.log.cleaner.cleaner import make_job
 from kcompat.log.cleaner.job import Damaged, Failed, Finished, GroupCleaned
 from kcompat.log.cleaner.run import run
 from kcompat.log.cleaner.selection import assess
-from kcompat.log.config import CleanerSettings
+from kcompat.log.config import CleanerConfig
 from kcompat.log.producers import AppendOrigin
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcompat.records.compression import Codec
 
 Pair = tuple[bytes | None, bytes | None]
-SETTINGS = CleanerSettings(dedupe_buffer_bytes=1 << 20)
+CLEANER = CleanerConfig(dedupe_buffer_bytes=1 << 20)
 
 
 class CompactionHarness(LogHarness):
@@ -69,19 +69,19 @@ class CompactionHarness(LogHarness):
         self.log.roll(now_ms)
 
     def job(
-        self, first_dirty: int = 0, now_ms: int = 2000, settings: CleanerSettings = SETTINGS
+        self, first_dirty: int = 0, now_ms: int = 2000, config: CleanerConfig = CLEANER
     ) -> CleanJob | None:
         """What there is to clean from `first_dirty` on; None if nothing is."""
         log = self.log
         stable = log.last_stable_offset(log.log_end_offset)
         cleanable = assess(log.segments, log.config, first_dirty, stable, now_ms)
-        return make_job(log, cleanable, settings, now_ms) if cleanable.dirty_bytes else None
+        return make_job(log, cleanable, config, now_ms) if cleanable.dirty_bytes else None
 
     def clean(
-        self, first_dirty: int = 0, now_ms: int = 2000, settings: CleanerSettings = SETTINGS
+        self, first_dirty: int = 0, now_ms: int = 2000, config: CleanerConfig = CLEANER
     ) -> tuple[int | None, list[Report]]:
         """Clean once from `first_dirty` on and put the result in place: the new clean offset, all reports."""
-        job = self.job(first_dirty, now_ms, settings)
+        job = self.job(first_dirty, now_ms, config)
         reports: list[Report] = []
         if job is None:
             return first_dirty, reports

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from kcompat.api.context import Busy, Interruptible
 from kcompat.api.dispatcher import Dispatcher
-from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.store import StoreUnavailableError
 from kcompat.controller.decisions import Decisions
 from kcompat.faults import contained
@@ -220,13 +220,13 @@ class FaultyRandom(Random):
         return super().getrandbits(k)
 
 
-class FaultyStore(EmbeddedStore):
+class FaultyStore(ProcessStore):
     """A metadata store that takes no writes."""
 
     injector = Injector()
 
     async def commit(self, session_id: int, ops: Sequence[Op]) -> list[OpResult]:
-        """See `EmbeddedStore`."""
+        """See `ProcessStore`."""
         self.injector.come_by(f"store: {type(ops[-1]).__name__}", lost_store)
         return await super().commit(session_id, ops)
 

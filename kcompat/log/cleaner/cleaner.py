@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kcompat.log.cleaner.job import Report
     from kcompat.log.cleaner.runners import Runner
     from kcompat.log.cleaner.selection import Cleanable
-    from kcompat.log.config import CleanerSettings
+    from kcompat.log.config import CleanerConfig
     from kcompat.log.log import Log
     from kcompat.log.manager import LogManager
 
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 _POLL_MS: Final = 20
 _LONGEST_DELAY_MS: Final = 1000
-"""How soon other settings are obeyed."""
+"""The longest time until a changed configuration is obeyed."""
 
 
 class Compacted(msgspec.Struct, frozen=True, tag=True):
@@ -90,21 +90,21 @@ class _Request:
 class LogCleaner:
     """Cleans the compacted logs of a `LogManager`, `threads` of them at a time.
 
-    `stable_offset` gives a log's last stable offset, None if this broker does not serve it; `settings` those
-    in force; `start` starts a runner and may raise OSError.
+    `stable_offset` gives a log's last stable offset, None if this broker does not serve it; `config` the
+    configuration in force; `start` starts a runner and may raise OSError.
     """
 
     def __init__(
         self,
         logs: LogManager,
         clock: Clock,
-        settings: Callable[[], CleanerSettings],
+        config: Callable[[], CleanerConfig],
         stable_offset: Callable[[Log], int | None],
         start: Callable[[CleanJob], Runner],
     ) -> None:
         self._logs = logs
         self._clock = clock
-        self._settings = settings
+        self._config = config
         self._stable_offset = stable_offset
         self._start_runner = start
         self._running: dict[str, _Cleaning] = {}
@@ -157,7 +157,7 @@ class LogCleaner:
 
     def _turn(self) -> None:
         """Hear what the runners did, start new ones, and come back, whatever goes wrong with one of them."""
-        settings = self._settings()
+        config = self._config()
         for cleaning in list(self._running.values()):
             try:
                 self._hear(cleaning)
@@ -165,21 +165,21 @@ class LogCleaner:
                 self._mark_uncleanable(cleaning.log, repr(bug), bug)
                 self._end(cleaning, problem=repr(bug))
         with contained("the choice of a log to clean"):
-            while len(self._running) < settings.threads and self._begin_next(settings):
+            while len(self._running) < config.threads and self._begin_next(config):
                 pass
         delay_ms = _POLL_MS
         if not self._running:
-            delay_ms = max(_POLL_MS, min(settings.backoff_ms, _LONGEST_DELAY_MS))
+            delay_ms = max(_POLL_MS, min(config.backoff_ms, _LONGEST_DELAY_MS))
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._clock.call_later(delay_ms, self._turn)
 
-    def _begin_next(self, settings: CleanerSettings) -> bool:
+    def _begin_next(self, config: CleanerConfig) -> bool:
         """Start on the log that needs it most; False if none does."""
         now_ms = self._clock.now_ms()
         chosen = self._requested()
-        is_idle = now_ms < self._idle_since_ms + settings.backoff_ms - _POLL_MS
-        if chosen is None and settings.enabled and not is_idle:
+        is_idle = now_ms < self._idle_since_ms + config.backoff_ms - _POLL_MS
+        if chosen is None and config.enabled and not is_idle:
             chosen = self._dirtiest()
             if chosen is None:
                 self._idle_since_ms = now_ms
@@ -187,7 +187,7 @@ class LogCleaner:
             return False
         log, cleanable = chosen
         try:
-            job = make_job(log, cleanable, settings, now_ms)
+            job = make_job(log, cleanable, config, now_ms)
             runner = self._start_runner(job)
         except OSError as error:
             logger.warning("cleaning %s was not started: %s", log.directory, error)
@@ -322,7 +322,7 @@ class LogCleaner:
 
     def _pause(self, log: Log, problem: str) -> None:
         """Leave the log alone for a while, and tell those who wait for it."""
-        self._paused_until_ms[log.directory] = self._clock.now_ms() + self._settings().backoff_ms
+        self._paused_until_ms[log.directory] = self._clock.now_ms() + self._config().backoff_ms
         for request in [request for request in self._requests if request.log is log]:
             self._requests.remove(request)
             request.complete(problem)
@@ -344,9 +344,9 @@ class LogCleaner:
             files.remove(f"{log.directory}/{name}" for name in names)
 
 
-def make_job(log: Log, cleanable: Cleanable, settings: CleanerSettings, now_ms: int) -> CleanJob:
+def make_job(log: Log, cleanable: Cleanable, config: CleanerConfig, now_ms: int) -> CleanJob:
     """Everything that a runner has to know, as it is now."""
-    config = log.config
+    log_config = log.config
     files = log.context.files
     return CleanJob(
         directory=log.directory,
@@ -364,15 +364,15 @@ def make_job(log: Log, cleanable: Cleanable, settings: CleanerSettings, now_ms: 
         first_dirty_offset=cleanable.first_dirty_offset,
         rules=Rules(
             now_ms=now_ms,
-            delete_retention_ms=config.delete_retention_ms,
-            max_message_bytes=config.max_message_bytes,
+            delete_retention_ms=log_config.delete_retention_ms,
+            max_message_bytes=log_config.max_message_bytes,
             upper_offset=cleanable.upper_offset,
             producers={entry.producer_id: (entry.last_offset, entry.epoch) for entry in log.producers},
         ),
-        segment_bytes=config.segment_bytes,
-        segment_index_bytes=config.segment_index_bytes,
-        index_interval_bytes=config.index_interval_bytes,
-        map_bytes=settings.dedupe_buffer_bytes // max(settings.threads, 1),
-        load_factor=settings.load_factor,
-        bytes_per_second=settings.bytes_per_second / max(settings.threads, 1),
+        segment_bytes=log_config.segment_bytes,
+        segment_index_bytes=log_config.segment_index_bytes,
+        index_interval_bytes=log_config.index_interval_bytes,
+        map_bytes=config.dedupe_buffer_bytes // max(config.threads, 1),
+        load_factor=config.load_factor,
+        bytes_per_second=config.bytes_per_second / max(config.threads, 1),
     )

@@ -23,10 +23,10 @@ from kcompat.records.wrapper import encode_wrapper
 if TYPE_CHECKING:
     from kcompat.log.cleaner.job import CleanJob, Part
     from kcompat.log.cleaner.offset_map import OffsetMap
-    from kcompat.records.message_set import Message
+    from kcompat.records.message_set import LegacyMessage
 
 
-def _open(data: bytes, max_message_bytes: int) -> tuple[Message, list[Message]]:
+def _open(data: bytes, max_message_bytes: int) -> tuple[LegacyMessage, list[LegacyMessage]]:
     """The outer message, and the messages inside (itself, unless it is a wrapper). Raises RecordsDamaged."""
     try:
         return next(shallow_messages(data)), list(read_messages(data, max_message_bytes))
@@ -68,7 +68,7 @@ class LegacyCleaner:
             data = _wrap(outer, kept, timestamp)
         return Kept(data, last_offset, timestamp, len(kept)), len(messages)
 
-    def _stays(self, message: Message) -> bool:
+    def _stays(self, message: LegacyMessage) -> bool:
         if message.offset > self._newest.latest:
             return True
         if message.key is None or (message.value is None and not self._keeps_tombstones):
@@ -76,7 +76,7 @@ class LegacyCleaner:
         return message.offset >= self._newest.get(message.key)
 
 
-def _wrap(outer: Message, kept: list[Message], timestamp: int) -> bytes:
+def _wrap(outer: LegacyMessage, kept: list[LegacyMessage], timestamp: int) -> bytes:
     """A wrapper around the messages that stay; in magic 1 their offsets count from the first of them."""
     base = kept[0].offset if outer.magic == MAGIC_V1 else 0
     inner = b"".join(encode_message(m.offset - base, m.magic, 0, m.timestamp, m.key, m.value) for m in kept)

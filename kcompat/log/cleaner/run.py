@@ -40,14 +40,14 @@ def run(job: CleanJob, files: Files, monotonic_s: Callable[[], float]) -> Steps:
     Faults are reports too, and the last thing that is heard.
     """
     try:
-        yield from _Cleaning(job, files, monotonic_s).run()
+        yield from _Run(job, files, monotonic_s).run()
     except RecordsDamaged as damage:
         yield Damaged(str(damage))
     except OSError as error:
         yield Failed(error.errno or 0, f"{error.filename or job.directory}: {error.strerror}")
 
 
-class _Cleaning:
+class _Run:
     def __init__(self, job: CleanJob, files: Files, monotonic_s: Callable[[], float]) -> None:
         self._job = job
         self._files = files

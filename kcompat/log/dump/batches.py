@@ -49,15 +49,15 @@ class FoundBatch(msgspec.Struct, frozen=True):
     header: BatchHeader | None
 
 
-class Fault(msgspec.Struct, frozen=True):
+class NoBatch(msgspec.Struct, frozen=True):
     """Where a file stops being a row of batches, and why."""
 
     position: int
     message: str
 
 
-def read_batches(file: OpenFile, end: int) -> Iterator[FoundBatch | Fault]:
-    """The batches of a file of `end` bytes; a Fault, if any, is the last."""
+def read_batches(file: OpenFile, end: int) -> Iterator[FoundBatch | NoBatch]:
+    """The batches of a file of `end` bytes; a NoBatch, if any, is the last."""
     position = 0
     chunk, chunk_start = b"", 0
     while position < end:
@@ -65,16 +65,16 @@ def read_batches(file: OpenFile, end: int) -> Iterator[FoundBatch | Fault]:
         if at + HEADER_SIZE > len(chunk):
             chunk, chunk_start, at = pread_all(file, min(_CHUNK, end - position), position), position, 0
         head = chunk[at : at + HEADER_SIZE]
-        message = _fault(head, end - position)
+        message = _why_no_batch(head, end - position)
         if message is not None:
-            yield Fault(position, message)
+            yield NoBatch(position, message)
             return
         found = _describe(position, head)
         yield found
         position += found.size
 
 
-def _fault(head: bytes, left: int) -> str | None:
+def _why_no_batch(head: bytes, left: int) -> str | None:
     """Why no batch begins with these bytes, `left` bytes before the end of the file."""
     if not any(head):
         return f"zeros where a batch should begin, up to {left} bytes: unwritten space"

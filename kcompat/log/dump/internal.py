@@ -77,12 +77,12 @@ def _plain_value(value: Message) -> dict[str, Any]:
     if isinstance(value, GroupMetadataValue) and value.protocol_type == "consumer":
         for member, shown in zip(value.members, fields["members"], strict=True):
             with suppress(ProtocolViolation):
-                shown["subscription"] = _embedded(ConsumerProtocolSubscription, member.subscription)
-                shown["assignment"] = _embedded(ConsumerProtocolAssignment, member.assignment)
+                shown["subscription"] = _versioned(ConsumerProtocolSubscription, member.subscription)
+                shown["assignment"] = _versioned(ConsumerProtocolAssignment, member.assignment)
     return fields
 
 
-def _embedded(message: type[Message], data: bytes) -> Any:
+def _versioned(message: type[Message], data: bytes) -> Any:
     """What a client sent as bytes: a version and its fields. Newer versions only add to the newest known."""
     if not data:
         return None

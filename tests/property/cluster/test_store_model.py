@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.cluster.store import Check, Create, Delete, Op, SetData, StoreError, parent_of
 
@@ -74,7 +74,7 @@ def without_ephemerals(model: Model) -> Model:
     return left
 
 
-def picture(store: EmbeddedStore) -> Model:
+def picture(store: ProcessStore) -> Model:
     return {
         path: (node.data, node.version, bool(node.ephemeral_owner), node.cversion)
         for path, node in store.tree.nodes.items()
@@ -82,7 +82,7 @@ def picture(store: EmbeddedStore) -> Model:
 
 
 async def play(path: Path, transactions: list[list[Op]]) -> None:
-    store = EmbeddedStore(SqliteJournal(path), lambda: 1)
+    store = ProcessStore(SqliteJournal(path), lambda: 1)
     session = await store.session()
     model: Model = {"/": (b"", 0, False, 0)}
     zxid = store.tree.zxid
@@ -104,7 +104,7 @@ async def play(path: Path, transactions: list[list[Op]]) -> None:
         store.tree.check_invariants()
     # What a crash leaves is what was answered; the sessions are gone with the process.
     store._journal.close()
-    store = EmbeddedStore(SqliteJournal(path), lambda: 1)
+    store = ProcessStore(SqliteJournal(path), lambda: 1)
     assert picture(store) == model
     await store.session()
     assert picture(store) == without_ephemerals(model)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cli import progress
-from kcompat.cli.compact import FAILED, _Watch
+from kcompat.cli.compact import FAILED, _Teller
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import Progress
 
@@ -21,10 +21,10 @@ LEFT = Compacted("t", 1, 100, 100, "its cleanup.policy does not contain compact,
 
 
 def told(*answers: Compacted | Progress) -> int:
-    with _Watch("t") as watch:
+    with _Teller("t") as teller:
         for answer in answers:
-            watch.tell(answer)
-    return watch.code
+            teller.tell(answer)
+    return teller.code
 
 
 @pytest.mark.parametrize(

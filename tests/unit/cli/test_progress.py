@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kcompat.cli import progress
-from kcompat.cli.progress import Progress
+from kcompat.cli.progress import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 def drawn(monkeypatch: pytest.MonkeyPatch, total: int, stream: io.StringIO, shown: bool = True) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "_INTERVAL_S", 0)
-    with Progress(total, shown=shown) as bar:
+    with ProgressBar(total, shown=shown) as bar:
         bar.finished(total // 4)
         bar.at(total // 4)
     return stream.getvalue()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.sqlite_journal import FORMAT_VERSION, SqliteJournal
 from kcompat.cluster.store import StoreUnavailableError
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def open_store(path: Path) -> EmbeddedStore:
-    return EmbeddedStore(SqliteJournal(path), lambda: 5)
+def open_store(path: Path) -> ProcessStore:
+    return ProcessStore(SqliteJournal(path), lambda: 5)
 
 
 async def test_everything_but_ephemerals_comes_back(tmp_path: Path) -> None:
@@ -45,11 +45,11 @@ async def test_everything_but_ephemerals_comes_back(tmp_path: Path) -> None:
 CRASH = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.sqlite_journal import SqliteJournal
 
 async def main():
-    session = await EmbeddedStore(SqliteJournal(Path(sys.argv[1])), lambda: 5).session()
+    session = await ProcessStore(SqliteJournal(Path(sys.argv[1])), lambda: 5).session()
     await session.create("/a")
     await session.create("/controller", ephemeral=True)
     for number in range(20):
@@ -143,7 +143,7 @@ def test_a_node_without_its_parent_is_damage_and_the_file_is_released(tmp_path: 
     database.close()
     journal = SqliteJournal(path)
     with pytest.raises(StoreUnavailableError, match="is damaged"):
-        EmbeddedStore(journal, lambda: 5)
+        ProcessStore(journal, lambda: 5)
     SqliteJournal(path).close()
 
 

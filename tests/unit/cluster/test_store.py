@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.cluster.store import (
     BadVersionError,
@@ -32,23 +32,23 @@ NOW_MS = 1_700_000_000_000
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[EmbeddedStore]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ProcessStore]:
     if request.param == "memory":
-        opened = EmbeddedStore.in_memory(lambda: NOW_MS)
+        opened = ProcessStore.in_memory(lambda: NOW_MS)
     else:
-        opened = EmbeddedStore(SqliteJournal(tmp_path / "metadata.db"), lambda: NOW_MS)
+        opened = ProcessStore(SqliteJournal(tmp_path / "metadata.db"), lambda: NOW_MS)
     yield opened
     opened.tree.check_invariants()
     await opened.close()
 
 
-async def test_a_new_node_has_version_0_and_the_transaction_that_made_it(store: EmbeddedStore) -> None:
+async def test_a_new_node_has_version_0_and_the_transaction_that_made_it(store: ProcessStore) -> None:
     session = await store.session()
     assert await session.create("/a", b"x") == "/a"
     assert await session.get("/a") == (b"x", Stat(1, 1, NOW_MS, NOW_MS, 0, 0, 0, 0))
 
 
-async def test_setting_counts_versions_and_moves_mzxid_only(store: EmbeddedStore) -> None:
+async def test_setting_counts_versions_and_moves_mzxid_only(store: ProcessStore) -> None:
     session = await store.session()
     await session.create("/a", b"x")
     assert await session.set("/a", b"y", 0) == Stat(1, 2, NOW_MS, NOW_MS, 1, 0, 0, 0)
@@ -57,7 +57,7 @@ async def test_setting_counts_versions_and_moves_mzxid_only(store: EmbeddedStore
     assert (await session.get("/a"))[0] == b"y"
 
 
-async def test_children_are_sorted_and_counted_in_cversion(store: EmbeddedStore) -> None:
+async def test_children_are_sorted_and_counted_in_cversion(store: ProcessStore) -> None:
     session = await store.session()
     await session.create("/a")
     for name in ("c", "b", "d"):
@@ -69,7 +69,7 @@ async def test_children_are_sorted_and_counted_in_cversion(store: EmbeddedStore)
     assert (stat.version, stat.cversion, stat.children) == (0, 4, 2)
 
 
-async def test_what_is_not_there_or_in_the_way_is_refused(store: EmbeddedStore) -> None:
+async def test_what_is_not_there_or_in_the_way_is_refused(store: ProcessStore) -> None:
     session = await store.session()
     await session.create("/a")
     await session.create("/a/b")
@@ -91,13 +91,13 @@ async def test_what_is_not_there_or_in_the_way_is_refused(store: EmbeddedStore) 
 
 
 @pytest.mark.parametrize("path", ["", "a", "/", "/a/", "/a//b"])
-async def test_a_path_that_is_none_is_a_fault_of_the_caller(store: EmbeddedStore, path: str) -> None:
+async def test_a_path_that_is_none_is_a_fault_of_the_caller(store: ProcessStore, path: str) -> None:
     session = await store.session()
     with pytest.raises(ValueError, match="not a path"):
         await session.create(path)
 
 
-async def test_sequential_names_never_come_twice(store: EmbeddedStore) -> None:
+async def test_sequential_names_never_come_twice(store: ProcessStore) -> None:
     session = await store.session()
     await session.create("/q")
     assert await session.create("/q/n_", sequential=True) == "/q/n_0000000000"
@@ -106,7 +106,7 @@ async def test_sequential_names_never_come_twice(store: EmbeddedStore) -> None:
     assert await session.create("/q/n_", sequential=True) == "/q/n_0000000003"
 
 
-async def test_a_transaction_sees_itself_and_answers_for_each_operation(store: EmbeddedStore) -> None:
+async def test_a_transaction_sees_itself_and_answers_for_each_operation(store: ProcessStore) -> None:
     session = await store.session()
     results = await session.multi(
         [
@@ -122,7 +122,7 @@ async def test_a_transaction_sees_itself_and_answers_for_each_operation(store: E
     assert store.tree.zxid == 1
 
 
-async def test_a_transaction_that_fails_anywhere_changes_nothing(store: EmbeddedStore) -> None:
+async def test_a_transaction_that_fails_anywhere_changes_nothing(store: ProcessStore) -> None:
     session = await store.session()
     await session.create("/a", b"1")
     with pytest.raises(BadVersionError):
@@ -132,14 +132,14 @@ async def test_a_transaction_that_fails_anywhere_changes_nothing(store: Embedded
     assert store.tree.zxid == 1
 
 
-async def test_a_check_alone_is_no_transaction(store: EmbeddedStore) -> None:
+async def test_a_check_alone_is_no_transaction(store: ProcessStore) -> None:
     session = await store.session()
     await session.create("/a")
     assert await session.multi([Check("/a", 0)]) == [None]
     assert store.tree.zxid == 1
 
 
-async def test_ephemerals_go_with_their_session(store: EmbeddedStore) -> None:
+async def test_ephemerals_go_with_their_session(store: ProcessStore) -> None:
     mine, other = await store.session(), await store.session()
     await mine.create("/mine", ephemeral=True)
     await other.create("/other", ephemeral=True)
@@ -157,7 +157,7 @@ async def test_ephemerals_go_with_their_session(store: EmbeddedStore) -> None:
         await mine.create("/again")
 
 
-async def test_watches_report_changes_in_order_until_taken_back(store: EmbeddedStore) -> None:
+async def test_watches_report_changes_in_order_until_taken_back(store: ProcessStore) -> None:
     mine, other = await store.session(), await store.session()
     seen: list[WatchEvent] = []
     watch = mine.watch("/a", seen.append)
@@ -179,7 +179,7 @@ async def test_watches_report_changes_in_order_until_taken_back(store: EmbeddedS
 
 
 async def test_a_watch_that_raises_keeps_no_news_from_the_others_and_harms_no_writer(
-    store: EmbeddedStore,
+    store: ProcessStore,
 ) -> None:
     mine, other = await store.session(), await store.session()
     seen: list[WatchEvent] = []
@@ -194,7 +194,7 @@ async def test_a_watch_that_raises_keeps_no_news_from_the_others_and_harms_no_wr
     assert seen == [WatchEvent(EventType.CREATED, "/a")] * 2
 
 
-async def test_the_end_of_a_session_is_seen_by_the_others(store: EmbeddedStore) -> None:
+async def test_the_end_of_a_session_is_seen_by_the_others(store: ProcessStore) -> None:
     mine, other = await store.session(), await store.session()
     await mine.create("/controller", ephemeral=True)
     seen: list[WatchEvent] = []

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import pytest
 
 from kcompat.cluster import znodes
-from kcompat.cluster.embedded import EmbeddedStore
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.cluster.store import StoreUnavailableError
 from kcompat.cluster.znodes import BrokerRegistration, DamagedZnodeError, ProducerIdBlock
@@ -110,7 +110,7 @@ class World:
         self.broker = FakeBroker()
 
     async def __aenter__(self) -> Self:
-        self.store = EmbeddedStore(SqliteJournal(self.path), self.clock.now_ms)
+        self.store = ProcessStore(SqliteJournal(self.path), self.clock.now_ms)
         self.session = await self.store.session()
         await loading.prepare(self.session)
         if await loading.cluster_id(self.session) is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.cluster import znodes
-from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.znodes import PRODUCER_ID_BLOCK, decode_producer_ids
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
@@ -46,7 +46,7 @@ def append(log: Log, epoch: int, producer_id: int = -1, value: bytes = b"v", key
 
 async def adopted(logs: list[Log], config: BrokerConfig = CONFIG) -> dict[str, Any]:
     """The znodes of a new store, after these logs were adopted; text and JSON read."""
-    store = EmbeddedStore.in_memory(lambda: 0)
+    store = ProcessStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
     before = set(store.tree.nodes)
@@ -171,7 +171,7 @@ def test_whose_directory_it_is(tmp_path: Path, content: bytes, identity: Identit
 
 async def test_a_store_that_is_behind_the_logs_is_refused(tmp_path: Path) -> None:
     log = make_log(tmp_path, "t", 0)
-    store = EmbeddedStore.in_memory(lambda: 0)
+    store = ProcessStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
     await adopt(session, [log], "the-cluster", CONFIG, Random(0))
@@ -186,7 +186,7 @@ async def test_a_store_that_is_behind_the_logs_is_refused(tmp_path: Path) -> Non
 async def test_each_topic_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its node holds all its partitions: read for each of them, a start takes time by their square."""
     logs = [make_log(tmp_path, topic, index) for topic in ("a", "b") for index in range(3)]
-    store = EmbeddedStore.in_memory(lambda: 0)
+    store = ProcessStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
     await adopt(session, logs, "the-cluster", CONFIG, Random(0))
@@ -200,7 +200,7 @@ async def test_each_topic_is_read_once(tmp_path: Path, monkeypatch: pytest.Monke
 
 async def test_ids_that_another_broker_gave_away_are_spent(tmp_path: Path) -> None:
     log = make_log(tmp_path, "t", 0)
-    store = EmbeddedStore.in_memory(lambda: 0)
+    store = ProcessStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
     await adopt(session, [log], "the-cluster", CONFIG, Random(0))
@@ -227,7 +227,7 @@ async def test_ids_that_a_client_made_up_are_not_adopted(tmp_path: Path) -> None
 async def test_logs_that_the_store_does_not_know_are_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = EmbeddedStore.in_memory(lambda: 0)
+    store = ProcessStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
     await adopt(session, [], "the-cluster", CONFIG, Random(0))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.embedded import EmbeddedStore
+from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.store import Create, name_of, parent_of
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
@@ -45,7 +45,7 @@ def make_log(parent: Path, topic: str, partition: int, topic_id: bytes = TOPIC_I
 
 async def registered(logs: list[Log]) -> Registration:
     """What is to be registered of a store that adopted these logs, after a broker registered itself."""
-    store = EmbeddedStore.in_memory(lambda: 0)
+    store = ProcessStore.in_memory(lambda: 0)
     session = await store.session()
     await loading.prepare(session)
     await adopt(session, logs, "ours", BrokerConfig({"broker.id": "7"}), Random(0))
@@ -96,7 +96,7 @@ def test_what_is_registered(registration: Registration) -> None:
 
 
 def test_a_store_without_a_cluster() -> None:
-    store = EmbeddedStore.in_memory(lambda: 0)
+    store = ProcessStore.in_memory(lambda: 0)
     with pytest.raises(HandOverRefusedError, match="no broker has started on it yet"):
         registration_of(store.tree.nodes)
 

@@ -10,7 +10,7 @@ from kcompat.records.control import ControlType, EndTransactionMarker, build_mar
 from kcompat.records.down_convert import PIECE, UnsupportedCodec, down_convert, overflow_message
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import (
-    Message,
+    LegacyMessage,
     encode_message,
     inner_messages,
     read_messages,
@@ -147,7 +147,7 @@ def test_what_is_stored_in_the_old_format_stays() -> None:
 def test_a_stored_wrapper_of_magic_1_becomes_one_of_magic_0(codec: Codec) -> None:
     stored = encode_wrapper(plain(1, 0), codec, 1, last_offset=42, attributes=0, timestamp=2000)
     assert list(read_messages(converted(stored, 0))) == [
-        Message(40 + r.offset, 0, 0, -1, r.key, r.value) for r in RECORDS
+        LegacyMessage(40 + r.offset, 0, 0, -1, r.key, r.value) for r in RECORDS
     ]
 
 

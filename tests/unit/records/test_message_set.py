@@ -10,7 +10,7 @@ from kcompat.records.legacy_lz4 import with_old_checksum, with_right_checksum
 from kcompat.records.message_set import (
     MAGIC_V0,
     MAGIC_V1,
-    Message,
+    LegacyMessage,
     encode_message,
     inner_messages,
     read_messages,
@@ -38,8 +38,8 @@ def test_a_message_of_each_magic() -> None:
     assert encode_message(7, MAGIC_V0, 0, 12345, b"k", b"v") == V0
     assert encode_message(7, MAGIC_V1, 0, 12345, None, b"") == V1
     assert list(shallow_messages(V0 + V1)) == [
-        Message(7, 0, 0, -1, b"k", b"v"),
-        Message(7, 1, 0, 12345, None, b""),
+        LegacyMessage(7, 0, 0, -1, b"k", b"v"),
+        LegacyMessage(7, 1, 0, 12345, None, b""),
     ]
 
 

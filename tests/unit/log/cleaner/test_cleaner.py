@@ -12,7 +12,7 @@ from kcompat.log.cleaner.cleaner import Compacted, LogCleaner
 from kcompat.log.cleaner.job import Interrupted
 from kcompat.log.cleaner.run import run
 from kcompat.log.cleaner.runners import StepRunner
-from kcompat.log.config import CleanerSettings, LogConfig
+from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.files import Files
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.record import Record
@@ -51,7 +51,7 @@ class World:
         self.path = path
         self.files = FullDisk()
         self.clock = VirtualClock()
-        self.settings = CleanerSettings()
+        self.config = CleanerConfig()
         self.stable: dict[str, int] = {}
         self.jobs: list[CleanJob] = []
         self.kills = 0
@@ -61,7 +61,7 @@ class World:
         self.manager = log_manager([self.path], self.clock, self.files)
         self.manager.open(1, "cluster", COMPACT)
         self.cleaner = LogCleaner(
-            self.manager, self.clock, lambda: self.settings, self.stable_offset, self.start_runner
+            self.manager, self.clock, lambda: self.config, self.stable_offset, self.start_runner
         )
 
     def start_runner(self, job: CleanJob) -> StepRunner:
@@ -195,21 +195,21 @@ def test_what_is_not_cleaned(world: World) -> None:
 
 def test_it_can_be_switched_off(world: World) -> None:
     fill(world.log("t"))
-    world.settings = CleanerSettings(enabled=False)
+    world.config = CleanerConfig(enabled=False)
     world.cleaner.start()
     world.run(10 * BACKOFF_MS)
-    world.settings = CleanerSettings(threads=0)
+    world.config = CleanerConfig(threads=0)
     world.run(10 * BACKOFF_MS)
     assert world.jobs == []
 
 
 def test_a_shorter_backoff_is_obeyed_within_a_second(world: World) -> None:
-    world.settings = CleanerSettings(backoff_ms=10**6)
+    world.config = CleanerConfig(backoff_ms=10**6)
     world.cleaner.start()
     fill(world.log("a"))
     world.run(5000)
     assert world.cleaned() == []
-    world.settings = CleanerSettings(backoff_ms=20)
+    world.config = CleanerConfig(backoff_ms=20)
     world.run(1000)
     assert world.cleaned() == ["a-0"]
 
@@ -230,7 +230,7 @@ def test_a_cleaning_that_was_killed_is_tried_again(world: World) -> None:
 def test_threads_work_side_by_side(world: World) -> None:
     for name in ("a", "b", "c"):
         fill(world.log(name))
-    world.settings = CleanerSettings(threads=2, dedupe_buffer_bytes=1000, bytes_per_second=10.0)
+    world.config = CleanerConfig(threads=2, dedupe_buffer_bytes=1000, bytes_per_second=10.0)
     world.cleaner.start()
     assert len(world.jobs) == 2
     assert {(job.map_bytes, job.bytes_per_second) for job in world.jobs} == {(500, 5.0)}
@@ -362,7 +362,7 @@ def test_a_swap_that_fails_takes_the_directory_offline(world: World, monkeypatch
 
 def test_compact_now(world: World) -> None:
     log, plain = world.log("t"), world.log("plain", LogConfig())
-    world.settings = CleanerSettings(enabled=False, dedupe_buffer_bytes=24 * 3)
+    world.config = CleanerConfig(enabled=False, dedupe_buffer_bytes=24 * 3)
     for number in range(10):
         put(log, (f"k{number % 5}", "v"))
     put(plain, ("k", "v"))
@@ -415,7 +415,7 @@ def test_the_throttle_is_obeyed(world: World) -> None:
     fill(log, 40, "v" * 20_000)
     job_size = log.size
     waits = []
-    world.settings = CleanerSettings(bytes_per_second=1e6)
+    world.config = CleanerConfig(bytes_per_second=1e6)
     world.cleaner.start()
     now = [0.0]
     for step in run(world.jobs[0], world.files, lambda: now[0]):

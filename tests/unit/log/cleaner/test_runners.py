@@ -13,7 +13,7 @@ from kcompat.log.cleaner.cleaner import make_job
 from kcompat.log.cleaner.job import LAST_WORDS, CleanJob, Failed, Finished, GroupCleaned, Interrupted, Report
 from kcompat.log.cleaner.runners import ProcessRunner, Runner, StepRunner
 from kcompat.log.cleaner.selection import assess
-from kcompat.log.config import CleanerSettings, LogConfig
+from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.files import FILES
 from support.compaction import CompactionHarness
 
@@ -31,9 +31,9 @@ def log(tmp_path: Path) -> CompactionHarness:
     return log
 
 
-def job_for(log: CompactionHarness, **settings: float) -> CleanJob:
+def job_for(log: CompactionHarness, **config: float) -> CleanJob:
     cleanable = assess(log.log.segments, log.log.config, 0, log.log.log_end_offset, 0)
-    return make_job(log.log, cleanable, CleanerSettings(**settings), 0)  # type: ignore[arg-type]
+    return make_job(log.log, cleanable, CleanerConfig(**config), 0)  # type: ignore[arg-type]
 
 
 def wait(runner: Runner) -> list[Report]:

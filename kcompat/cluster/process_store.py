@@ -1,7 +1,7 @@
 """The metadata store of the brokers of one process: a tree in memory, each transaction durable before it is
 seen.
 
-`EmbeddedStore` holds the tree and its journal; `EmbeddedStore.session()` gives each broker its own
+`ProcessStore` holds the tree and its journal; `ProcessStore.session()` gives each broker its own
 `MetadataStore`. Sessions end when closed or when the process ends: opening the store again removes the
 ephemeral nodes it finds.
 """
@@ -56,7 +56,7 @@ class _MemoryJournal:
         return
 
 
-class EmbeddedStore:
+class ProcessStore:
     """The tree that the sessions of this process share. All calls belong to one event loop."""
 
     def __init__(self, journal: Journal, wall_ms: Callable[[], int]) -> None:
@@ -74,7 +74,7 @@ class EmbeddedStore:
         self._left_over = self._tree.ephemerals()
 
     @classmethod
-    def in_memory(cls, wall_ms: Callable[[], int]) -> EmbeddedStore:
+    def in_memory(cls, wall_ms: Callable[[], int]) -> ProcessStore:
         """A store that is forgotten with the process."""
         return cls(_MemoryJournal(), wall_ms)
 
@@ -130,7 +130,7 @@ class EmbeddedStore:
 class _Session:
     """One broker's `MetadataStore`."""
 
-    def __init__(self, store: EmbeddedStore, session_id: int) -> None:
+    def __init__(self, store: ProcessStore, session_id: int) -> None:
         self._store = store
         self._session_id = session_id
         self._watches: dict[str, list[_Watch]] = {}
