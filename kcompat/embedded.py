@@ -1,4 +1,4 @@
-"""`kcompat.Broker`: the same broker inside this process, in a thread of its own. For tests and notebooks."""
+"""`kcompat.Broker`: a broker inside this process, in a thread of its own. For tests and notebooks."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ STOP_TIMEOUT_S = 30.0
 class Broker:
     """A broker on a free port, started by `with` or `start()`.
 
-    Without `data_dir` each start stores in a temporary directory that goes with it. `config` takes Kafka's
+    Without `data_dir` each start stores in a temporary directory, removed at the stop. `config` takes Kafka's
     own keys, such as `{"num.partitions": 4}`; `port` 0 means any free port.
 
         with Broker() as broker:
             producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
 
-    Values that cannot be raise ConfigError at once. Starting raises what the `kcompat start` command says in
-    a sentence: ConfigError, ListenerError, LogDirectoryError, StoreUnavailableError.
+    Values that are not allowed raise ConfigError at once. Starting raises what `kcompat start` reports in a
+    sentence: ConfigError, ListenerError, LogDirectoryError, StoreUnavailableError.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class _Started:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)
 
     def stop(self) -> None:
-        """Also of one that is not ready yet: it stops as soon as it is."""
+        """Wait until the broker has stopped. One that is still starting stops as soon as it is ready."""
         self._stopping.set_result(None)
         self._thread.join(STOP_TIMEOUT_S)
 

@@ -1,4 +1,4 @@
-"""A value that comes later, without a loop.
+"""A value that comes later, without an event loop.
 
 Pure state machines answer some requests later (a join waits for its group, a produce for the ISR). They hand
 out a `Promise` and complete it from whatever event settles it; callbacks run at once, in order, on the
@@ -68,7 +68,7 @@ class Promise(Generic[T]):
         return True
 
     def fail(self, error: Exception) -> bool:
-        """Set a failure, for those who asked for one. Once the promise is done nothing changes and this is
+        """Set a failure and run the `failed` callbacks. Once the promise is done nothing changes and this is
         False.
 
         A failure that nobody asks for is logged when the promise is gone.
@@ -116,7 +116,7 @@ class Promise(Generic[T]):
     def flat_map(self, function: Callable[[T], Promise[R]]) -> Promise[R]:
         """As `map`, for a function that promises its result.
 
-        Each one in a chain that follows its own result adds to the depth of the stack: not for loops.
+        Not for loops: where each result waits for a further `flat_map`, the stack grows with every one.
         """
         flat: Promise[R] = Promise()
         self.then(lambda value: function(value).then(flat.complete, flat.fail), flat.fail)
@@ -139,8 +139,8 @@ class _Failure:
         return self._error
 
     def prepare(self) -> None:
-        """Write down what to log if nobody comes. Not when this is deleted: that may happen while some other
-        traceback is being written, and Python's parser, which has a part in it, is not reentrant.
+        """Format what to log if nobody takes the failure. `__del__` must not: it may run while another
+        traceback is formatted, and Python's parser, which has a part in that, is not reentrant.
         """
         if not self._is_taken:
             self._text = "".join(format_exception(self._error))

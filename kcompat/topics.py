@@ -9,7 +9,7 @@ TRANSACTION_STATE = "__transaction_state"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
 
 CLUSTER_METADATA = "__cluster_metadata"
-"""The log of a KRaft controller, which lies beside those of topics and is none."""
+"""The log of a KRaft controller: its directory is named and placed like a topic's, but it is no topic."""
 
 MAX_NAME_LENGTH = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")

@@ -14,7 +14,7 @@ Two environment variables force the choice:
 
 - KCOMPAT_NATIVE=0 leaves out every extension; KCOMPAT_NATIVE=1 makes one that was not built an ImportError;
   otherwise an extension is used where it was built.
-- KCOMPAT_PORTABLE=1 leaves out what not every system has, as on a system that has nothing of it.
+- KCOMPAT_PORTABLE=1 leaves out what not every system has, as if this one had none of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PORTABLE: Final = os.environ.get("KCOMPAT_PORTABLE", "") == "1"
 """Whether only what every system has may be used."""
 
 LINUX: Final = sys.platform == "linux" and not PORTABLE
-"""Whether what Linux alone has may be used: for what is no name in a module of Python."""
+"""Whether what Linux alone has may be used: for what `has` cannot tell by a name in a Python module."""
 
 _NATIVE: Final = os.environ.get("KCOMPAT_NATIVE", "")
 

@@ -19,14 +19,14 @@ class Worker(Protocol):
     """Runs work aside from the event loop, in order, or some at a time. What work raises is logged."""
 
     def submit(self, work: Callable[[], object]) -> None:
-        """Run `work` when everything before it is done, or begun where some run at a time."""
+        """Run `work` after all that was submitted before is done, or has begun where some run at a time."""
 
     def close(self) -> None:
         """Finish what was submitted."""
 
 
 class ThreadWorker:
-    """A `Worker` of so many threads; they start with the work."""
+    """A `Worker` of up to `threads` threads, which start when there is work."""
 
     def __init__(self, name: str, threads: int = 1) -> None:
         self._name = name

@@ -33,7 +33,7 @@ _OWN_LISTENER = {
     "inter.broker.listener.name": "PLAINTEXT",
     "log.cleaner.enable": "false",
 }
-"""A port that no client knows of, and no cleaning but what was asked for."""
+"""For a broker that nobody else shall hear of, and that cleans nothing but what it is asked to."""
 
 
 def run(options: argparse.Namespace) -> int:

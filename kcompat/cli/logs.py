@@ -23,7 +23,7 @@ def set_up_logging(environment: Mapping[str, str], level: str | None = None) -> 
     """Log to standard error; `level` is one of Kafka's names and counts before the variables.
 
     Raises:
-        ConfigError: a variable names a level that is none.
+        ConfigError: a variable names a level that does not exist.
     """
     for name, number in LEVELS.items():
         logging.addLevelName(number, name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DESCRIPTION = "A broker that speaks the Apache Kafka protocol."
 
 OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-"""What a print may fail with, naming no file."""
+"""What writing to standard output may fail with; such errors name no file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
         code = _run(options)
-        print(end="", flush=True)  # where somebody closed it there is no sys.stdout to flush
+        print(end="", flush=True)  # not sys.stdout.flush(): sys.stdout is None where it was closed
     except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
         _drop_output()
         return 0
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _drop_output() -> None:
-    """The rest of it must not be flushed at exit."""
+    """Send what is still buffered nowhere, so that flushing it at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -112,7 +112,7 @@ def _add_take_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _add_directories(command: argparse.ArgumentParser) -> None:
-    """Where a broker that is not to be started stores."""
+    """The options that say where a broker stores, for commands that do not start it."""
     command.set_defaults(port=None)
     command.add_argument(
         "--data-dir",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, where there is one
 
 PREFIX = "kcompat-memory-"
-"""Of the names of these directories, and of no others: they are removed unasked."""
+"""Begins the names of these directories and of no others, since they are removed without asking."""
 
 _OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 WORTH_SHOWING = 64 << 20
-"""Bytes below which no bar is worth its flicker."""
+"""For fewer bytes than this no bar is shown."""
 
 _WIDTH = 40
 _INTERVAL_S = 0.1

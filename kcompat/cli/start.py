@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_DIRECTORY = Path("kcompat-data")
-"""Where a broker stores that was not told: in the current directory, where it is seen and easily removed."""
+"""Where a broker stores by default: in the current directory, where it is seen and easily removed."""
 
 _MOST_FILES_ON_MACOS = 10_240
-"""What it allows (OPEN_MAX) where it says that there is no limit."""
+"""The true limit there (OPEN_MAX) where the system says that there is none."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,7 +66,8 @@ def read_config(
 def read_values(
     options: argparse.Namespace, environment: Mapping[str, str], directory: Path | None
 ) -> dict[str, str]:
-    """The texts of it by key. `directory` counts before what they say about data directories.
+    """The texts of that configuration by key. `directory` takes the place of what they say about data
+    directories.
 
     Raises:
         ConfigError: something of it cannot be understood.
@@ -149,7 +150,7 @@ async def _serve(config: BrokerConfig) -> None:
     for number in numbers:
         loop.add_signal_handler(number, stopping.set)
     await node.start()
-    # What is there by now stays: a full collection that looks at it is a pause of 20 ms for nothing.
+    # What exists by now stays as long as the broker. Looking at it would cost each full collection 20 ms.
     gc.freeze()
     try:
         print(

@@ -48,7 +48,7 @@ def data_directories(options: argparse.Namespace) -> list[str]:
     """Where the broker stores. What else its properties ask for, such as TLS, is not looked at.
 
     Raises:
-        ConfigError: there is no telling.
+        ConfigError: the properties cannot be understood.
     """
     values = read_values(options, os.environ, options.data_dir)
     return BrokerConfig({key: values[key] for key in ("log.dir", "log.dirs") if key in values}).log_dirs
@@ -68,7 +68,7 @@ def session(hosts: str) -> Iterator[KazooClient]:
         from kazoo.handlers.threading import KazooTimeoutError
     except ImportError as error:
         raise StoreError("this needs the ZooKeeper client kazoo: pip install 'kcompat[cluster]'") from error
-    logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # it tells of every attempt
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # it logs every attempt to connect
     try:
         client = KazooClient(hosts, timeout=TIMEOUT_S)
     except ValueError as error:
@@ -88,7 +88,7 @@ def session(hosts: str) -> Iterator[KazooClient]:
 
 @contextmanager
 def locked(directories: Sequence[str]) -> Iterator[None]:
-    """Keep brokers off the directories meanwhile. Raises HandOverRefusedError where one runs, OSError."""
+    """Lock the directories against brokers. Raises HandOverRefusedError where one runs, OSError."""
     from kcompat.log.files import FILES
     from kcompat.log.names import LOCK
 

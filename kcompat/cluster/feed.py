@@ -1,4 +1,4 @@
-"""How news of the cluster reach a broker: the picture in force, and who hears of a new one."""
+"""The cluster image in force on a broker, and who is told when another takes its place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MetadataCache:
-    """The picture in force on this broker. Answers to Kafka's `MetadataCache`."""
+    """Holds the cluster image in force on this broker. Kafka's counterpart: `MetadataCache`."""
 
     def __init__(self, cluster_id: str) -> None:
         self.image = ClusterImage(cluster_id)

@@ -60,7 +60,7 @@ class ProcessStore:
     """The tree that the sessions of this process share. All calls belong to one event loop."""
 
     def __init__(self, journal: Journal, wall_ms: Callable[[], int]) -> None:
-        """Load the tree; `wall_ms` gives ms since the epoch. `StoreUnavailableError` closes the journal."""
+        """Load the tree, or close the journal and raise why not; `wall_ms` gives ms since the epoch."""
         self._journal = journal
         self._wall_ms = wall_ms
         try:
@@ -80,7 +80,7 @@ class ProcessStore:
 
     @property
     def tree(self) -> Tree:
-        """The nodes, to look at."""
+        """The nodes, to be read only."""
         return self._tree
 
     async def session(self) -> _Session:

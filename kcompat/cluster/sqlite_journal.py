@@ -47,8 +47,8 @@ class SqliteJournal:
         """Open or create the file; `StoreUnavailableError` says in one sentence why that cannot be."""
         self._path = path
         try:
-            # isolation_level None: the transactions are ours. The helper thread commits while the loop waits
-            # for it.
+            # No isolation level: transactions begin and end where this module says so. Another thread may
+            # use the connection, as commits are made by the helper thread.
             self._db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
             raise StoreUnavailableError(f"the metadata store {path} cannot be opened: {error}") from error

@@ -24,7 +24,7 @@ ANY_VERSION = -1
 
 
 class StoreError(Exception):
-    """The store refused a call, of which nothing happened, or holds what forbids us to go on."""
+    """The store refused a call, which then has changed nothing; or what it holds does not let us go on."""
 
 
 class NoNodeError(StoreError):

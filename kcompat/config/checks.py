@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_broker(config: BrokerKeys, given: Mapping[str, str]) -> None:
-    """Kafka's own rules (`KafkaConfig.validateValues`), and a refusal of what would be a false promise.
+    """Kafka's own rules (`KafkaConfig.validateValues`), and a refusal of values whose promise we do not keep.
 
     `given` are the texts in force that somebody set.
 

@@ -1,4 +1,4 @@
-"""AlterConfigs and IncrementalAlterConfigs as pure functions: from what is stored to what will be, or no.
+"""AlterConfigs and IncrementalAlterConfigs as pure functions: what is stored then, or a refusal.
 
 Codes and messages are those of Kafka 3.9; where its two metadata modes word them differently, KRaft's.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ConfigOperation(IntEnum):
-    """What to do with a key (KIP-339)."""
+    """What to do with a key (KIP-339, Kafka's `AlterConfigOp.OpType`)."""
 
     SET = 0
     DELETE = 1
@@ -38,7 +38,7 @@ CONFIG_OPERATIONS = frozenset(map(int, ConfigOperation))
 
 
 class Alteration(Struct, frozen=True):
-    """One element of a request: a key, an `ConfigOperation` (or a number that is none), and a value."""
+    """One element of a request: a key, a `ConfigOperation` (or a number that is none), and a value."""
 
     name: str
     operation: int
@@ -214,7 +214,7 @@ def _is_per_broker(name: str) -> bool:
 
 
 def _refuse(message: str, names: Sequence[str], *, always_hash_set: bool = False) -> None:
-    """Name the keys as the printed form of a Scala set, which is what Kafka's clients are used to read."""
+    """Refuse keys, if there are any. They are listed as Scala prints a set, since Kafka's messages are."""
     if names:
         kind = "HashSet" if always_hash_set or len(names) > _SMALL_SET else "Set"
         raise ConfigError(f"{message}: {kind}({', '.join(names)})")

@@ -41,7 +41,7 @@ def read_properties(path: Path) -> dict[str, str]:
     """The keys and values of a .properties file.
 
     Raises:
-        ConfigError: the file cannot be read or is no such file.
+        ConfigError: the file cannot be read, or is not a .properties file.
     """
     try:
         with path.open("rb") as file:
@@ -64,7 +64,7 @@ def parse_properties(text: str) -> dict[str, str]:
     """The keys and values of the text of a .properties file; the last of equal keys counts.
 
     Raises:
-        ConfigError: an escape that is none.
+        ConfigError: an escape that Java does not have.
     """
     # Imported here: it takes 40 ms, and a broker started without a file does not need it.
     import javaproperties

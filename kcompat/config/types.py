@@ -31,7 +31,7 @@ class ConfigType(IntEnum):
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether values are never shown. Like Kafka, what we know nothing about counts as a secret."""
+        """Whether values are never shown. As in Kafka, a value of unknown type counts as a secret."""
         return self in (ConfigType.PASSWORD, ConfigType.UNKNOWN)
 
 

@@ -1,7 +1,7 @@
 """A range of a log in an older message format, converted while it is sent.
 
-Answers to Kafka's `LazyDownConversionRecords` and `LazyDownConversionRecordsSend` (KIP-283): the size of the
-answer is settled beforehand, from the size of the range and of its first batch converted; what follows is
+Kafka's counterpart: `LazyDownConversionRecords` and `LazyDownConversionRecordsSend` (KIP-283). The size of
+the answer is settled beforehand, from the size of the range and of its first batch converted; what follows is
 converted piece by piece, cut where that size ends, or filled up with the beginning of a message that the
 client takes for the one that did not fit.
 """

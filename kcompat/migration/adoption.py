@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LARGEST_PRODUCER_ID = 2**48
-"""Ids above this one no cluster has ever come to; going on from there would use them up."""
+"""No cluster has ever handed out an id above this one. To go on from such an id would use up the ids."""
 
 KEEP_EVERYTHING = {"retention.ms": "-1", "retention.bytes": "-1"}
 """What a topic whose configuration is not known is given: nothing is deleted before somebody has said so."""
@@ -61,8 +61,8 @@ class AdoptedTopic(Struct, frozen=True):
 async def adopt(
     store: MetadataStore, logs: Iterable[Log], cluster_id: str, config: BrokerConfig, random: Random
 ) -> None:
-    """Make a store that is new know its cluster and the topics that the logs hold; see that any other is not
-    behind them.
+    """Tell a new store its cluster and the topics that the logs hold; check that any other store is not
+    behind the logs.
 
     One transaction, so that a crash leaves the store as new as it was. Raises LogDirectoryError when another
     broker has led the partitions since.
@@ -86,8 +86,10 @@ async def adopt(
 
 
 async def _check_epochs(store: MetadataStore, logs: Iterable[Log]) -> None:
-    """A leader epoch is in the store before it is in a log: else the log has had another owner meanwhile."""
-    topic_ids: dict[str, bytes] = {}  # a topic is one node, as large as it has partitions
+    """Refuse logs with a newer leader epoch than the store, which has each before a log: another broker has
+    led them since.
+    """
+    topic_ids: dict[str, bytes] = {}  # read once: a topic with many partitions is a large node
     for log in logs:
         try:
             if log.topic not in topic_ids:
@@ -99,7 +101,7 @@ async def _check_epochs(store: MetadataStore, logs: Iterable[Log]) -> None:
             continue
         known_id = topic_ids[log.topic]
         if log.topic_id != known_id and ZERO_UUID not in (log.topic_id, known_id):
-            continue  # of another topic of this name: set aside as soon as the name is needed
+            continue  # a log of another topic of this name; it is set aside when the name is needed
         epoch = znodes.decode_partition_state(data).leader_epoch
         if epoch < log.latest_epoch:
             raise LogDirectoryError(
@@ -157,7 +159,7 @@ def _configs(topic: str, config: BrokerConfig) -> Mapping[str, str]:
 
 
 def _is_handed_out(producer_id: int) -> bool:
-    """Clients may send any id; one so large they made up."""
+    """Whether a broker gave out this id. Clients may send any; larger ones they made up."""
     return producer_id <= LARGEST_PRODUCER_ID
 
 

@@ -86,7 +86,7 @@ class Registration(Struct, frozen=True):
 
 
 def registration_of(nodes: Mapping[str, Node]) -> Registration:
-    """What a stopped broker's store says: its persistent nodes, without passing notifications."""
+    """What a stopped broker's store says: its persistent nodes, without `NOTIFICATIONS`."""
     kept = {
         path: node.data
         for path, node in sorted(nodes.items())

@@ -181,4 +181,4 @@ if sys.version_info < (3, 12):
         type.__setattr__(ErrorCode, _member.name, _member)
 
 NO_ERROR: Final = ErrorCode.NONE
-"""For where every request comes by: a name of a module is found in an eighth of the time of a member."""
+"""`ErrorCode.NONE` for hot paths: to read a name of a module takes an eighth of the time of a member."""

@@ -148,7 +148,7 @@ def _offends(message: LegacyMessage, timestamp: int, flags: int, earliest: int, 
 
 
 def _difference(value: int, base: int) -> int:
-    """As 64 bits with a sign overflow in Java."""
+    """The number as a Java `long`, which wraps around at 64 bits."""
     difference = value - base
     if -_SIGN <= difference < _SIGN:
         return difference

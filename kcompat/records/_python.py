@@ -1,6 +1,6 @@
 """The scanner of records v2 in Python: what `_native.c` does, where that was not built.
 
-Both look at whole, uncompressed records and report the first fault as a value. Who has the records in pieces
+Both look at whole, uncompressed records and report the first fault as a value. Who has them in pieces
 goes on after a `Fault.CUT`. Used through `scanning` alone.
 """
 
@@ -27,7 +27,7 @@ HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int,
 """What `BatchHeader` is made of."""
 
 NEVER = 2**63 - 1
-"""The oldest timestamp where no record has one."""
+"""Stands for the oldest timestamp where no record has one."""
 
 _SIGN = 1 << 63
 
@@ -61,7 +61,8 @@ def checks_crc() -> bool:
 def inspect(
     batch: Buffer, most_bytes: int, now_ms: int, before_ms: int, after_ms: int, /
 ) -> tuple[HeaderFields, int] | None:
-    """A produced batch at one look, if nothing about it is unusual and all of it is good but maybe its CRC.
+    """Check a produced batch in one pass; None if anything about it is wrong or unusual. The CRC is looked at
+    where `checks_crc` says so.
 
     Unusual are compression, LogAppendTime, control records, bytes before or behind the batch, more than
     `most_bytes`, a max timestamp that is not that of the records, and timestamps more than `before_ms`
@@ -156,7 +157,7 @@ def read(
 
 
 def _wrap(value: int) -> int:
-    """As 64 bits with a sign overflow in Java."""
+    """The number as a Java `long`, which wraps around at 64 bits."""
     return (value + _SIGN) % (2 * _SIGN) - _SIGN
 
 

@@ -15,8 +15,8 @@ class Allowance(Struct):
     """How many bytes may be unpacked and packed in `with` it, all calls together; those of a slow codec count
     more than once.
 
-    Who has no time for more says so here, and not to each function between: they all just let the
-    `AllowanceSpent` pass. They can be called again with the same batch.
+    It reaches the codecs without being passed through the functions between, which only let `AllowanceSpent`
+    pass. These can be called again with the same batch.
     """
 
     left: int

@@ -1,7 +1,7 @@
 """Record batches v2 (magic 2, KIP-98): the 61-byte header, what a leader writes into it, building one.
 
 Base offset, leader epoch and magic lie outside the CRC: a leader patches the first two in place, and
-recovery must not trust the CRC for them. Answers to Kafka's `DefaultRecordBatch`.
+recovery must not trust the CRC for them. Kafka's counterpart: `DefaultRecordBatch`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Control records: the markers that end a transaction in a partition (KIP-98).
 
 A control batch is transactional, holds one record, and is seen by no consumer. Key: int16 version, int16
-type. Value of an end-of-transaction marker: int16 version, int32 coordinator epoch. Answers to Kafka's
+type. Value of an end-of-transaction marker: int16 version, int32 coordinator epoch. Kafka's counterpart:
 `ControlRecordType` and `EndTransactionMarker`.
 """
 

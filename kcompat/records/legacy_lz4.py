@@ -55,7 +55,7 @@ def _checksum(data: bytes) -> bytes:
 
 
 def _xxh32(data: bytes) -> int:
-    """The 32-bit xxHash of fewer than 16 bytes, or of 16 to 18 by the long way round; seed 0."""
+    """The 32-bit xxHash of at most 31 bytes, with seed 0."""
     value = (_PRIME_5 + len(data)) & _WORD
     position = 0
     if len(data) >= 16:

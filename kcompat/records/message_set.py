@@ -8,7 +8,7 @@ Compressed messages travel in the value of one wrapper without key. Inner offset
 in magic 1 they count from the first message, and the wrapper has the absolute offset of the last (KIP-31).
 Attribute bits: 0 to 2 the codec, 3 in magic 1 LogAppendTime, which makes the wrapper's timestamp that of all.
 
-Answers to Kafka's `LegacyRecord` and `AbstractLegacyRecordBatch`.
+Kafka's counterpart: `LegacyRecord` and `AbstractLegacyRecordBatch`.
 """
 
 from __future__ import annotations

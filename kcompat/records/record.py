@@ -4,7 +4,7 @@ Never on the hot path: coordinators writing to their own topics, tools and tests
 
 A record: varint length, int8 attributes, varlong timestamp delta, varint offset delta, varint key length
 (-1 is null), key, varint value length, value, varint header count, and per header varint key length, key,
-varint value length, value. Varints are zigzag, at most 5 bytes (a varlong 10). Answers to Kafka's
+varint value length, value. Varints are zigzag, at most 5 bytes (a varlong 10). Kafka's counterpart:
 `DefaultRecord`.
 """
 

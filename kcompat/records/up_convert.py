@@ -1,6 +1,6 @@
 """What Produce versions 0 to 2 carry, checked and turned into the one batch v2 that is stored.
 
-Answers to Kafka's `UnifiedLog.analyzeAndValidateRecords` and the converting half of `LogValidator`: plain
+Kafka's counterpart: `UnifiedLog.analyzeAndValidateRecords` and the converting half of `LogValidator`. Plain
 messages, any number of them, or one wrapper, all of one magic. A batch v2 is taken there too. Nothing is held
 but the bytes that came and the body that grows.
 """

@@ -3,7 +3,7 @@
 Header, CRC and every record are checked for every batch, compressed or not; see `scanning` for who does that
 fast. Where the header lies about the largest timestamp of the records, it is set right in place.
 
-Answers to Kafka's `ProduceRequest.validateRecords`, `UnifiedLog.analyzeAndValidateRecords` and
+Kafka's counterpart: `ProduceRequest.validateRecords`, `UnifiedLog.analyzeAndValidateRecords` and
 `LogValidator`, in their order. Message sets (magic 0 and 1), which only versions 0 to 2 may carry, are
 not read here.
 """

@@ -30,7 +30,9 @@ class LogFacts(Struct):
     start: int
     end: int
     safe: int
-    """What lies below this offset is on the device, and what `flush.messages=1` let be acknowledged."""
+    """What lies below this offset is surely on the device: below the recovery point, or
+    acknowledged under `flush.messages=1`.
+    """
     holes: int
     """How often offsets are missing between records."""
 

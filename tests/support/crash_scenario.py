@@ -33,7 +33,7 @@ SETTINGS = {
     "log.cleaner.min.cleanable.ratio": "0.01",
     "log.segment.delete.delay.ms": "1000",
 }
-"""Of the broker whose life is recorded."""
+"""The configuration of the broker whose life is recorded."""
 
 START_MS = 1_700_000_000_000
 MINUTE_MS = 60_000

@@ -23,7 +23,7 @@ LONGEST: Final = (
     "test_cleaner_native.py",
     "test_hostile_frames.py",
 )
-"""Ten seconds and more."""
+"""Files that take ten seconds or more, the longest first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

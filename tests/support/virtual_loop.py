@@ -50,7 +50,7 @@ class _NoFiles(selectors.BaseSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """See the module."""
+    """An event loop on which time passes only while there is nothing to do."""
 
     def __init__(self) -> None:
         self._no_files = _NoFiles()

@@ -1,9 +1,9 @@
-"""What `_native.c` does for the log cleaner, in Python, for where that was not built. Used through `native`
+"""What `_native.c` does for the log cleaner, in Python, for where that was not built. Used through `sieve`
 alone.
 
 The offset map is an array of unsigned 64-bit numbers, three an entry: both halves of the MD5 of the key, and
 the offset. Open addressing with double hashing over a prime number of entries; an entry without a digest is
-empty. Who calls sees to it that one always is.
+empty. The caller keeps at least one empty, where a search ends.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def put_plain(
     CRC, neither compressed nor in a transaction, and have no more records than there is room for new keys.
 
     Returns the position of the first that is none of that, the number of new keys, and the last offset that
-    was seen (-1: none). In Python it is the first at once: a batch by itself costs no more.
+    was seen (-1: none). This twin stops at the first batch: in Python many at once are no faster than one.
     """
     del table, crc, chunk, room, first_offset
     return position, 0, -1
@@ -157,7 +157,7 @@ def keep_plain(
     header may have to stay.
 
     Returns the position of the first that is none of that, the number of records read and kept, the batches
-    that stay, and of each its size, last offset and largest timestamp. In Python it is the first at once.
+    that stay, and of each its size, last offset and largest timestamp. This twin stops at the first batch.
     """
     del table, crc, chunk, latest, now_ms, upper_offset
     return position, 0, 0, b"", []

@@ -174,5 +174,5 @@ def _rewrite(
 
 
 def _as_long(value: int) -> int:
-    """As 64 bits with a sign overflow in Java."""
+    """The number as a Java `long`, which wraps around at 64 bits."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -72,13 +72,13 @@ class Finished(msgspec.Struct, frozen=True, tag=True):
 
 
 class Damaged(msgspec.Struct, frozen=True, tag=True):
-    """The log cannot be cleaned: what is in it is no log."""
+    """The log cannot be cleaned, since what is in it is damaged."""
 
     message: str
 
 
 class Interrupted(msgspec.Struct, frozen=True, tag=True):
-    """Somebody killed the process that cleaned; the log has no part in it."""
+    """Somebody killed the process that cleaned; nothing is wrong with the log."""
 
     message: str
 

@@ -76,7 +76,7 @@ class CleanedSegment:
         self._buffer = bytearray()
 
     def finish(self, modified_ms: int) -> None:
-        """Write what is left and sync everything; the log file gets the time of what it stands for."""
+        """Write what is left and sync everything; the log file gets this modification time."""
         self._write()
         self._index_time()
         self._offset_index.flush()

@@ -1,7 +1,8 @@
 """A cleaning in a process of its own: `python -m kcompat.log.cleaner.process LIFELINE`, run by the broker.
 
 The job is standard input, reports are lines on standard output. LIFELINE is the number of a pipe that ends
-when the broker does, however it ends; then this process ends too: the files are somebody else's again.
+when the broker does, however it ends; then this process ends too, since another broker
+may take over the files.
 """
 
 from __future__ import annotations

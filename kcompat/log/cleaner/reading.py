@@ -39,8 +39,8 @@ class SegmentReader:
         return self._chunk_start + self.at
 
     def more(self) -> bool:
-        """Whether a batch comes; if so, all of it is in the chunk. Raises RecordsDamaged where bytes come
-        that are none; OSError passes through.
+        """Whether a batch comes; if so, all of it is in the chunk. Raises RecordsDamaged where what
+        comes is not a batch; OSError passes through.
         """
         left = self._end - self.position
         if left == 0:
@@ -69,7 +69,7 @@ class SegmentReader:
         return batch
 
     def _size(self) -> int | None:
-        """That of the batch at `at`, as its header tells; None where it is too small or not in the chunk."""
+        """The size that the batch at `at` says it has; None if that is too small, or not in the chunk."""
         field = self.chunk[self.at + LENGTH_AT : self.at + LOG_OVERHEAD]
         size = int.from_bytes(field, "big", signed=True) + LOG_OVERHEAD
         return size if len(field) == LOG_OVERHEAD - LENGTH_AT and size >= _SMALLEST_BATCH else None

@@ -162,7 +162,7 @@ class _Run:
         return SegmentReader(self._files.open_existing(f"{self._job.directory}/{name}"), name, part.size)
 
     def _pay(self, size: int) -> Iterator[float]:
-        """Take a breath after every so many bytes, a longer one where a rate is set."""
+        """After every `_STEP_BYTES`, yield how many seconds to wait: more than 0 only where a rate is set."""
         self._unpaid += size
         if self._unpaid >= _STEP_BYTES:
             wait_s = self._throttle.wait_s(self._unpaid, self._monotonic_s())

@@ -29,7 +29,7 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
 async def compact_now(cleaner: LogCleaner, logs: Sequence[Log]) -> AsyncIterator[Compacted | Progress]:
     """Compact these logs now: one `Compacted` for each when it is done, and `Progress` in between.
 
-    Who stops listening ends nothing.
+    It goes on when the caller stops iterating.
     """
     total = sum(log.size for log in logs)
     done = 0

@@ -30,7 +30,7 @@ _KEY_VERSION = 0
 def decoder_of(topic: str) -> Decode:
     """How to show the records of a topic: decoded for the internal ones, as they are for any other.
 
-    What an internal topic holds against its schema is shown as it is.
+    A record of an internal topic that does not fit its schema is shown as it is.
     """
     types = _types_of(topic)
     if not types:
@@ -83,7 +83,10 @@ def _plain_value(value: Message) -> dict[str, Any]:
 
 
 def _versioned(message: type[Message], data: bytes) -> Any:
-    """What a client sent as bytes: a version and its fields. Newer versions only add to the newest known."""
+    """What a client sent as bytes, decoded: a version and its fields.
+
+    A version that is not known yet is read as the newest known, as versions only add fields.
+    """
     if not data:
         return None
     version = _prefix(data)
