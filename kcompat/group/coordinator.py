@@ -12,7 +12,7 @@ from kcompat.group import commits, describe, removal
 from kcompat.group.classic import joins, membership, syncs
 from kcompat.group.errors import commit_error, group_error
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
-from kcompat.group.serde import GroupSerde
+from kcompat.group.serde import GROUP_SERDE
 from kcompat.group.shard import GroupShard
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
@@ -60,7 +60,7 @@ class GroupCoordinator:
         self._partition_count = partition_count
         self._new_uuid = new_uuid
         self.runtime: Runtime[GroupShard] = Runtime(
-            log, GroupSerde(), clock, self._make_shard, config.commit_timeout_ms
+            log, GROUP_SERDE, clock, self._make_shard, config.commit_timeout_ms
         )
         self._expiry: Timer | None = None
 

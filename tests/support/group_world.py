@@ -10,7 +10,7 @@ from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.requests import CommitRequest, JoinRequest, MemberIdentity, OffsetToCommit, SyncRequest
-from kcompat.group.serde import GroupSerde
+from kcompat.group.serde import GROUP_SERDE
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from kcompat.records.batch import build_batch
@@ -144,7 +144,7 @@ class GroupWorld:
 
     def stage(self, producer_id: int, offsets: dict[tuple[str, int], int], *, group_id: str = GROUP) -> None:
         """Find commits of an open transaction in the log when it is loaded: the coordinator restarts."""
-        now_ms, serde = self.clock.now_ms(), GroupSerde()
+        now_ms = self.clock.now_ms()
         records = [
             CoordinatorRecord(
                 OffsetCommitKey(group=group_id, topic=topic, partition=index),
@@ -153,7 +153,7 @@ class GroupWorld:
             for (topic, index), offset in offsets.items()
         ]
         batch = build_batch(
-            [Record(0, now_ms, *serde.serialize(record)) for record in records],
+            [Record(0, now_ms, *GROUP_SERDE.serialize(record)) for record in records],
             producer_id=producer_id,
             producer_epoch=0,
             transactional=True,

@@ -1,0 +1,69 @@
+"""Records of a coordinator's topic as bytes, in the form that Kafka's coordinators have in common.
+
+A key is an int16 record type and its fields, a value an int16 version and its fields. Answers to Kafka's
+`CoordinatorRecordSerde`.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from kcompat.coordinator.operation import CoordinatorRecord
+from kcompat.protocol.schema import ProtocolViolation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kcompat.protocol.message import Message
+
+_PREFIX = struct.Struct(">h")
+_KEY_VERSION = 0
+
+
+class RecordSerde:
+    """A `Serde` of declared messages: it writes a value at the version it is told, and reads all versions."""
+
+    def __init__(
+        self,
+        types: Mapping[int, tuple[type[Message], type[Message]]],
+        value_version: Callable[[Message], int],
+    ) -> None:
+        """`types` are the classes of key and value by record type; `value_version(value)` is the version to
+        write.
+        """
+        self._types = types
+        self._value_version = value_version
+
+    def serialize(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
+        """Key and value as they stand in the log."""
+        key = _join(type(record.key).record_type, record.key.encode(_KEY_VERSION))
+        if record.value is None:
+            return key, None
+        version = self._value_version(record.value)
+        return key, _join(version, record.value.encode(version))
+
+    def deserialize(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
+        """The record; None for a key type that is not known here. Raises ProtocolViolation on damage."""
+        types = self._types.get(_prefix(key))
+        if types is None:
+            return None
+        key_type, value_type = types
+        parsed_key = key_type.decode(memoryview(key), _KEY_VERSION, _PREFIX.size)
+        if value is None:
+            return CoordinatorRecord(parsed_key, None)
+        version = _prefix(value)
+        if version not in value_type.versions:
+            raise ProtocolViolation(f"version {version} of {value_type.__name__} is not known")
+        return CoordinatorRecord(parsed_key, value_type.decode(memoryview(value), version, _PREFIX.size))
+
+
+def _prefix(data: bytes) -> int:
+    if len(data) < _PREFIX.size:
+        raise ProtocolViolation(f"a record part of {len(data)} bytes has no version")
+    number: int = _PREFIX.unpack_from(data)[0]
+    return number
+
+
+def _join(number: int, parts: Sequence[bytes]) -> bytes:
+    return b"".join((_PREFIX.pack(number), *parts))
