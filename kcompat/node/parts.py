@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.log import Log
     from kcompat.node.world import World
-    from kcompat.replication.partition import Partition
     from kcompat.security.authorizer import Authorizer
 
 
@@ -91,23 +90,15 @@ class Parts:
     def _groups(self) -> GroupCoordinator:
         """The groups; they follow the leaderships of their topic."""
         config = self.config.current
+        log = TopicLog(self.replicas, CONSUMER_OFFSETS)
         groups = GroupCoordinator(
-            TopicLog(self.replicas, CONSUMER_OFFSETS),
+            log,
             self.world.clock,
             GroupCoordinatorConfig.read(config.get),
             self._count_offsets_partitions,
             lambda: str(UUID(int=self.world.random.getrandbits(128), version=4)),
         )
-
-        def follow(partition: Partition) -> None:
-            if partition.is_leader:
-                groups.load(partition.index, partition.role.leader_epoch)
-            else:
-                # A partition without replicas is deleted; one of the same name may begin at epoch 0 again.
-                epoch = partition.role.leader_epoch if partition.role.replicas else None
-                groups.unload(partition.index, epoch)
-
-        self.replicas.on_leadership(CONSUMER_OFFSETS, follow)
+        log.on_leadership(groups.load, groups.unload)
         return groups
 
     def _count_offsets_partitions(self) -> int:

@@ -15,6 +15,9 @@ from kcompat.records.batch import read_header
 from kcompat.replication.delayed_produce import DelayedProduce
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.replication.partition import Partition
     from kcompat.replication.replicas import ReplicaManager
 
 ACKS_ALL = -1
@@ -26,6 +29,24 @@ class TopicLog:
     def __init__(self, replicas: ReplicaManager, topic: str) -> None:
         self._replicas = replicas
         self.topic = topic
+
+    def on_leadership(
+        self, load: Callable[[int, int], object], unload: Callable[[int, int | None], object]
+    ) -> None:
+        """Call `load(partition, leader_epoch)` when this broker comes to lead a partition.
+
+        Call `unload(partition, leader_epoch)` when it leads it no more, with None when it is deleted: a
+        partition of the same name may begin at epoch 0 again.
+        """
+
+        def follow(partition: Partition) -> None:
+            role = partition.role
+            if partition.is_leader:
+                load(partition.index, role.leader_epoch)
+            else:
+                unload(partition.index, role.leader_epoch if role.replicas else None)
+
+        self._replicas.on_leadership(self.topic, follow)
 
     def append(self, partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
         """Append one batch as acks=all demands; its last offset, or the error a produce would get and -1."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.cluster.news import Role
 from kcompat.coordinator.runtime import Runtime
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
@@ -28,6 +29,21 @@ if TYPE_CHECKING:
 def runtime(replicas: ReplicaManager, clock: VirtualClock) -> Runtime[Registers]:
     """A coordinator whose topic is "t"."""
     return Runtime(TopicLog(replicas, "t"), TextSerde(), clock, Registers)
+
+
+def test_a_coordinator_hears_of_the_partitions_it_has_and_no_others(
+    replicas: ReplicaManager, make_partition: Callable[..., Partition]
+) -> None:
+    heard: list[tuple[str, int, int | None]] = []
+    TopicLog(replicas, "t").on_leadership(
+        lambda partition, epoch: heard.append(("load", partition, epoch)),
+        lambda partition, epoch: heard.append(("unload", partition, epoch)),
+    )
+    for topic, index in (("t", 0), ("t", 1), ("other", 0)):
+        make_partition(topic, index)
+    replicas.take_role("t", 1, Role(leader=2, leader_epoch=3, isr=(2,), replicas=(1, 2)))
+    replicas.remove("t", 1)
+    assert heard == [("load", 0, 0), ("load", 1, 0), ("unload", 1, 3), ("unload", 1, None)]
 
 
 def test_what_was_written_is_loaded_again(
