@@ -69,8 +69,8 @@ class Mode(Enum):
     BLOCKING = "blocking"
     """They stay where they are until this one is answered, as on a Kafka broker."""
     BUSY = "busy"
-    """As BLOCKING, but they are not even looked for: what is awaited is work on this one, which no peer can
-    delay or end, and one that has left meanwhile still gets served what it sent."""
+    """As BLOCKING, but nothing more is received meanwhile: this frame is being worked on, and no other can
+    end that. What the peer sends is served afterwards, even if it has left by then."""
     INTERRUPTIBLE = "interruptible"
     """As BLOCKING, but `interrupt` is called when `FrameHandler.ends_wait` says so of the frame behind it."""
 

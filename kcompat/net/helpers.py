@@ -18,18 +18,19 @@ T = TypeVar("T")
 
 
 class Lane(Enum):
-    """Who queues behind whom; each lane has one thread."""
+    """Which work queues behind which; each lane has one thread."""
 
     SHORT = "short"
-    """Work of some milliseconds, which the work of the other lane does not keep waiting."""
+    """Work of some milliseconds. It does not wait for work of the other lane."""
     LONG = "long"
-    """Work without such a bound."""
+    """Work that may take longer."""
 
 
 class Helpers:
     """One thread for each lane, started with its first work.
 
-    Work that lets go of the GIL leaves the loop its time. It touches nothing that the loop changes.
+    Only work that mostly runs without the GIL belongs here: any other would hold up the loop all the same. It
+    must not touch what the loop changes.
     """
 
     def __init__(self, clock: Clock, start_worker: Callable[[str, int], Worker]) -> None:
@@ -38,9 +39,9 @@ class Helpers:
         self._threads = {lane: start_worker(f"kcompat-{lane.value}", 1) for lane in Lane}
 
     def run(self, lane: Lane, work: Callable[[], T]) -> Promise[T]:
-        """Run `work` behind what was given to the lane before; what it returned or raised comes on the loop.
+        """Run `work` when all that was given to the lane before is done.
 
-        Nothing comes after `close`.
+        What it returns, or raises, settles the promise, on the loop's thread. After `close` nothing does.
         """
         promise: Promise[T] = Promise()
 
@@ -61,7 +62,7 @@ class Helpers:
             settle()
 
     def close(self) -> None:
-        """Drop what is not begun, wait for what is, and end the threads."""
+        """Drop work that is not begun, wait for the rest, and end the threads."""
         self._closed = True
         for threads in self._threads.values():
             threads.close()

@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SCRATCH_SIZE: Final = 1088 * KIB
-"""One read event: a client's full batch is served where it was received. With room for two, both are answered
-together, and client and broker wait for each other in turns.
+"""Bytes received at a time: enough for a client's full batch, which is then served where it was received.
+
+With room for two batches both would be answered together, and client and broker would take turns in waiting.
 """
 CAREFUL_READ: Final = 256 * KIB
-"""The same while begun frames take more than the share of one address: what was read must be kept."""
+"""The same while half-received frames take more memory than the share of one address."""
 SHORT_READ: Final = 4 * KIB
-"""The same while all receive memory is taken, or somebody waits for some."""
+"""The same while all receive memory is taken, or somebody waits for some: what was read must be kept."""
 WOKEN_PER_RELEASE: Final = 16
+"""How many of those that wait for memory look again when some was given back: most would find none."""
 MAX_LOG_HOSTS: Final = 1000
+"""Addresses of which is known when they were last complained about."""
 
 
 class Member(Hashable, Protocol):
@@ -75,9 +78,10 @@ class Hub:
         self.read_size = SCRATCH_SIZE
         self.memory = ReceiveMemory(self.limits.receive_memory, self.limits.receive_memory_per_ip)
         self.buffers = BufferPool()
-        self.connections: set[Member] = set()
+        self.connections: dict[Member, None] = {}
+        """All that are open, the oldest first: a set would have another order in each run of a simulation."""
         self.now: float = loop.time()
-        """The loop's time in seconds as of the last sweep: exact enough for idleness, and free."""
+        """The loop's time in seconds as of the last sweep: exact enough for idleness, and quickly read."""
         self.closed: Counter[str] = Counter()
         """Connections closed, by reason."""
         self._per_host: dict[str, int] = {}
@@ -130,13 +134,13 @@ class Hub:
     def add(self, connection: Member) -> None:
         """Register an accepted connection."""
         host = connection.peer_host
-        self.connections.add(connection)
+        self.connections[connection] = None
         self._per_host[host] = self._per_host.get(host, 0) + 1
 
     def remove(self, connection: Member, reason: str) -> None:
         """Forget a closed connection."""
         host = connection.peer_host
-        self.connections.discard(connection)
+        self.connections.pop(connection, None)
         self.closed[reason] += 1
         if not self.connections and self._emptied is not None and not self._emptied.done():
             self._emptied.set_result(None)
@@ -174,7 +178,7 @@ class Hub:
     # Receive memory
 
     def hold(self, received: memoryview, connection: Member) -> FrameBuffer:
-        """A buffer with bytes that cannot be handed on now. Whatever the limits say: they have been read."""
+        """A buffer with bytes that cannot be handed on now, whatever the limits say: they have been read."""
         size, max_frame = len(received), self.limits.max_frame
         wanted = GRAIN + max(size, whole_size(received, 0, size, max_frame))
         data = self.buffers.take(wanted) if wanted > STEP else None

@@ -73,7 +73,7 @@ class ReceiveMemory:
         self.used = 0
 
     def reserve(self, owner: Hashable, host: str, size: int) -> bool:
-        """Count `size` bytes more for `owner`, or say that they are not to be had now."""
+        """Count `size` bytes more for `owner`; False, and nothing counted, if they are not to be had now."""
         of_host = self._by_host.get(host, 0) + size
         if of_host > self._per_host and self._overdrawn.setdefault(host, owner) is not owner:
             return False

@@ -1,7 +1,7 @@
 """A conversation on a socket, without encryption.
 
-It derives from the conversation and does not hold one: as two objects each connection would cost a tenth more
-memory, and each request two more calls.
+It derives from the conversation and does not hold one: a second object would cost every connection memory,
+and every request more calls.
 """
 
 from __future__ import annotations
