@@ -65,8 +65,8 @@ class Broker:
         assert self._started is not None, "the broker is not started"
         return self._started.node.bootstrap_servers
 
-    def start(self) -> Self:
-        """Start and wait until clients are served."""
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> Self:
+        """Start and wait until clients are served. TimeoutError, and nothing left, if that takes too long."""
         assert self._started is None, "the broker is started already"
         with ExitStack() as undo:
             config = self._config
@@ -76,7 +76,7 @@ class Broker:
                 config = config.with_static({"log.dirs": directory})
             started = _Started(config)
             undo.callback(started.stop)
-            started.wait_until_ready()
+            started.wait_until_ready(timeout_s)
             self._undo = undo.pop_all()
         self._started = started
         return self
@@ -116,12 +116,12 @@ class _Started:
         )
         self._thread.start()
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, timeout_s: float) -> None:
         """Raises what the broker's start raises, or TimeoutError."""
         try:
-            self._ready.result(START_TIMEOUT_S)
+            self._ready.result(timeout_s)
         except TimeoutError as error:
-            raise TimeoutError(f"the broker did not start within {START_TIMEOUT_S:.0f} s") from error
+            raise TimeoutError(f"the broker did not start within {timeout_s:.0f} s") from error
 
     def call(self, work: Coroutine[object, object, T], timeout_s: float | None) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)

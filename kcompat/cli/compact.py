@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cli.logs import set_up_logging
-from kcompat.cli.progress import ProgressBar
+from kcompat.cli.progress import INTERVAL_S, ProgressBar
 from kcompat.cli.start import read_config
 from kcompat.config.errors import ConfigError
 from kcompat.log.cleaner.cleaner import Compacted
@@ -92,9 +92,10 @@ async def _compact(config: BrokerConfig, topics: list[str]) -> int:
 class _Teller:
     """Tells the user what becomes of a topic; `code` is the exit code for it."""
 
-    def __init__(self, topic: str) -> None:
+    def __init__(self, topic: str, interval_s: float = INTERVAL_S) -> None:
         self.code = FAILED
         self._topic = topic
+        self._interval_s = interval_s
         self._bar: ProgressBar | None = None
         self._results = 0
         self._problems = 0
@@ -102,7 +103,7 @@ class _Teller:
     def tell(self, answer: Compacted | Progress) -> None:
         """Show an answer of the broker."""
         if isinstance(answer, Progress):
-            self._bar = self._bar or ProgressBar(answer.bytes_total, shown=True)
+            self._bar = self._bar or ProgressBar(answer.bytes_total, shown=True, interval_s=self._interval_s)
             self._bar.at(answer.bytes_done)
             return
         if self._bar is not None:

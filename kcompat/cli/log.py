@@ -46,7 +46,7 @@ def _dump(files: Sequence[DumpFile], options: argparse.Namespace) -> int:
             if not (options.quiet or options.json):
                 print(f"{file.path} ({file.size} bytes)")
             try:
-                for row in _rows(dumper, file):
+                for row in rows_of(dumper, file):
                     faults += row.kind == DAMAGE
                     if row.kind == DAMAGE or not options.quiet:
                         print(as_json(file.path, row) if options.json else as_text(file.path, row))
@@ -61,7 +61,7 @@ def _dump(files: Sequence[DumpFile], options: argparse.Namespace) -> int:
     return FOUND_DAMAGE if faults else 0
 
 
-def _rows(dumper: Dumper, file: DumpFile) -> Iterator[Row]:
+def rows_of(dumper: Dumper, file: DumpFile) -> Iterator[Row]:
     """The rows of a file. Raises OSError with its name, ValueError."""
     try:
         yield from dumper.rows(file)

@@ -28,11 +28,15 @@ PREFIX = "kcompat-memory-"
 _OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 
 
-@contextmanager
-def directory_in_memory() -> Iterator[Path]:
-    """A new data directory, gone at the end, as are those that killed brokers left."""
+def memory_directory() -> Path:
+    """Where there is shared memory, that; else where temporary directories are."""
     has_shared_memory = not twins.PORTABLE and os.access(SHARED_MEMORY, os.W_OK)
-    parent = SHARED_MEMORY if has_shared_memory else Path(tempfile.gettempdir())
+    return SHARED_MEMORY if has_shared_memory else Path(tempfile.gettempdir())
+
+
+@contextmanager
+def new_directory(parent: Path) -> Iterator[Path]:
+    """A new data directory in `parent`, gone at the end, as are those that killed brokers left there."""
     remove_left_directories(parent)
     directory = tempfile.mkdtemp(prefix=PREFIX, dir=parent)
     try:

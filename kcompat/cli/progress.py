@@ -12,16 +12,19 @@ if TYPE_CHECKING:
 WORTH_SHOWING = 64 << 20
 """For fewer bytes than this no bar is shown."""
 
+INTERVAL_S = 0.1
+"""Between two drawings of a bar."""
+
 _WIDTH = 40
-_INTERVAL_S = 0.1
 
 
 class ProgressBar:
-    """How many of `total` bytes are done, file by file. Shows nothing unless `shown`."""
+    """How many of `total` bytes are done, file by file. Shows nothing unless `shown`, and that so often."""
 
-    def __init__(self, total: int, *, shown: bool) -> None:
+    def __init__(self, total: int, *, shown: bool, interval_s: float = INTERVAL_S) -> None:
         self._total = total
         self._shown = shown and total >= WORTH_SHOWING and sys.stderr.isatty()
+        self._interval_s = interval_s
         self._before = 0
         self._drawn_at = time.monotonic()
 
@@ -29,7 +32,7 @@ class ProgressBar:
         """The work stands at a byte of the current file."""
         if self._shown:
             now = time.monotonic()
-            if now - self._drawn_at >= _INTERVAL_S:
+            if now - self._drawn_at >= self._interval_s:
                 self._drawn_at = now
                 self._draw(self._before + position)
 

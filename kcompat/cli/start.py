@@ -99,9 +99,9 @@ def _directory(options: argparse.Namespace) -> Iterator[Path | None]:
     if not options.memory:
         yield options.data_dir
         return
-    from kcompat.cli.memory import directory_in_memory
+    from kcompat.cli.memory import memory_directory, new_directory
 
-    with directory_in_memory() as directory:
+    with new_directory(memory_directory()) as directory:
         yield directory
 
 

@@ -61,8 +61,8 @@ def parse_connect(connect: str) -> tuple[str, str]:
 
 
 @contextmanager
-def session(hosts: str) -> Iterator[KazooClient]:
-    """A client that is connected. Raises StoreError with a sentence."""
+def session(hosts: str, timeout_s: float = TIMEOUT_S) -> Iterator[KazooClient]:
+    """A client that is connected. Raises StoreError with a sentence, after `timeout_s` if nobody answers."""
     try:
         from kazoo.client import KazooClient
         from kazoo.handlers.threading import KazooTimeoutError
@@ -70,14 +70,14 @@ def session(hosts: str) -> Iterator[KazooClient]:
         raise StoreError("this needs the ZooKeeper client kazoo: pip install 'kcompat[cluster]'") from error
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # it logs every attempt to connect
     try:
-        client = KazooClient(hosts, timeout=TIMEOUT_S)
+        client = KazooClient(hosts, timeout=timeout_s)
     except ValueError as error:
         raise StoreError(
             f"--zookeeper must be of the form HOST:PORT[,HOST:PORT...][/CHROOT], but {hosts!r}: {error}"
         ) from error
     try:
         try:
-            client.start(TIMEOUT_S)
+            client.start(timeout_s)
         except KazooTimeoutError as error:
             raise StoreError(f"no ZooKeeper answers at {hosts}") from error
         yield client

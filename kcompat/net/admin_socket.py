@@ -54,8 +54,9 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 class AdminSocket:
     """The broker's end. `commands` are what it serves, by name."""
 
-    def __init__(self, directory: str, commands: Mapping[str, Command]) -> None:
+    def __init__(self, directory: str, commands: Mapping[str, Command], idle_s: float = IDLE_S) -> None:
         self._path = f"{directory}/{FILE_NAME}"
+        self._idle_s = idle_s
         self._directory = directory
         self._commands = commands
         self._server: asyncio.Server | None = None
@@ -96,7 +97,7 @@ class AdminSocket:
             writer.close()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := await asyncio.wait_for(_line(reader), IDLE_S):
+        while line := await asyncio.wait_for(_line(reader), self._idle_s):
             last: msgspec.Struct = Done()
             try:
                 name, argument = _request(line)

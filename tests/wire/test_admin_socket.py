@@ -16,7 +16,6 @@ import pytest
 from kcompat import Broker
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import Progress
-from kcompat.net import admin_socket
 from kcompat.net.admin_socket import FILE_NAME, MAX_CONNECTIONS, MAX_LINE, AdminClient, AdminSocket
 from support.compacted_topics import compact, create_compacted_topic, fill, fill_with_long_values
 from support.kcompat_broker import KcompatBroker
@@ -191,13 +190,13 @@ async def test_too_many_connections(tmp_path: Path, admin: AdminSocket) -> None:
         assert len(await say(tmp_path, b'{"echo":"a"}\n')) == 4
 
 
-async def test_a_silent_connection_is_closed(
-    tmp_path: Path, admin: AdminSocket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(admin_socket, "IDLE_S", 0.05)
+async def test_a_silent_connection_is_closed(tmp_path: Path) -> None:
+    admin = AdminSocket(str(tmp_path), {}, idle_s=0.05)
+    await admin.open()
     reader, writer = await asyncio.open_unix_connection(tmp_path / FILE_NAME)
     assert await asyncio.wait_for(reader.read(), 10) == b""
     writer.close()
+    await admin.close()
 
 
 async def test_it_is_not_for_others(tmp_path: Path, admin: AdminSocket) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat import Broker, embedded
+from kcompat import Broker
 from kcompat.config.errors import ConfigError
 from kcompat.net.listener import ListenerError
 from kcompat.protocol.messages.metadata import MetadataRequest
@@ -89,10 +89,9 @@ def test_a_directory_that_log_dirs_cannot_name_is_refused(data_dir: str) -> None
         Broker(data_dir=data_dir)
 
 
-def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "START_TIMEOUT_S", 0.0)
+def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(TimeoutError, match="did not start within 0 s"):
-        Broker().start()
+        Broker().start(timeout_s=0)
     assert [thread.name for thread in threading.enumerate() if thread.name == "kcompat"] == []
     assert list(tmp_path.iterdir()) == []
 

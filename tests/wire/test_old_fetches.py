@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BATCHES = 40
-RECORDS = [Record(0, 1000, b"key", b"v" * 90)] * 8000
+NOW = int(time.time() * 1000)
+"""Retention deletes what is older, on a busy machine even while it is read here."""
+RECORDS = [Record(0, NOW, b"key", b"v" * 90)] * 8000
 MIB = 1 << 20
 
 

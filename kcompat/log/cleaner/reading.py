@@ -12,23 +12,24 @@ from kcompat.records.layout import LENGTH_AT, LOG_OVERHEAD, SMALLEST_MESSAGE
 if TYPE_CHECKING:
     from kcompat.log.files import OpenFile
 
-_CHUNK: Final = 1 << 20
+_CHUNK_BYTES: Final = 1 << 20
 _SMALLEST_BATCH: Final = LOG_OVERHEAD + SMALLEST_MESSAGE
 
 
 class SegmentReader:
     """Walks over the first `end` bytes of a log file called `name`, whose batches must be whole up to there.
 
-    `chunk` is a piece of the file and `at` the place in it where the next batch begins; whoever deals with
-    batches in the chunk moves `at` behind them.
+    `chunk` is a piece of the file, and `at` the place in it where the next batch begins; whoever deals with
+    batches in the chunk moves `at` behind them. It has `chunk_bytes`, or one batch that is longer.
     """
 
-    __slots__ = ("_chunk_start", "_end", "_file", "_name", "at", "chunk")
+    __slots__ = ("_chunk_bytes", "_chunk_start", "_end", "_file", "_name", "at", "chunk")
 
-    def __init__(self, file: OpenFile, name: str, end: int) -> None:
+    def __init__(self, file: OpenFile, name: str, end: int, chunk_bytes: int = _CHUNK_BYTES) -> None:
         self._file = file
         self._name = name
         self._end = end
+        self._chunk_bytes = chunk_bytes
         self._chunk_start = 0
         self.chunk = memoryview(b"")
         self.at = 0
@@ -46,14 +47,14 @@ class SegmentReader:
         if left == 0:
             return False
         if self._size() is None:
-            self._load(min(_CHUNK, left))
+            self._load(min(self._chunk_bytes, left))
         size = self._size()
         if size is None:
             raise self._damage()
         if size > len(self.chunk) - self.at:
             if size > left:
                 raise self._damage()
-            self._load(min(max(_CHUNK, size), left))
+            self._load(min(max(self._chunk_bytes, size), left))
             if size > len(self.chunk):
                 raise self._damage()
         return True

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cli import progress
 from kcompat.cli.compact import FAILED, _Teller
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.log.cleaner.watch import Progress
@@ -21,7 +20,7 @@ LEFT = Compacted("t", 1, 100, 100, "its cleanup.policy does not contain compact,
 
 
 def told(*answers: Compacted | Progress) -> int:
-    with _Teller("t") as teller:
+    with _Teller("t", interval_s=0) as teller:
         for answer in answers:
             teller.tell(answer)
     return teller.code
@@ -48,7 +47,6 @@ def test_a_terminal_sees_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(progress, "_INTERVAL_S", 0)
     assert told(Progress(100 * MIB, 400 * MIB), DONE, Progress(400 * MIB, 400 * MIB)) == 0
     first, second, *_ = capsys.readouterr().err.removeprefix("\r").split("\r")
     assert first == f"[{'#' * 10}{'.' * 30}] 100 of 400 MiB"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cli import memory
-from kcompat.cli.memory import directory_in_memory, remove_left_directories
+from kcompat.cli.memory import new_directory, remove_left_directories
 from kcompat.log.files import FILES
 from kcompat.log.names import LOCK
 
@@ -65,14 +63,12 @@ def test_links_and_files_stay(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_new_one_is_gone_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "SHARED_MEMORY", tmp_path)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where there is no shared memory
-    with directory_in_memory() as directory:
+def test_a_new_one_is_gone_at_the_end(tmp_path: Path) -> None:
+    with new_directory(tmp_path) as directory:
         assert directory.parent == tmp_path
         (directory / LOCK).touch()
         held = FILES.lock(str(directory / LOCK))
-        with directory_in_memory() as another:
+        with new_directory(tmp_path) as another:
             assert directory.exists()
             assert another != directory
         del held

@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from kcompat.cli import progress
 from kcompat.cli.progress import ProgressBar
 
 
@@ -16,8 +15,7 @@ class Terminal(io.StringIO):
 
 def drawn(monkeypatch: pytest.MonkeyPatch, total: int, stream: io.StringIO, shown: bool = True) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "_INTERVAL_S", 0)
-    with ProgressBar(total, shown=shown) as bar:
+    with ProgressBar(total, shown=shown, interval_s=0) as bar:
         bar.finished(total // 4)
         bar.at(total // 4)
     return stream.getvalue()

@@ -2,24 +2,38 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.cli.log import rows_of
 from kcompat.cli.logs import set_up_logging
 from kcompat.cli.main import build_parser, main
 from kcompat.cli.start import DEFAULT_DIRECTORY, read_config
 from kcompat.config.errors import ConfigError
 from kcompat.config.loggers import LEVELS
-from kcompat.log.dump.tree import Dumper
+from kcompat.log.dump.rows import Row
+from kcompat.log.dump.segment import Depth
+from kcompat.log.dump.tree import Dumper, DumpFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcompat.config.broker import BrokerConfig
-    from kcompat.log.dump.rows import Row
-    from kcompat.log.dump.tree import DumpFile
+
+
+LOGGERS = ("kcompat", "kcompat.tests.cli")
+
+
+@pytest.fixture(autouse=True)
+def levels_as_before() -> Iterator[None]:
+    """A command sets the levels of the whole process."""
+    before = {name: logging.getLogger(name).level for name in LOGGERS}
+    yield
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
 
 
 def configured(*arguments: str, environment: dict[str, str] | None = None) -> BrokerConfig:
@@ -119,8 +133,8 @@ def test_a_command_line_that_is_not_understood(
 def test_what_the_broker_cannot_do_is_one_sentence(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kcompat.cli.start.set_up_logging", lambda environment, level: None)
-    monkeypatch.setattr("kcompat.cli.start.os.environ", {})
+    for name in [name for name in os.environ if name.startswith("KAFKA_")]:
+        monkeypatch.delenv(name)
     assert main(["start", *arguments]) == 1
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", f"kcompat: {sentence}\n")
@@ -170,18 +184,30 @@ def test_output_that_cannot_be_written_is_one_sentence(
     assert capsys.readouterr().err == "kcompat: the output cannot be written: No space left on device\n"
 
 
-def test_a_file_of_a_log_that_cannot_be_read_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_file_of_a_log_that_cannot_be_looked_at_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def rows(dumper: Dumper, file: DumpFile) -> Iterator[Row]:
-        yield from ()
+    path = tmp_path / "leader-epoch-checkpoint"
+    path.symlink_to(path)
+    assert main(["log", "dump", "--quiet", str(path)]) == 2
+    reason = os.strerror(errno.ELOOP)
+    assert capsys.readouterr().err == f"kcompat: {path} cannot be read: {reason}\n"
+
+
+class BadSector(Dumper):
+    """Reads no file to its end."""
+
+    def rows(self, file: DumpFile) -> Iterator[Row]:
+        yield Row("fine", 0, {})
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(Dumper, "rows", rows)
-    path = tmp_path / "leader-epoch-checkpoint"
-    path.touch()
-    assert main(["log", "dump", "--quiet", str(path)]) == 2
-    assert capsys.readouterr().err == f"kcompat: {path} cannot be read: Input/output error\n"
+
+def test_a_file_of_a_log_that_cannot_be_read_further_is_named() -> None:
+    rows = rows_of(BadSector(Depth()), DumpFile("the file", 100))
+    next(rows)
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        next(rows)
+    assert caught.value.filename == "the file"
 
 
 def test_a_directory_without_files_of_a_log_is_not_called_sound(
@@ -208,23 +234,15 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_levels_come_from_the_variables_of_kafka() -> None:
-    loggers = [logging.getLogger(name) for name in ("kcompat", "kcompat.tests.cli")]
-    before = [logger.level for logger in loggers]
-    try:
-        set_up_logging(
-            {"KAFKA_LOG4J_ROOT_LOGLEVEL": "ERROR", "KAFKA_LOG4J_LOGGERS": "kcompat.tests.cli=trace"}
-        )
-        assert [logger.level for logger in loggers] == [logging.ERROR, LEVELS["TRACE"]]
-        set_up_logging({"KAFKA_LOG4J_ROOT_LOGLEVEL": "ERROR"}, "DEBUG")
-        assert loggers[0].level == logging.DEBUG
-        with pytest.raises(
-            ConfigError, match="KAFKA_LOG4J_ROOT_LOGLEVEL has the level 'LOUD'; it must be one of"
-        ):
-            set_up_logging({"KAFKA_LOG4J_ROOT_LOGLEVEL": "LOUD"})
-        with pytest.raises(
-            ConfigError, match="KAFKA_LOG4J_LOGGERS has 'x', which is not of the form LOGGER=LEVEL"
-        ):
-            set_up_logging({"KAFKA_LOG4J_LOGGERS": "x"})
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
+    set_up_logging({"KAFKA_LOG4J_ROOT_LOGLEVEL": "ERROR", "KAFKA_LOG4J_LOGGERS": "kcompat.tests.cli=trace"})
+    assert [logging.getLogger(name).level for name in LOGGERS] == [logging.ERROR, LEVELS["TRACE"]]
+    set_up_logging({"KAFKA_LOG4J_ROOT_LOGLEVEL": "ERROR"}, "DEBUG")
+    assert logging.getLogger("kcompat").level == logging.DEBUG
+    with pytest.raises(
+        ConfigError, match="KAFKA_LOG4J_ROOT_LOGLEVEL has the level 'LOUD'; it must be one of"
+    ):
+        set_up_logging({"KAFKA_LOG4J_ROOT_LOGLEVEL": "LOUD"})
+    with pytest.raises(
+        ConfigError, match="KAFKA_LOG4J_LOGGERS has 'x', which is not of the form LOGGER=LEVEL"
+    ):
+        set_up_logging({"KAFKA_LOG4J_LOGGERS": "x"})

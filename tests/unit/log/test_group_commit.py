@@ -25,11 +25,17 @@ END_OF_TURN, SYNCED = "end of the turn", "synced"
 
 
 class CountingFiles(Files):
-    """Notes what is synced; fails with `fault`, if there is one."""
+    """Notes what is synced; fails with `fault`, if there is one, or only where a file is replaced."""
 
     def __init__(self) -> None:
         self.synced: list[str] = []
         self.fault: OSError | None = None
+        self.fault_of_replacing: OSError | None = None
+
+    def replace_file(self, path: str, data: bytes, *, sync: bool) -> None:
+        if self.fault_of_replacing is not None:
+            raise self.fault_of_replacing
+        super().replace_file(path, data, sync=sync)
 
     def sync(self, file: OpenFile) -> None:
         if self.fault is not None:
@@ -176,13 +182,9 @@ def test_a_sync_that_fails_lets_nothing_go_and_takes_the_directory_offline(held:
         held.append()
 
 
-def test_epochs_that_cannot_be_written_are_a_failed_sync(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_epochs_that_cannot_be_written_are_a_failed_sync(held: Held) -> None:
     held.append()
-
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr(held.counting, "replace_file", refuse)
+    held.counting.fault_of_replacing = OSError(errno.ENOSPC, "full")
     held.step()
     assert (held.log.is_failed, held.log.unsynced_from, held.released) == (True, 0, 1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
@@ -168,8 +168,13 @@ def test_anything_with_the_fields_is_written():
     class Heartbeat(HeartbeatRequest):
         pass
 
-    alike = SimpleNamespace(group_id="g", generation_id=3, member_id="m", group_instance_id=None)
-    for message in (Heartbeat("g", 3, "m"), alike):
+    class Alike(NamedTuple):
+        group_id: str
+        generation_id: int
+        member_id: str
+        group_instance_id: str | None = None
+
+    for message in (Heartbeat("g", 3, "m"), Alike("g", 3, "m")):
         assert encoder(HeartbeatRequest, 4)(message) == HeartbeatRequest("g", 3, "m").encode(4)
 
 

@@ -180,15 +180,20 @@ def test_whole_batches(scanner: ModuleType, codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50, 1000, 10**6])
-def test_any_pieces(scanner: ModuleType, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_pieces(scanner: ModuleType, size: int) -> None:
     body = bytes(encode_records(RECORDS, 10))
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
-    monkeypatch.setattr(scanning, "_SLICE", 7)
     assert [Record(*fields) for fields in scanning.read_records(pieces, 0, 10)] == RECORDS
     assert scanning._scan_chunks(pieces, 10, 60) == (60, Fault.WHOLE, 69, 10, 0)
     with pytest.raises(RecordsDamaged, match="index 60 is cut short"):
         list(scanning.read_records([*pieces, b"\x80"], 0, 10))
     assert scanning._scan_chunks([*pieces, b"\x80"], 10, 60)[:2] == (60, Fault.CUT)
+
+
+def test_many_records_are_read_a_few_at_a_time(scanner: ModuleType) -> None:
+    many = [Record(number, 10, b"k", b"v") for number in range(2 * scanning._SLICE + 1)]
+    body = bytes(encode_records(many, 10))
+    assert [Record(*fields) for fields in scanning.read_records([body], 0, 10)] == many
 
 
 def test_no_more_is_unpacked_than_the_header_counts(scanner: ModuleType) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import inspect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -12,10 +12,15 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
+from kcompat.log.epoch_file import EpochFile
+from kcompat.log.epochs import LeaderEpochCache
 from kcompat.log.errors import StorageError
+from kcompat.log.files import FILES
 from kcompat.log.log import Log
 from kcompat.log.names import LEADER_EPOCH_CHECKPOINT, LOG, TIME_INDEX, TXN_INDEX, segment_name
-from kcompat.log.producers import AppendOrigin
+from kcompat.log.producers import AppendOrigin, ProducerState
+from kcompat.log.segment import Segment
+from kcompat.log.segments import Segments
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
@@ -110,13 +115,35 @@ def test_who_asks_is_told_and_the_directory_goes_offline(
     assert [question(partition) for question in QUESTIONS.values()] == [FAILED] * len(QUESTIONS)
 
 
-def test_an_exception_of_the_system_that_nobody_mapped_is_mapped(
-    partition: Partition, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
+class Unguarded(Log):
+    """Lets an exception of the system through."""
+
+    def offset_for_timestamp(self, timestamp: int) -> NoReturn:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(type(partition.log), "offset_for_timestamp", fail)
+
+def test_an_exception_of_the_system_that_nobody_mapped_is_mapped(
+    tmp_path: Path, replicas: ReplicaManager
+) -> None:
+    directory, config = str(tmp_path / "t-0"), LogConfig()
+    log = Unguarded(
+        directory,
+        "t",
+        0,
+        bytes(16),
+        config,
+        LogContext(str(tmp_path)),
+        segments=Segments([Segment(FILES, directory, 0, config, 0)]),
+        epochs=EpochFile(FILES, directory, LeaderEpochCache()),
+        producers=ProducerState(),
+        log_start_offset=0,
+        log_end_offset=0,
+        recovery_point=0,
+        now_ms=0,
+        is_made=False,
+    )
+    partition = replicas.add(log, topic_config(BrokerConfig(), {}), high_watermark=0)
+    replicas.take_role("t", 0, ALONE)
     assert (QUESTIONS["offset_for"](partition), partition.log.is_failed) == (FAILED, True)
 
 

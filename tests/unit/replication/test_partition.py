@@ -7,6 +7,7 @@ import pytest
 
 from kcompat.cluster.news import Role
 from kcompat.log.context import LogContext
+from kcompat.log.files import FILES, Files
 from kcompat.log.log import AppendResult
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.delayed_produce import DelayedProduce
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     MakePartition = Callable[..., Partition]
 
+    from kcompat.log.files import OpenFile
     from kcompat.replication.replicas import ReplicaManager
 
 
@@ -194,8 +196,8 @@ def test_a_retired_partition_leads_no_more(make_partition: MakePartition, replic
 class SlowSync(LogContext):
     """Syncs end when `end` is called."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
+    def __init__(self, path: str, files: Files) -> None:
+        super().__init__(path, files)
         self.ends: list[Callable[[], object]] = []
 
     def sync(self, work: Callable[[], object], then: Callable[[], object]) -> None:
@@ -205,9 +207,11 @@ class SlowSync(LogContext):
         self.ends.pop(0)()
 
 
-def held_partition(make_partition: MakePartition, **overrides: str) -> tuple[Partition, SlowSync]:
+def held_partition(
+    make_partition: MakePartition, files: Files = FILES, **overrides: str
+) -> tuple[Partition, SlowSync]:
     partition = make_partition(flush_messages="1", **overrides)
-    context = SlowSync(partition.log.context.path)
+    context = SlowSync(partition.log.context.path, files)
     partition.log.context = partition.log._flushes._context = context
     return partition, context
 
@@ -248,14 +252,15 @@ def test_waits_are_woken_when_the_sync_ends(make_partition: MakePartition, repli
     assert settled == [ErrorCode.NONE, ErrorCode.NONE]
 
 
-def test_a_failed_sync_is_told(
-    make_partition: MakePartition, replicas: ReplicaManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
+class NoRoomToSync(Files):
+    """Of the bytes that were written none reach the device."""
+
+    def sync(self, file: OpenFile) -> None:
         raise OSError(errno.ENOSPC, "no room")
 
-    partition, disk = held_partition(make_partition)
-    monkeypatch.setattr(disk.files, "sync", fail)
+
+def test_a_failed_sync_is_told(make_partition: MakePartition, replicas: ReplicaManager) -> None:
+    partition, disk = held_partition(make_partition, NoRoomToSync())
     append(partition, b"a")
     settled: list[ErrorCode] = []
     for check in (Partition.stored, Partition.committed):

@@ -33,15 +33,22 @@ NOT_COMPACTED = "its cleanup.policy does not contain compact, or its log is offl
 
 
 class FullDisk(Files):
-    """Takes no byte more when it is full."""
+    """Takes no byte more when it is full, and no `.swap` its own name when there is no space for names."""
 
     full = False
+    full_of_names = False
 
     def write(self, fd: int, data: Readable, position: int) -> int:
         """See `Files.write`."""
         if self.full:
             raise OSError(errno.ENOSPC, "no space left on device")
         return super().write(fd, data, position)
+
+    def rename(self, source: str, target: str) -> None:
+        """See `Files.rename`."""
+        if self.full_of_names and source.endswith(".swap"):
+            raise OSError(errno.ENOSPC, "no space for a name")
+        super().rename(source, target)
 
 
 class World:
@@ -339,20 +346,14 @@ def test_a_full_disk_passes(world: World) -> None:
     assert offsets(log) == [3]
 
 
-def test_a_swap_that_fails_takes_the_directory_offline(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_swap_that_fails_takes_the_directory_offline(world: World) -> None:
     log = world.log("t")
     fill(log)
-
-    def refuse(source: str, target: str) -> None:
-        if source.endswith(".swap"):
-            raise OSError(errno.ENOSPC, "no space for a name")
-        Files.rename(world.files, source, target)
-
-    monkeypatch.setattr(world.files, "rename", refuse)
+    world.files.full_of_names = True
     world.cleaner.start()
     world.run(1000)
     assert log.is_failed
-    monkeypatch.undo()
+    world.files.full_of_names = False
     world.manager.close()
     world.open()
     loaded = world.manager.get("t", 0)

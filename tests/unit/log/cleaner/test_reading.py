@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.log.cleaner import reading
 from kcompat.log.cleaner.reading import SegmentReader
 from kcompat.log.files import FILES
 from kcompat.records.errors import RecordsDamaged
@@ -17,9 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def reader(path: Path, data: bytes, end: int | None = None) -> SegmentReader:
+def reader(path: Path, data: bytes, end: int | None = None, chunk_bytes: int = 1 << 20) -> SegmentReader:
     (path / "log").write_bytes(data)
-    return SegmentReader(FILES.open(str(path / "log")), "the file", len(data) if end is None else end)
+    file = FILES.open(str(path / "log"))
+    return SegmentReader(file, "the file", len(data) if end is None else end, chunk_bytes)
 
 
 def taken(source: SegmentReader) -> list[bytes]:
@@ -30,11 +30,10 @@ def taken(source: SegmentReader) -> list[bytes]:
 
 
 @pytest.mark.parametrize("chunk", [12, 61, 100, 1000, 10**6])
-def test_batches_of_all_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    monkeypatch.setattr(reading, "_CHUNK", chunk)
+def test_batches_of_all_sizes(tmp_path: Path, chunk: int) -> None:
     batches = [bytes(make_batch(1, value=b"v" * size)) for size in (0, 5000, 1, 90, 30, 200)]
     batches.append(encode_message(7, 0, 0, -1, b"k", b"old"))
-    source = reader(tmp_path, b"".join(batches))
+    source = reader(tmp_path, b"".join(batches), chunk_bytes=chunk)
     assert taken(source) == batches
     assert source.position == sum(map(len, batches))
 
