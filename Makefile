@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients faults other-python sanitize sanitize-briefly interop spark lint types format bench clean
+.PHONY: help run demo fetched test check unit without-clients portable faults other-python sanitize sanitize-briefly interop spark lint types format bench clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -15,7 +15,7 @@ help:
 	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, one after another: five minutes"
 	@echo "make bench   measure beside a real Kafka"
-	@echo "make lint | types | unit | without-clients | other-python | sanitize | interop | spark | format   one part of the above"
+	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"
 
 NATIVE := $(shell find kcompat -name "*.[ch]")
 
@@ -46,7 +46,7 @@ SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: lint types unit
 
-test: lint types without-clients other-python sanitize-briefly interop
+test: lint types without-clients portable other-python sanitize-briefly interop
 	@echo "All tests passed."
 
 unit: $(TOOLS)
@@ -59,6 +59,10 @@ without-clients: fetched
 # `make test` has a short form of it.
 faults: $(TOOLS)
 	KCOMPAT_INJECTED_FAULTS=1000 $(BIN)/pytest -q tests/simulation/test_injected_faults.py
+
+# The unit and wire tests with nothing but Python, and of the system only what every system has.
+portable: fetched
+	KCOMPAT_NATIVE=0 KCOMPAT_PORTABLE=1 $(BIN)/pytest -q $(SIDE_BY_SIDE) tests/unit tests/wire
 
 other-python: fetched
 	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE)

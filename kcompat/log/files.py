@@ -175,7 +175,10 @@ class Files:
         """
         length = min(max(position, RESERVE_FROM), _MAX_RESERVE)
         file.reserved = position + length
-        system_calls.reserve(file.fd, position, length)
+        self._find_room(file.fd, position, length)
+
+    _find_room = staticmethod(system_calls.reserve)
+    """The system call of `reserve`."""
 
     def sync(self, file: OpenFile) -> None:
         """Force the file's bytes to the device."""

@@ -12,7 +12,7 @@ import errno
 import fcntl
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kcompat import twins
 
@@ -45,8 +45,9 @@ def extend(fd: int, size: int) -> None:
         os.ftruncate(fd, size)
 
 
-def reserve_blocks(fd: int, position: int, length: int) -> None:
-    """Find room for `length` bytes from `position` on; the size of the file stays what it is.
+def reserve_blocks(fd: int, position: int, length: int, library: object | None = None) -> None:
+    """Find room for `length` bytes from `position` on; the size of the file stays what it is. `library` is
+    the C library, if it is not the process's own.
 
     Where that cannot be done, nothing happens; nor where there is no disk below (tmpfs would take memory for
     it, and time).
@@ -55,7 +56,8 @@ def reserve_blocks(fd: int, position: int, length: int) -> None:
         from ctypes import c_int64
 
         with contextlib.suppress(AttributeError):  # where the C library has no such call
-            _libc().fallocate64(fd, _KEEP_SIZE, c_int64(position), c_int64(length))
+            calls: Any = library or _libc()
+            calls.fallocate64(fd, _KEEP_SIZE, c_int64(position), c_int64(length))
 
 
 def reserve_nothing(fd: int, position: int, length: int) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from unittest import mock
 
 from kcompat import twins
-from kcompat.protocol import compiling, decoding, encoding, message, reading
+from kcompat.protocol import decoding, encoding, reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 
 class MessageCodec(NamedTuple):
@@ -51,19 +49,3 @@ NATIVE: Final = _find_native()
 """None where the extension is not used (see `kcompat.twins`)."""
 
 CODECS: Final = [codec for codec in (PYTHON, NATIVE) if codec is not None]
-
-
-@contextmanager
-def using(codec: MessageCodec) -> Iterator[None]:
-    """All messages and request headers go through one codec until this ends."""
-    with (
-        mock.patch.object(compiling, "compile_decoder", codec.compile_decoder),
-        mock.patch.object(compiling, "compile_encoder", codec.compile_encoder),
-        mock.patch.object(compiling, "compile_framer", codec.compile_framer),
-        mock.patch.object(message, "_DECODERS", {}),
-        mock.patch.object(message, "_ENCODERS", {}),
-        mock.patch.object(message, "compile_decoder", codec.compile_decoder),
-        mock.patch.object(message, "compile_encoder", codec.compile_encoder),
-        mock.patch.object(compiling, "read_request_header", codec.read_request_header),
-    ):
-        yield

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat import Broker
 from kcompat.log.files import Files
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest
@@ -26,27 +25,28 @@ from support.raw_requests import (
     produce,
     read_all,
 )
+from support.threaded_node import node_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from kcompat.log.files import OpenFile
+    from kcompat.node.broker import BrokerNode
 
 VERSION = 9
 
 
-class Disk:
-    """Syncs of log files: each waits for `go`, and fails with `fault` if there is one."""
+class Disk(Files):
+    """Each sync of a log file waits for `go`, and fails with `fault` if there is one."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self) -> None:
         self.go = threading.Event()
         self.begun = threading.Semaphore(0)
         self.syncs = 0
         self.fault: OSError | None = None
-        monkeypatch.setattr(Files, "sync", lambda _, file: self._sync(file))
 
-    def _sync(self, file: OpenFile) -> None:
+    def sync(self, file: OpenFile) -> None:
         self.syncs += 1
         self.begun.release()
         assert self.go.wait(30)
@@ -55,15 +55,15 @@ class Disk:
 
 
 @pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
-    disk = Disk(monkeypatch)
+def disk() -> Iterator[Disk]:
+    disk = Disk()
     yield disk
     disk.go.set()
 
 
 @pytest.fixture
-def broker(disk: Disk, tmp_path: Path) -> Iterator[Broker]:
-    with Broker(data_dir=tmp_path, config={"offsets.topic.num.partitions": "1"}) as broker:
+def broker(disk: Disk, tmp_path: Path) -> Iterator[BrokerNode]:
+    with node_on(disk, tmp_path, {"offsets.topic.num.partitions": "1"}) as broker:
         with client_of(broker) as client:
             create_topic(client, "t", configs={"flush.messages": "1"})
             create_topic(client, "plain")
@@ -71,7 +71,7 @@ def broker(disk: Disk, tmp_path: Path) -> Iterator[Broker]:
         disk.go.set()  # or the stop waits for it
 
 
-def client_of(broker: Broker) -> RawClient:
+def client_of(broker: BrokerNode) -> RawClient:
     host, _, port = broker.bootstrap_servers.rpartition(":")
     return RawClient((host, int(port)))
 
@@ -105,7 +105,9 @@ def is_answered(client: RawClient) -> bool:
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-def test_neither_an_answer_nor_a_reader_is_ahead_of_the_device(broker: Broker, disk: Disk, acks: int) -> None:
+def test_neither_an_answer_nor_a_reader_is_ahead_of_the_device(
+    broker: BrokerNode, disk: Disk, acks: int
+) -> None:
     with client_of(broker) as producer, client_of(broker) as other:
         send(producer, acks)
         assert disk.begun.acquire(timeout=10)
@@ -118,7 +120,7 @@ def test_neither_an_answer_nor_a_reader_is_ahead_of_the_device(broker: Broker, d
         assert len(list(read_all(other, "t"))) == 1
 
 
-def test_appends_during_a_sync_share_the_next(broker: Broker, disk: Disk) -> None:
+def test_appends_during_a_sync_share_the_next(broker: BrokerNode, disk: Disk) -> None:
     clients = [client_of(broker) for _ in range(10)]
     for client in clients:
         send(client)
@@ -134,7 +136,7 @@ def test_appends_during_a_sync_share_the_next(broker: Broker, disk: Disk) -> Non
         client.close()
 
 
-def test_a_waiting_fetch_is_answered_when_the_sync_ends(broker: Broker, disk: Disk) -> None:
+def test_a_waiting_fetch_is_answered_when_the_sync_ends(broker: BrokerNode, disk: Disk) -> None:
     with client_of(broker) as producer, client_of(broker) as consumer:
         consumer.send(fetch_request("t", max_wait_ms=20_000), 11)
         send(producer)
@@ -145,7 +147,7 @@ def test_a_waiting_fetch_is_answered_when_the_sync_ends(broker: Broker, disk: Di
         assert answer(producer) == (0, 0)
 
 
-def test_a_failed_sync_is_no_acknowledgement(broker: Broker, disk: Disk) -> None:
+def test_a_failed_sync_is_no_acknowledgement(broker: BrokerNode, disk: Disk) -> None:
     disk.fault = OSError(errno.EIO, "Input/output error")
     with client_of(broker) as producer, client_of(broker) as other:
         send(producer)
@@ -162,7 +164,7 @@ def test_a_failed_sync_is_no_acknowledgement(broker: Broker, disk: Disk) -> None
 def test_committed_offsets_wait_for_the_device_too(disk: Disk, tmp_path: Path) -> None:
     settings = {"offsets.topic.num.partitions": "1", "log.flush.interval.messages": "1"}
     with (
-        Broker(data_dir=tmp_path, config=settings) as broker,
+        node_on(disk, tmp_path, settings) as broker,
         client_of(broker) as client,
         client_of(broker) as reader,
     ):

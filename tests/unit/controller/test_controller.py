@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import AssignedPartition, News
+    from kcompat.cluster.tree import Node
     from kcompat.controller.channels import Answered, PartitionErrors
     from kcompat.controller.state import ControllerState, Decision
     from kcompat.controller.values import TopicResult
@@ -98,6 +99,17 @@ class FakeBroker:
             act()
 
 
+class SmallDisk(SqliteJournal):
+    """A journal on a disk that can be full."""
+
+    full = False
+
+    async def write(self, zxid: int, staged: dict[str, Node | None]) -> None:
+        if self.full:
+            raise StoreUnavailableError("the disk is full")
+        await super().write(zxid, staged)
+
+
 class World:
     """One broker's controller over a store that can be closed and opened again."""
 
@@ -110,7 +122,8 @@ class World:
         self.broker = FakeBroker()
 
     async def __aenter__(self) -> Self:
-        self.store = ProcessStore(SqliteJournal(self.path), self.clock.now_ms)
+        self.disk = SmallDisk(self.path)
+        self.store = ProcessStore(self.disk, self.clock.now_ms)
         self.session = await self.store.session()
         await loading.prepare(self.session)
         if await loading.cluster_id(self.session) is None:
@@ -298,19 +311,13 @@ async def test_a_controller_that_was_replaced_writes_nothing_and_resigns(path: P
         assert created.error is ErrorCode.NOT_CONTROLLER
 
 
-async def test_a_store_that_cannot_write_refuses_and_recovers(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_store_that_cannot_write_refuses_and_recovers(path: Path) -> None:
     async with World(path) as world:
-
-        async def fail(*_: object) -> None:
-            raise StoreUnavailableError("the disk is full")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(world.store._journal, "write", fail)
-            (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
-            assert created.error is ErrorCode.KAFKA_STORAGE_ERROR
-            assert await answer(world.producer_ids.next()) is None
+        world.disk.full = True
+        (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
+        assert created.error is ErrorCode.KAFKA_STORAGE_ERROR
+        assert await answer(world.producer_ids.next()) is None
+        world.disk.full = False
         assert "t" not in world.broker.image.topics
         (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         assert created.error is ErrorCode.NONE
@@ -504,21 +511,16 @@ async def test_a_broker_elsewhere_that_fails_loses_its_leaders_alone(path: Path)
         assert [part.leader for part in (await world.loaded()).topics["t"].partitions] == [-1, 1]
 
 
-async def test_a_store_that_fails_between_the_steps_of_a_deletion(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fail(*_: object) -> None:
-        raise StoreUnavailableError("the disk is full")
-
+async def test_a_store_that_fails_between_the_steps_of_a_deletion(path: Path) -> None:
     async with World(path) as world:
         await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
         world.broker.held = []
         deletion = world.decisions.delete_topics(["t"])
         await answer(world.decisions.allocate_producer_ids())
-        with monkeypatch.context() as patch:
-            patch.setattr(world.store._journal, "write", fail)
-            world.broker.release()
-            assert await answer(deletion) == {"t": Outcome(ErrorCode.KAFKA_STORAGE_ERROR)}
+        world.disk.full = True
+        world.broker.release()
+        assert await answer(deletion) == {"t": Outcome(ErrorCode.KAFKA_STORAGE_ERROR)}
+        world.disk.full = False
         assert world.paths("/admin/delete_topics/") == ["/admin/delete_topics/t"]
     async with World(path) as world:
         assert world.paths("/admin/delete_topics/") == []

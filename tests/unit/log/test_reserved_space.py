@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.log import system_calls
 from kcompat.log.files import Files
+from kcompat.log.system_calls import reserve_blocks
 from support.log_harness import make_batch
 
 if TYPE_CHECKING:
@@ -25,20 +26,28 @@ def on_disk(path: Path) -> int:
     return path.stat().st_blocks * 512
 
 
+class Reserving(Files):
+    """Files whose room is found ahead, by the C library that is given or by the process's own."""
+
+    def __init__(self, library: object | None = None) -> None:
+        self._find_room = partial(reserve_blocks, library=library)
+
+
 @pytest.fixture
-def _reserving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip where the file system reserves nothing."""
-    monkeypatch.setattr(system_calls, "reserve", system_calls.reserve_blocks)
-    files = Files()
+def files(tmp_path: Path) -> Files:
+    """Skips where the file system reserves nothing."""
+    files = Reserving()
     file = files.open(str(tmp_path / "probe"))
     files.reserve(file, 0)
     if on_disk(tmp_path / "probe") < MIB:
         pytest.skip("the file system of the temporary directory reserves no room")
+    return files
 
 
-@pytest.mark.usefixtures("_reserving")
-def test_a_segment_that_grows_has_room_ahead_of_it_and_keeps_its_size(make_harness: Any) -> None:
-    harness = make_harness()
+def test_a_segment_that_grows_has_room_ahead_of_it_and_keeps_its_size(
+    make_harness: Any, files: Files
+) -> None:
+    harness = make_harness(files)
     log = harness.directory / FIRST
     for _ in range(3):
         harness.append(value=VALUE)
@@ -51,10 +60,9 @@ def test_a_segment_that_grows_has_room_ahead_of_it_and_keeps_its_size(make_harne
     )  # 1 MiB from the fourth batch on, from the seventh as much as it held
 
 
-@pytest.mark.usefixtures("_reserving")
 @pytest.mark.parametrize("end", ["roll", "close"])
-def test_room_that_was_not_used_is_given_back(make_harness: Any, end: str) -> None:
-    harness = make_harness()
+def test_room_that_was_not_used_is_given_back(make_harness: Any, end: str, files: Files) -> None:
+    harness = make_harness(files)
     for _ in range(10):
         harness.append(value=VALUE)
     log = harness.directory / FIRST
@@ -68,9 +76,8 @@ def test_room_that_was_not_used_is_given_back(make_harness: Any, end: str) -> No
     assert on_disk(log) < 10 * BATCH_SIZE + BLOCK
 
 
-@pytest.mark.usefixtures("_reserving")
-def test_room_is_reserved_again_where_a_killed_broker_goes_on(make_harness: Any) -> None:
-    harness = make_harness()
+def test_room_is_reserved_again_where_a_killed_broker_goes_on(make_harness: Any, files: Files) -> None:
+    harness = make_harness(files)
     for _ in range(10):
         harness.append(value=VALUE)
     harness.reopen()
@@ -93,16 +100,10 @@ class Refusing:
         return -1
 
 
-def use(library: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system_calls, "reserve", system_calls.reserve_blocks)
-    monkeypatch.setattr(system_calls, "_libc", lambda: library)
-
-
 def test_room_grows_with_the_file_up_to_16_mib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = Refusing()
-    use(library, monkeypatch)
     monkeypatch.setattr(os, "major", lambda _device: 8)
-    files = Files()
+    files = Reserving(library)
     file = files.open(str(tmp_path / "file"))
     assert (file.reserved, file.has_reserve) == (MIB, False)
     for position in (0, 3 * MIB, 100 * MIB):
@@ -113,9 +114,8 @@ def test_room_grows_with_the_file_up_to_16_mib(tmp_path: Path, monkeypatch: pyte
 
 def test_no_room_is_reserved_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = Refusing()
-    use(library, monkeypatch)
     monkeypatch.setattr(os, "major", lambda _device: 0)
-    files = Files()
+    files = Reserving(library)
     file = files.open(str(tmp_path / "file"))
     files.reserve(file, 3 * MIB)
     assert (library.calls, file.reserved) == ([], 6 * MIB)
@@ -125,9 +125,8 @@ def test_no_room_is_reserved_in_memory(tmp_path: Path, monkeypatch: pytest.Monke
 def test_without_room_ahead_appends_go_on(
     make_harness: Any, monkeypatch: pytest.MonkeyPatch, library: object
 ) -> None:
-    use(library, monkeypatch)
     monkeypatch.setattr(os, "major", lambda _device: 8)
-    harness = make_harness()
+    harness = make_harness(Reserving(library))
     for _ in range(10):
         harness.append(value=VALUE)
     assert (harness.directory / FIRST).stat().st_size == 10 * BATCH_SIZE

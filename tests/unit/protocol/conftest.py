@@ -1,4 +1,4 @@
-"""Every test of the protocol runs with each codec there is."""
+"""Both codecs, for tests that ask one by its functions. Messages ask the one in use (see `kcompat.twins`)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.codecs import CODECS, MessageCodec, using
+from support.codecs import CODECS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from support.codecs import MessageCodec
 
 
-@pytest.fixture(autouse=True, params=CODECS, ids=lambda codec: codec.name)
-def codec(request: pytest.FixtureRequest) -> Iterator[MessageCodec]:
-    """The codec of the test."""
-    with using(request.param):
-        yield request.param
+@pytest.fixture(params=CODECS, ids=lambda codec: codec.name)
+def codec(request: pytest.FixtureRequest) -> MessageCodec:
+    """Each codec there is."""
+    found: MessageCodec = request.param
+    return found

@@ -19,8 +19,6 @@ from kcompat.records.message_set import (
 from kcompat.records.record import Record, append_record
 from kcompat.records.wrapper import encode_wrapper
 
-pytestmark = pytest.mark.usefixtures("converter")
-
 RECORDS = [
     Record(0, 1000, b"k", b"v", (("h", b"x"),)),
     Record(1, 2000, None, b"", (("a", None), ("b", b"y"))),

@@ -173,14 +173,14 @@ RECORDS = [Record(i, 10 + i, b"k" * (i % 3), b"v" * (i * 7), (("h", None),) * (i
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_whole_batches(scanner: ModuleType, codec: Codec) -> None:
+def test_whole_batches(codec: Codec) -> None:
     batch = memoryview(build_batch(RECORDS, codec=codec))
     header = read_header(batch)
     assert scanning.check_records(header, batch[61:], 10**6) == (69, 10, 0)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50, 1000, 10**6])
-def test_any_pieces(scanner: ModuleType, size: int) -> None:
+def test_any_pieces(size: int) -> None:
     body = bytes(encode_records(RECORDS, 10))
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
     assert [Record(*fields) for fields in scanning.read_records(pieces, 0, 10)] == RECORDS
@@ -190,20 +190,20 @@ def test_any_pieces(scanner: ModuleType, size: int) -> None:
     assert scanning._scan_chunks([*pieces, b"\x80"], 10, 60)[:2] == (60, Fault.CUT)
 
 
-def test_many_records_are_read_a_few_at_a_time(scanner: ModuleType) -> None:
+def test_many_records_are_read_a_few_at_a_time() -> None:
     many = [Record(number, 10, b"k", b"v") for number in range(2 * scanning._SLICE + 1)]
     body = bytes(encode_records(many, 10))
     assert [Record(*fields) for fields in scanning.read_records([body], 0, 10)] == many
 
 
-def test_no_more_is_unpacked_than_the_header_counts(scanner: ModuleType) -> None:
+def test_no_more_is_unpacked_than_the_header_counts() -> None:
     pieces = iter([bytes(encode_records(RECORDS, 10)), b"more"])
     assert scanning._scan_chunks(pieces, 10, 59)[0] == 60
     assert next(pieces) == b"more"
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
-def test_a_count_that_lies(scanner: ModuleType, codec: Codec) -> None:
+def test_a_count_that_lies(codec: Codec) -> None:
     batch = build_batch(RECORDS, codec=codec)
     for count in (59, 61):
         batch[57:61] = count.to_bytes(4, "big")
@@ -211,7 +211,7 @@ def test_a_count_that_lies(scanner: ModuleType, codec: Codec) -> None:
             scanning.check_records(read_header(batch), memoryview(batch)[61:], 10**6)
 
 
-def test_the_first_bad_record_is_named(scanner: ModuleType) -> None:
+def test_the_first_bad_record_is_named() -> None:
     body = encode_records(RECORDS, 10)
     with pytest.raises(RecordsDamaged, match="at index 60 has a negative length"):
         list(scanning.read_records([body + b"\x01"], 0, 10))

@@ -14,8 +14,6 @@ from kcompat.records.up_convert import accept_old
 from kcompat.records.validate import Refusal
 from kcompat.records.wrapper import encode_wrapper
 
-pytestmark = pytest.mark.usefixtures("converter")
-
 NOW = 1_000_000
 FIELDS = [(b"k", b"v", 5000), (None, b"", 4000), (b"", None, 6000)]
 OLD_CODECS = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]

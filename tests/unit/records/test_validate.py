@@ -18,8 +18,6 @@ from kcompat.records.validate import Refusal, check_produced
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.usefixtures("scanner")
-
 UNBOUNDED = 2**63 - 1
 
 
