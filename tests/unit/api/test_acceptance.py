@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -23,6 +23,7 @@ from kcompat.records.compression import Codec, compress
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.wrapper import encode_wrapper
+from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.storage_config import log_config
 from support.log_world import ME, MIB, NOW, LogWorld, batch, rows
 
@@ -328,11 +329,18 @@ def test_a_bug_in_the_work_fails_the_outcome(broker: LogWorld) -> None:
     assert broker.values("t", 1) == []
 
 
-def test_a_bug_after_the_work_fails_the_outcome(broker: LogWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+class BuggyReplicas(ReplicaManager):
+    """Those of a broker with a bug."""
+
+    def find(self, topic: str, partition: int) -> NoReturn:
+        raise ZeroDivisionError
+
+
+def test_a_bug_after_the_work_fails_the_outcome(broker: LogWorld) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)))
-    monkeypatch.setattr(broker.replicas, "find", None)
+    broker.services.replicas = BuggyReplicas(ME, broker.clock, broker.cluster)
     broker.helpers.work()
-    with pytest.raises(TypeError):
+    with pytest.raises(ZeroDivisionError):
         _ = answer.outcome.value
 
 
