@@ -22,6 +22,7 @@ LONGEST: Final = (
     "test_crash.py",
     "test_cleaner_native.py",
     "test_hostile_frames.py",
+    "test_add_an_api.py",
 )
 """Files that take ten seconds or more, the longest first."""
 
