@@ -16,6 +16,7 @@ import sys
 import time
 import venv
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,9 +153,7 @@ def parts() -> list[Part]:
     streams = _jars("kafka-streams", poms / "kafka-streams.xml", CACHE / "kafka-streams" / "libs")
     connector = _jars("spark-connector", poms / "spark.xml", CACHE / "spark")
     venvs = [
-        Part(
-            f"venv-{name}", f"{sys.version_info[:2]} {packages}", lambda n=name, p=packages: _fetch_venv(n, p)
-        )
+        Part(f"venv-{name}", f"{sys.version_info[:2]} {packages}", partial(_fetch_venv, name, packages))
         for name, packages in VENV_PACKAGES.items()
     ]
     node = Part("node", str(NODE_PACKAGES), _fetch_node)

@@ -59,9 +59,9 @@ def pack(magic: int, inner: bytes, codec: int) -> bytes:
     if codec == GZIP:
         return gzip.compress(inner)
     if codec == SNAPPY:
-        block = snappy.compress(inner)
+        block: bytes = snappy.compress(inner)
         return XERIAL + struct.pack(">i", len(block)) + block
-    frame = lz4.frame.compress(inner, block_linked=False, store_size=False)
+    frame: bytes = lz4.frame.compress(inner, block_linked=False, store_size=False)
     return frame if magic else with_old_checksum(frame)
 
 
@@ -81,7 +81,8 @@ def unpack(magic: int, packed: bytes, codec: int) -> bytes:
     if not magic:
         assert with_old_checksum(packed) == packed
         packed = with_right_checksum(packed)
-    return lz4.frame.decompress(packed)
+    inner: bytes = lz4.frame.decompress(packed)
+    return inner
 
 
 def split(data: bytes) -> Iterator[Old]:

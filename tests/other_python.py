@@ -71,7 +71,7 @@ def main() -> int:
     version, python = found
     print(f"The unit and wire tests on Python {version}:", flush=True)
     tests = ("tests/unit", "tests/wire")
-    command = [make_venv(version, python), "-m", "pytest", "-q", *sys.argv[1:], *tests]
+    command: list[str | Path] = [make_venv(version, python), "-m", "pytest", "-q", *sys.argv[1:], *tests]
     return subprocess.run(command, cwd=REPOSITORY, check=False).returncode
 
 
