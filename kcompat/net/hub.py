@@ -243,6 +243,8 @@ class Hub:
     # Deadlines
 
     def _sweep(self) -> None:
+        # First: a fault in what follows ends no later sweep.
+        self._sweep_timer = self.loop.call_later(self.limits.sweep_period_s, self._sweep)
         self.now = now = self.loop.time()
         for connection in list(self.connections):
             reason = connection.overdue(now)
@@ -252,4 +254,3 @@ class Hub:
                 connection.close(reason)
         self._feed(len(self._starved))
         self.buffers.trim()
-        self._sweep_timer = self.loop.call_later(self.limits.sweep_period_s, self._sweep)

@@ -84,7 +84,7 @@ class ListedTransactions:
         return
 
 
-class _NoAdministration:
+class NoAdministration:
     """Nobody gives commands."""
 
     def __init__(self, *_: object) -> None:
@@ -131,7 +131,7 @@ class BrokerWorld:
             start_cleaning=lambda job: StepRunner(job, files, lambda: self.clock.now_ms() / 1000),
             open_store=open_store,
             bind=_Unreachable,
-            administration=_NoAdministration,
+            administration=NoAdministration,
         )
         config = BrokerConfig({"broker.id": "1", "log.dirs": str(home), **settings})
         self.node = BrokerNode(config, wrap(world))

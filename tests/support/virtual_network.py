@@ -1,0 +1,80 @@
+"""The network in memory as simulations have it: what clients send takes a while, comes in pieces as chance
+has it, and is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from kcompat.protocol.api_keys import API_FACTS, response_class
+from support.memory_transport import MemoryNetwork
+from support.raw_client import request_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from kcompat.protocol.message import Message
+    from support.memory_transport import MemoryPeer
+
+Address = tuple[str, int]
+
+LONGEST_DELAY_S: Final = 0.005
+
+
+class VirtualNetwork(MemoryNetwork):
+    """All addresses there are. `told` hears of everything that clients send and receive, as they do."""
+
+    def __init__(self, random: Random, told: Callable[[str], object]) -> None:
+        super().__init__()
+        self.random = random
+        self.told = told
+
+    async def client(self, name: str, address: Address) -> VirtualClient:
+        """A connection of a client with this name. Raises ConnectionRefusedError."""
+        await self.delay()
+        return VirtualClient(self, name, self.connect(*address, source=name))
+
+    async def delay(self) -> None:
+        """The time that something is on its way."""
+        await asyncio.sleep(self.random.uniform(0, LONGEST_DELAY_S))
+
+
+class VirtualClient:
+    """A client's end of a connection; one request at a time."""
+
+    def __init__(self, network: VirtualNetwork, name: str, peer: MemoryPeer) -> None:
+        self._network = network
+        self._name = name
+        self._peer = peer
+        self._correlation_id = 0
+
+    async def call(self, request: Message, version: int) -> Any:
+        """The response to a request. Raises ConnectionError when the broker ends the connection."""
+        self._correlation_id += 1
+        left = request_frame(request, version, self._correlation_id, self._name)
+        while left:
+            await self._network.delay()
+            size = self._piece(len(left))
+            self._tell("sends", left[:size])
+            self._peer.send(left[:size])
+            left = left[size:]
+        frame = await self._peer.frame()
+        await self._network.delay()
+        self._tell("receives", frame)
+        key = request.api_key
+        header_size = 5 if API_FACTS[key].response_header_version(version) else 4
+        return response_class(key).decode(memoryview(frame), version, header_size)
+
+    def _piece(self, size: int) -> int:
+        """How much of so many bytes arrives together."""
+        random = self._network.random
+        return size if random.random() < 0.8 else random.randint(1, size)
+
+    def _tell(self, what: str, data: bytes) -> None:
+        self._network.told(f"{self._name} {what} {data.hex()}")
+
+    def close(self) -> None:
+        """End the connection."""
+        self._peer.close()
