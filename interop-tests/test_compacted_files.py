@@ -73,7 +73,7 @@ def test_kafkas_tool_finds_nothing_wrong(tmp_path: Path, seed: int) -> None:
         end, reports = log.clean(clean_offset, now_ms=1000 + 100 * number)
         assert end == log.log.log_end_offset, reports
         clean_offset = end
-    assert len(log.log.segment_base_offsets) > 2
+    assert len(log.log.local.segments.base_offsets) > 2
     log.log.close()
     assert wrong_but_for_gaps(tmp_path) == []
     assert what_we_find_wrong(tmp_path) == ""

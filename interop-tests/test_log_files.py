@@ -12,7 +12,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from contract import eventually
 from kcompat.log.config import LogConfig
-from kcompat.log.log import AppendOrigin, Log
+from kcompat.log.loader import create_log, open_log
+from kcompat.log.producers import AppendOrigin
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
@@ -35,7 +36,7 @@ SEGMENTS = {"segment.bytes": "20000", "index.interval.bytes": "500", "file.delet
 def test_kafkas_tool_reads_our_files(tmp_path: Path) -> None:
     directory = tmp_path / "t-0"
     config = LogConfig(segment_bytes=20_000, index_interval_bytes=500)
-    log = Log.create(directory, "t", 0, config, topic_id=bytes(range(16)), now_ms=0)
+    log = create_log(directory, "t", 0, config, topic_id=bytes(range(16)), now_ms=0)
     for number in range(COUNT):
         records = [Record(0, 1000 + number, b"k", b"v" * 120, ())]
         transactional = number % 50 > 40
@@ -51,7 +52,7 @@ def test_kafkas_tool_reads_our_files(tmp_path: Path) -> None:
                 build_marker(marker, producer_id=7, producer_epoch=0, timestamp=1000 + number, leader_epoch=0)
             )
             log.append_as_leader(batch, read_header(batch), number // 100, 0, AppendOrigin.COORDINATOR)
-    segments = len(log.segment_base_offsets)
+    segments = len(log.local.segments.base_offsets)
     log.close()
 
     assert len(files_in(directory, ".index", ".timeindex")) == 2 * segments
@@ -81,12 +82,12 @@ def test_our_log_reads_kafkas_files(tmp_path: Path, end: str) -> None:
         getattr(kafka, end)()
         directory = tmp_path / "t-0"
         shutil.copytree(kafka.home / "data" / "t-0", directory)
-    log = Log.open(directory, "t", 0, LogConfig(), now_ms=0, clean=end == "stop")
+    log = open_log(directory, "t", 0, LogConfig(), now_ms=0, clean=end == "stop")
     log.check_invariants()
     assert log.log_end_offset == COUNT
-    assert log.latest_epoch == 0
+    assert log.epochs.cache.latest == 0
     assert log.producers[0].last_sequence == COUNT - 1
-    assert len(log.segment_base_offsets) > 1
+    assert len(log.local.segments.base_offsets) > 1
     for number in range(COUNT):
         found = log.offset_for_timestamp(1000 + number)
         assert found is not None
@@ -177,7 +178,7 @@ def test_nothing_is_wrong_in_what_kafka_leaves(end: str) -> None:
 @pytest.mark.leaves_damage("a bit is flipped, to see whether it is noticed")
 @pytest.mark.parametrize(("suffix", "byte"), [(".log", 3000), (".index", 15), (".timeindex", 11)])
 def test_the_judges_notice_a_flipped_bit(tmp_path: Path, suffix: str, byte: int) -> None:
-    log = Log.create(
+    log = create_log(
         tmp_path / "t-0", "t", 0, LogConfig(index_interval_bytes=500), topic_id=bytes(16), now_ms=0
     )
     for number in range(COUNT):

@@ -40,7 +40,7 @@ from kcompat.api.acceptance import (
     leave_frame,
 )
 from kcompat.api.context import Busy
-from kcompat.log.log import AppendResult
+from kcompat.log.append_result import AppendResult
 from kcompat.net.answers import CLOSE, Close
 from kcompat.net.placing import WORTH_PLACING
 from kcompat.promise import Promise

@@ -58,6 +58,10 @@ class LogContext:
         below an old one, and a power cut may keep it and undo the truncation.
         """
 
+    def out_of_service(self, reason: str) -> StorageError:
+        """Why a log here takes no more appends: the fault of the directory, or else `reason`."""
+        return self.offline or StorageError(self.path, reason)
+
     def failed_sync(self, error: Exception) -> StorageError:
         """Report that a sync failed, for whatever reason: nobody knows what is on the device."""
         return self.fault(OSError(errno.EIO, str(error)))

@@ -254,7 +254,7 @@ class LogDirectory(LogContext):
         return {
             key: log.log_start_offset
             for key, log in self._logs.items()
-            if log.log_start_offset > log.segment_base_offsets[0]
+            if log.log_start_offset > log.local.segments.first_base_offset
         }
 
     def _replace(self, name: str, offsets: Offsets, *, sync: bool = False) -> None:

@@ -33,6 +33,15 @@ class EpochFile:
         self._is_stale = False
         self._synced = False
 
+    @property
+    def latest(self) -> int:
+        """The newest epoch; -1 when there is none."""
+        return self.cache.latest
+
+    def epoch_for(self, offset: int) -> int:
+        """The epoch that `offset` was written in; -1 when unknown."""
+        return self.cache.epoch_for(offset)
+
     def begin(self, epoch: int, start_offset: int) -> None:
         """Note that an epoch begins that has no batch yet."""
         if self.cache.assign(epoch, start_offset):

@@ -51,6 +51,11 @@ class _IndexFile:
         return self._stored + len(self._recent)
 
     @property
+    def room(self) -> int:
+        """How many entries there may be more."""
+        return self._limit - len(self)
+
+    @property
     def size(self) -> int:
         """Bytes of the file when everything is in it."""
         return len(self) * self._entry.size

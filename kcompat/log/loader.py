@@ -27,6 +27,8 @@ from kcompat.log.startup import finish_interrupted_work, remove_orphans
 from kcompat.protocol.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kcompat.log.config import LogConfig
     from kcompat.log.files import Files
 
@@ -34,26 +36,28 @@ logger = logging.getLogger(__name__)
 
 
 def create_log(
-    directory: str,
+    directory: Path | str,
     topic: str,
     partition: int,
-    topic_id: bytes,
     config: LogConfig,
-    context: LogContext | None,
+    *,
+    topic_id: bytes,
     now_ms: int,
+    context: LogContext | None = None,
 ) -> Log:
     """A new, empty log; there is nothing of it on the disk until `Log.make` or its first append."""
-    context = context or LogContext(directory)
+    path = str(directory)
+    context = context or LogContext(path)
     files = context.files
     return Log(
-        directory,
+        path,
         topic,
         partition,
         topic_id,
         config,
         context,
-        segments=Segments([Segment(files, directory, 0, config, now_ms)]),
-        epochs=EpochFile(files, directory, LeaderEpochCache()),
+        segments=Segments([Segment(files, path, 0, config, now_ms)]),
+        epochs=EpochFile(files, path, LeaderEpochCache()),
         producers=ProducerState(),
         log_start_offset=0,
         log_end_offset=0,
@@ -61,6 +65,26 @@ def create_log(
         now_ms=now_ms,
         is_made=False,
     )
+
+
+def open_log(
+    directory: Path | str,
+    topic: str,
+    partition: int,
+    config: LogConfig,
+    *,
+    now_ms: int,
+    recovery_point: int = 0,
+    log_start_offset: int = 0,
+    clean: bool = False,
+    context: LogContext | None = None,
+) -> Log:
+    """Load a log. Unless the last stop was clean, what lies above `recovery_point` is checked batch by batch.
+
+    OSError passes through.
+    """
+    loader = LogLoader(str(directory), config, context, now_ms)
+    return loader.load(topic, partition, None if clean else recovery_point, log_start_offset)
 
 
 class LogLoader:
@@ -158,7 +182,7 @@ class LogLoader:
         self._suspects.update(range(first, len(self._segments)))
         for segment in self._segments[:first]:
             for _, header in segment.headers(segment.base_offset):
-                if header.leader_epoch > self._epochs.cache.latest:
+                if header.leader_epoch > self._epochs.latest:
                     self._epochs.assign(header.leader_epoch, header.base_offset)
 
     def _find_epochs_below(self, log_start_offset: int) -> None:

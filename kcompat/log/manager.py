@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from kcompat.faults import contained
 from kcompat.log.directory import LogDirectory
 from kcompat.log.errors import LogDirectoryError, StorageError
-from kcompat.log.loader import create_log
-from kcompat.log.log import Log
+from kcompat.log.loader import create_log, open_log
 from kcompat.log.names import (
     deleted_directory,
     is_deleted_directory,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.log.config import LogConfig
     from kcompat.log.files import Files
+    from kcompat.log.log import Log
     from kcompat.worker import Worker
 
 __all__ = ["LogDirectory", "LogManager"]
@@ -122,7 +122,7 @@ class LogManager:
         other = self._logs.get(key)
         if other is not None:
             raise LogDirectoryError(f"Of {other.directory} and {path} only one can be the partition's log.")
-        log = Log.open(
+        log = open_log(
             path,
             topic,
             partition,
@@ -164,7 +164,8 @@ class LogManager:
             raise StorageError(self.directories[0].path, "all log directories are offline")
         directory = min(online, key=LogDirectory.count)
         path = f"{directory.path}/{partition_directory(topic, partition)}"
-        log = create_log(path, topic, partition, topic_id, config, directory, self._clock.now_ms())
+        now_ms = self._clock.now_ms()
+        log = create_log(path, topic, partition, config, topic_id=topic_id, now_ms=now_ms, context=directory)
         directory.add(log)
         self._logs[topic, partition] = log
         if not self._unmade:
@@ -282,11 +283,11 @@ class LogManager:
 
     def flush_due(self, now_ms: int) -> None:
         """Flush the logs that waited `flush.ms` (`log.flush.scheduler.interval.ms`)."""
-        self._in_slices(lambda log: log.flush_if_due(now_ms))
+        self._in_slices(lambda log: log.durability.flush_if_due(log, now_ms))
 
     def expire_producers(self, now_ms: int, expiration_ms: int) -> None:
         """Forget silent producers (`producer.id.expiration.check.interval.ms`)."""
-        self._in_slices(lambda log: log.expire_producers(now_ms, expiration_ms))
+        self._in_slices(lambda log: log.producer_state.expire(now_ms, expiration_ms))
 
     def _in_slices(self, task: Callable[[Log], object]) -> None:
         pending = deque(self._logs.values())

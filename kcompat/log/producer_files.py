@@ -79,9 +79,7 @@ def _replay(state: ProducerState, segments: Sequence[Segment], start: int) -> No
         for position, header in segment.headers(start):
             if header.producer_id < 0:
                 continue
-            if not header.is_control:
-                state.update(header, header.base_offset, header.max_timestamp)
-                continue
-            marker = read_marker(memoryview(segment.read_at(position, header.size)))
-            if marker is not None:
-                state.complete(header, header.base_offset, marker)
+            marker = None
+            if header.is_control:
+                marker = read_marker(memoryview(segment.read_at(position, header.size)))
+            state.note(header, marker, header.base_offset, header.max_timestamp)

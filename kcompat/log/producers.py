@@ -1,7 +1,7 @@
 """What a log knows of its producers: sequences, epochs, open transactions (ProducerStateManager, KIP-98,
 KIP-360).
 
-A pure machine: `check` says whether a batch may be appended, `update` and `complete` note what was. Times in
+A pure machine: `check` says whether a batch may be appended, `note` is told of what was. Times in
 ms.
 """
 
@@ -97,8 +97,14 @@ class ProducerState:
 
     # -- checks ----------------------------------------------------------------------------------------------
 
-    def check(self, header: BatchHeader, origin: AppendOrigin) -> ErrorCode | BatchMetadata:
-        """NONE, the error that refuses the batch, or the earlier batch that it repeats."""
+    def check(
+        self, header: BatchHeader, marker: EndTransactionMarker | None, origin: AppendOrigin
+    ) -> ErrorCode | BatchMetadata:
+        """NONE, the error that refuses the batch, or the earlier batch that it repeats; `marker` is the
+        batch's, if it ends a transaction.
+        """
+        if marker is not None:
+            return self._check_marker(header, marker)
         entry = self.entries.get(header.producer_id)
         if entry is None:
             return ErrorCode.NONE
@@ -117,8 +123,7 @@ class ProducerState:
                 return ErrorCode.INVALID_TXN_STATE
         return ErrorCode.NONE
 
-    def check_marker(self, header: BatchHeader, marker: EndTransactionMarker) -> ErrorCode:
-        """Whether a transaction may be ended by this marker."""
+    def _check_marker(self, header: BatchHeader, marker: EndTransactionMarker) -> ErrorCode:
         entry = self.entries.get(header.producer_id)
         if entry is not None:
             if header.producer_epoch < entry.epoch:
@@ -129,7 +134,20 @@ class ProducerState:
 
     # -- changes ---------------------------------------------------------------------------------------------
 
-    def update(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
+    def note(
+        self, header: BatchHeader, marker: EndTransactionMarker | None, base_offset: int, timestamp: int
+    ) -> AbortedTransaction | None:
+        """Note a batch appended at `base_offset`, with its marker if it is one; the entry for the transaction
+        index if it aborts data. `timestamp` is its largest.
+        """
+        self.end_offset = base_offset + header.last_offset_delta + 1
+        if marker is not None:
+            return self._complete(header, base_offset, marker)
+        if not header.is_control:
+            self._update(header, base_offset, timestamp)
+        return None
+
+    def _update(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
         """Note a data batch appended at `base_offset`; `timestamp` is its largest."""
         producer_id, epoch, delta = header.producer_id, header.producer_epoch, header.last_offset_delta
         entry = self._entry(producer_id, epoch)
@@ -139,7 +157,7 @@ class ProducerState:
         if header.is_transactional and entry.current_txn_start_offset < 0:
             entry.current_txn_start_offset = self._open[producer_id] = base_offset
 
-    def complete(
+    def _complete(
         self, header: BatchHeader, offset: int, marker: EndTransactionMarker
     ) -> AbortedTransaction | None:
         """Note a marker appended at `offset`; the entry for the transaction index if it aborts data."""
@@ -194,6 +212,11 @@ class ProducerState:
         offsets = [first for first, _ in waiting]
         offsets.extend(self._open.values())
         return min(offsets, default=None)
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """Where read_committed stops (I13)."""
+        unstable = self.first_unstable_offset(high_watermark)
+        return high_watermark if unstable is None else min(unstable, high_watermark)
 
     def check_invariants(self) -> None:
         """Assert that open transactions and remembered batches agree with themselves (I12)."""

@@ -5,27 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kcompat.log.log import Log
+    from kcompat.log.config import LogConfig
     from kcompat.log.segment import Segment
+    from kcompat.log.segments import Segments
 
 
-def count_deletable(log: Log, segments: list[Segment], now_ms: int, high_watermark: int) -> int:
+def count_deletable(
+    segments: Segments,
+    config: LogConfig,
+    *,
+    now_ms: int,
+    log_start_offset: int,
+    log_end_offset: int,
+    high_watermark: int,
+) -> int:
     """How many of the oldest segments go: below the log start, over `retention.bytes`, or older than
     `retention.ms`.
 
     Nothing at or above the high watermark goes; an empty active segment stays.
     """
-    config = log.config
-    excess = log.size - config.retention_bytes if config.deletes and config.retention_bytes >= 0 else 0
+    limits_size = config.deletes and config.retention_bytes >= 0
+    excess = segments.size - config.retention_bytes if limits_size else 0
+    ends = [*segments.base_offsets[1:], log_end_offset]
     count = 0
-    for number, segment in enumerate(segments):
-        is_last = number == len(segments) - 1
-        next_base = log.log_end_offset if is_last else segments[number + 1].base_offset
-        if next_base > high_watermark or (is_last and segment.size == 0):
+    for segment, end in zip(segments, ends, strict=True):
+        is_last = segment is segments.active
+        if end > high_watermark or (is_last and segment.size == 0):
             break
-        below_start = not is_last and next_base <= log.log_start_offset
+        below_start = not is_last and end <= log_start_offset
         excess -= segment.size
-        over_size = excess >= 0 and config.deletes and config.retention_bytes >= 0
+        over_size = limits_size and excess >= 0
         if not (
             below_start or over_size or (config.deletes and _is_expired(segment, config.retention_ms, now_ms))
         ):

@@ -6,9 +6,13 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from kcompat.log.files import pread_all
 from kcompat.records.batch import BatchHeader, crc_matches, read_header
-from kcompat.records.layout import HEADER_SIZE, MAGIC
+from kcompat.records.control import EndTransactionMarker, read_marker
+from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import HEADER_SIZE, MAGIC, NO_LEADER_EPOCH, NO_TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +29,22 @@ _OLD_MINIMUM: Final = 26
 
 Brief = tuple[int, int, int, int]
 """Position, base offset, last offset, size in bytes."""
+
+
+class FoundBatch(msgspec.Struct):
+    """A batch that is intact in itself, and what its header says. Of an old format (magic 0, 1) it is one
+    outer message, which has its last offset alone, no epoch and no `header`. `timestamp` is the newest of
+    its records.
+    """
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+    timestamp: int
+    epoch: int
+    header: BatchHeader | None = None
+    marker: EndTransactionMarker | None = None
 
 
 def walk(file: OpenFile, position: int, end: int) -> Iterator[Brief]:
@@ -94,6 +114,29 @@ def is_intact(batch: memoryview) -> bool:
     if magic > MAGIC:
         return False
     return zlib.crc32(batch[_OLD_CRC_END:]) == int.from_bytes(batch[_LOG_OVERHEAD:_OLD_CRC_END], "big")
+
+
+def describe(position: int, batch: memoryview) -> FoundBatch | None:
+    """What an intact batch says of itself; None if it is a marker of a transaction that cannot be read."""
+    magic = batch[16]
+    if magic < MAGIC:
+        offset = int.from_bytes(batch[:8], "big", signed=True)
+        timestamp = int.from_bytes(batch[18:26], "big", signed=True) if magic else NO_TIMESTAMP
+        return FoundBatch(position, len(batch), offset, offset, timestamp, NO_LEADER_EPOCH)
+    header = read_header(batch)
+    marker = None
+    if header.is_control and header.producer_id >= 0:
+        try:
+            marker = read_marker(batch)
+        except RecordsDamaged:
+            return None
+    first, last, timestamp = header.base_offset, header.last_offset, newest_timestamp(header)
+    return FoundBatch(position, len(batch), first, last, timestamp, header.leader_epoch, header, marker)
+
+
+def newest_timestamp(header: BatchHeader) -> int:
+    """The largest timestamp of the records in a batch, -1 where compaction left it empty."""
+    return header.max_timestamp if header.record_count else NO_TIMESTAMP
 
 
 def _read(file: OpenFile, position: int, length: int) -> memoryview:

@@ -10,7 +10,7 @@ from zlib import crc32
 from kcompat.log.files import FileRange, pread_all
 from kcompat.log.index import OffsetIndex, TimeIndex
 from kcompat.log.names import DELETED, INDEX, LOG, SEGMENT_SUFFIXES, TIME_INDEX, TXN_INDEX, segment_name
-from kcompat.log.scan import walk, walk_headers
+from kcompat.log.scan import newest_timestamp, walk, walk_headers
 from kcompat.log.txn_index import TransactionIndex
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ class Segment:
         "_tail_from",
         "_tail_last",
         "_tail_positions",
-        "_wait_limit_ms",
         "base_offset",
         "config",
         "created_ms",
@@ -57,6 +56,7 @@ class Segment:
         "size",
         "time_index",
         "txn_index",
+        "wait_limit_ms",
     )
 
     def __init__(
@@ -87,7 +87,7 @@ class Segment:
         self.config = config
         self._index_interval = config.index_interval_bytes
         self._size_limit = config.segment_bytes
-        self._wait_limit_ms = config.roll_ms - self._share_of(min(config.segment_jitter_ms, config.roll_ms))
+        self.wait_limit_ms = config.roll_ms - self._share_of(min(config.segment_jitter_ms, config.roll_ms))
 
     def _share_of(self, jitter_ms: int) -> int:
         """How much earlier than others this segment is rolled (`segment.jitter.ms`). Its name decides, so
@@ -161,7 +161,9 @@ class Segment:
         """Note a batch that recovery found whole."""
         if timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = timestamp, last_offset
-        self._index(position, size, last_offset)
+        if self._since_index > self._index_interval:
+            self._index(position, last_offset)
+        self._since_index += size
 
     def end_recovery(self, size: int) -> None:
         """Keep the first `size` bytes, which are whole batches, and write the rebuilt indexes."""
@@ -227,16 +229,20 @@ class Segment:
 
     # -- writing ---------------------------------------------------------------------------------------------
 
-    def append(self, batch: memoryview, size: int, last_offset: int, timestamp: int) -> None:
-        """Write `size` bytes whose last offset and largest timestamp are given; nothing changes if that
-        fails.
+    def write(self, data: memoryview, size: int) -> int:
+        """Write `size` bytes of whole batches with one system call; where they are now. `note` is told of
+        each batch then. Nothing changes if that fails.
         """
         position = self.size
         file = self._file or self._open()
         if position + size > file.reserved:
             self._files.reserve(file, position)
-        self._files.write_all(file, batch, position)
+        self._files.write_all(file, data, position)
         self.size = position + size
+        return position
+
+    def note(self, position: int, size: int, last_offset: int, timestamp: int) -> None:
+        """A batch was written at `position`, with this last offset and largest timestamp."""
         if timestamp > self.max_timestamp:
             self.max_timestamp = timestamp
             self.max_timestamp_offset = last_offset
@@ -248,15 +254,15 @@ class Segment:
         if len(tail) >= _TAIL_LENGTH:
             self._tail_from = tail[_HALF_TAIL - 1] + 1
             del tail[:_HALF_TAIL], self._tail_positions[:_HALF_TAIL]
-        self._index(position, size, last_offset)
-
-    def _index(self, position: int, size: int, last_offset: int) -> None:
         if self._since_index > self._index_interval:
-            self._since_index = 0
-            self.offset_index.append(last_offset, position)
-            if self.max_timestamp != NO_TIMESTAMP:
-                self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+            self._index(position, last_offset)
         self._since_index += size
+
+    def _index(self, position: int, last_offset: int) -> None:
+        self._since_index = 0
+        self.offset_index.append(last_offset, position)
+        if self.max_timestamp != NO_TIMESTAMP:
+            self.time_index.append(self.max_timestamp, self.max_timestamp_offset)
 
     def must_roll(self, size: int, last_offset: int, timestamp: int, now_ms: int) -> bool:
         """Whether an append of `size` bytes belongs in a new segment: by size, time, full index or offset
@@ -272,7 +278,7 @@ class Segment:
         waited = timestamp - first if first >= 0 else now_ms - self.created_ms
         return (
             self.size + size > self._size_limit
-            or waited > self._wait_limit_ms
+            or waited > self.wait_limit_ms
             or self.offset_index.is_full
             or self.time_index.is_full
         )
@@ -280,13 +286,9 @@ class Segment:
     def first_batch_ms(self) -> int:
         """The largest timestamp of the first batch, -1 without one."""
         if self.first_timestamp is None and self.size:
-            self.first_timestamp = self._read_first_timestamp()
+            first = next(walk_headers(self.file, 0, self.size), None)
+            self.first_timestamp = NO_TIMESTAMP if first is None else first[1].max_timestamp
         return NO_TIMESTAMP if self.first_timestamp is None else self.first_timestamp
-
-    def _read_first_timestamp(self) -> int:
-        for _, header in walk_headers(self.file, 0, self.size):
-            return header.max_timestamp
-        return NO_TIMESTAMP
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -395,8 +397,3 @@ class Segment:
         self._tail_last = array("q")
         self._tail_positions = array("q")
         self._tail_from = known_from
-
-
-def newest_timestamp(header: BatchHeader) -> int:
-    """The largest timestamp of the records in a batch, -1 where compaction left it empty."""
-    return header.max_timestamp if header.record_count else NO_TIMESTAMP

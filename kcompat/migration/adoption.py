@@ -103,10 +103,10 @@ async def _check_epochs(store: MetadataStore, logs: Iterable[Log]) -> None:
         if log.topic_id != known_id and ZERO_UUID not in (log.topic_id, known_id):
             continue  # a log of another topic of this name; it is set aside when the name is needed
         epoch = znodes.decode_partition_state(data).leader_epoch
-        if epoch < log.latest_epoch:
+        if epoch < log.epochs.latest:
             raise LogDirectoryError(
                 f"The metadata store is older than {log.directory}: it has leader epoch {epoch} and not yet "
-                f"{log.latest_epoch}, so another broker has written there. Move the store (metadata.db and "
+                f"{log.epochs.latest}, so another broker has written there. Move the store (metadata.db and "
                 "what begins so) away to adopt the log directories as they are."
             )
 
@@ -141,7 +141,7 @@ def topics_of(logs: Iterable[Log], config: BrokerConfig, random: Random) -> Iter
         partitions = by_topic[name]
         ids = Counter(log.topic_id for log in partitions if log.topic_id != ZERO_UUID)
         topic_id = ids.most_common(1)[0][0] if ids else random_uuid(random)
-        epochs = {log.partition: log.latest_epoch for log in partitions}
+        epochs = {log.partition: log.epochs.latest for log in partitions}
         yield AdoptedTopic(name, topic_id, epochs, _configs(name, config))
 
 

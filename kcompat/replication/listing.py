@@ -39,7 +39,9 @@ def offset_for(log: Log, leader: Leader, timestamp: int, limit: int) -> OffsetFo
             return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)
         return OffsetFound(ErrorCode.NONE, limit, -1, leader.epoch)
     if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
-        return OffsetFound(ErrorCode.NONE, log.log_start_offset, -1, log.epoch_of(log.log_start_offset))
+        return OffsetFound(
+            ErrorCode.NONE, log.log_start_offset, -1, log.epochs.epoch_for(log.log_start_offset)
+        )
     if timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
         return OffsetFound(ErrorCode.NONE)
     if timestamp < 0 and timestamp != MAX_TIMESTAMP:

@@ -28,9 +28,10 @@ from kcompat.replication.listing import OffsetFound
 from kcompat.replication.role import NO_EPOCH, NO_ROLE, fence
 
 if TYPE_CHECKING:
+    from kcompat.log.append_result import AppendResult
     from kcompat.log.converted import ConvertedRange
     from kcompat.log.files import FileRange
-    from kcompat.log.log import AppendResult, Log
+    from kcompat.log.log import Log
     from kcompat.records.batch import BatchHeader
     from kcompat.replication.purgatory import Purgatory
 
@@ -95,7 +96,7 @@ class Partition:
         self._broker_id = broker_id
         self._produces = produces
         self._fetches = fetches
-        log.on_synced = self._synced
+        log.durability.on_synced = self._synced
 
     # -- roles -------------------------------------------------------------------------------------------
 
@@ -123,7 +124,7 @@ class Partition:
             state.change(role)
         else:
             end = self.log.log_end_offset
-            self.log.assign_epoch(role.leader_epoch, end)
+            self.log.epochs.begin(role.leader_epoch, end)
             self.state = Leader(
                 self._broker_id,
                 role,
@@ -184,9 +185,9 @@ class Partition:
         commits more than before.
         """
         log = self.log
-        end = log.log_end_offset
-        if end > log.unsynced_from:
-            end = log.unsynced_from
+        end, unsynced_from = log.log_end_offset, log.durability.unsynced_from
+        if end > unsynced_from:
+            end = unsynced_from
         if leader.advance(end):
             self._produces.wake(self)
             return True
@@ -205,7 +206,7 @@ class Partition:
         """Whether everything below `required_offset` is as safe here as `flush.messages` asks: a final
         answer, or None for "not yet".
         """
-        if self.log.unsynced_from >= required_offset:
+        if self.log.durability.unsynced_from >= required_offset:
             return ErrorCode.NONE
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else None
 
@@ -238,7 +239,7 @@ class Partition:
     @property
     def last_stable_offset(self) -> int:
         """Where read_committed stops: the first open transaction, or the high watermark (I13)."""
-        return self.log.last_stable_offset(self.high_watermark)
+        return self.log.producer_state.last_stable_offset(self.high_watermark)
 
     def check_epoch(self, leader_epoch: int) -> ErrorCode:
         """Fence a client that knows another leader epoch (KIP-320), then insist on being the leader and on a
@@ -269,7 +270,7 @@ class Partition:
             return Fetched(leader)
         log = self.log
         high_watermark = leader.high_watermark
-        stable = log.last_stable_offset(high_watermark)
+        stable = log.producer_state.last_stable_offset(high_watermark)
         answer = Fetched(ErrorCode.NONE, high_watermark, stable, log.log_start_offset)
         offset = spec.offset
         if spec.last_fetched_epoch != NO_EPOCH:

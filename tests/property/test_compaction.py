@@ -20,7 +20,7 @@ from kcompat.log.cleaner.runners import ProcessRunner
 from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.files import Files
-from kcompat.log.log import Log
+from kcompat.log.loader import open_log
 from kcompat.records.batch import read_records
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, read_marker
@@ -150,7 +150,7 @@ class Workload:
 
     def cleaned_up_to(self, end_offset: int) -> None:
         """Compact the list as the log was compacted; tombstones in it get their horizons."""
-        bases = self.harness.log.segment_base_offsets
+        bases = self.harness.log.local.segments.base_offsets
         touched = min((base for base in bases if base >= end_offset), default=end_offset)
         self.committed = self.compacted_up_to(end_offset)
         self.clean_offset = end_offset
@@ -222,7 +222,7 @@ class Workload:
         assert log.log_end_offset == end
         assert not [path for path in self.harness.directory.iterdir() if path.suffix in (".cleaned", ".swap")]
         self.take_over_horizons()
-        stable = log.last_stable_offset(log.log_end_offset)
+        stable = log.producer_state.last_stable_offset(log.log_end_offset)
         before = [written for written in self.committed if written.offset < stable]
         at_least = {w for w in self.compacted_up_to(job.rules.upper_offset) if w.offset < stable}
         found = self.read_committed()
@@ -245,7 +245,7 @@ class Workload:
     def read_committed(self) -> list[Written]:
         """The records that a consumer with isolation level read_committed keeps, filtered as it does."""
         log = self.harness.log
-        stable = log.last_stable_offset(log.log_end_offset)
+        stable = log.producer_state.last_stable_offset(log.log_end_offset)
         waiting = sorted(log.aborted_transactions(0, stable), key=lambda pair: pair[1])
         aborted: set[int] = set()
         found = []
@@ -265,7 +265,7 @@ class Workload:
     def check(self) -> None:
         log = self.harness.log
         log.check_invariants()
-        stable = log.last_stable_offset(log.log_end_offset)
+        stable = log.producer_state.last_stable_offset(log.log_end_offset)
         assert self.read_committed() == [written for written in self.committed if written.offset < stable]
         readable = {written.offset for written in self.committed}
         leftover = {record.offset for record in self.harness.records()} - readable
@@ -332,14 +332,14 @@ def test_workloads_equal_the_model(seed: int, directory: Path) -> None:
 def test_a_kill_at_every_change(seed: int, directory: Path) -> None:
     """Whatever the moment: nothing that readers must see is lost, and the next cleaning gets to the end."""
     workload = Workload(seed, directory / "before")
-    while len(workload.harness.log.segment_base_offsets) < 5:
+    while len(workload.harness.log.local.segments.base_offsets) < 5:
         workload.write() if workload.random.random() < 0.8 else workload.clean()
         for producer_id in list(workload.open):
             workload.end_transaction(producer_id)
     workload.harness.roll(workload.now_ms)
     workload.harness.log.flush()
     before = newest_values(workload.read_committed())
-    end, segments = workload.harness.log.log_end_offset, len(workload.harness.log.segment_base_offsets)
+    end, segments = workload.harness.log.log_end_offset, len(workload.harness.log.local.segments.base_offsets)
     assert segments > 1
     steps = 0
     while True:
@@ -348,7 +348,7 @@ def test_a_kill_at_every_change(seed: int, directory: Path) -> None:
         if not _crash(workload, target, steps):
             break
         context = LogContext(str(target), UnsyncedFiles())
-        log = Log.open(target / "t-0", "t", 0, workload.config, now_ms=0, context=context)
+        log = open_log(target / "t-0", "t", 0, workload.config, now_ms=0, context=context)
         workload.harness.log, kept = log, workload.harness.log
         log.check_invariants()
         assert log.log_end_offset == end
@@ -366,7 +366,7 @@ def test_a_kill_at_every_change(seed: int, directory: Path) -> None:
 def _crash(workload: Workload, target: Path, steps: int) -> bool:
     """Clean a copy and crash at change number `steps`; False if it got to the end."""
     context = LogContext(str(target), UnsyncedCrashingFiles(10**9))
-    log = Log.open(target / "t-0", "t", 0, workload.config, now_ms=0, clean=True, context=context)
+    log = open_log(target / "t-0", "t", 0, workload.config, now_ms=0, clean=True, context=context)
     context.files.steps = steps  # type: ignore[attr-defined]
     workload.harness.log, kept = log, workload.harness.log
     try:

@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
+from kcompat.log.durability import NONE_WAITS
 from kcompat.log.files import Files
-from kcompat.log.group_commit import NONE_WAITS
-from kcompat.log.log import Log
+from kcompat.log.loader import create_log
 from kcompat.records.batch import read_header
 from support.log_harness import make_batch
 
@@ -76,11 +76,11 @@ class FlushedLog(RuleBasedStateMachine):
         self.device = Device()
         self.threads = Threads(str(self.home), self.device)
         config = LogConfig(segment_bytes=segment_bytes, flush_messages=1)
-        self.log = Log.create(
+        self.log = create_log(
             self.home / "t-0", "t", 0, config, topic_id=bytes(16), now_ms=0, context=self.threads
         )
         self.told = 0
-        self.log.on_synced = self._told
+        self.log.durability.on_synced = self._told
 
     def teardown(self) -> None:
         if hasattr(self, "home"):
@@ -99,7 +99,7 @@ class FlushedLog(RuleBasedStateMachine):
             for callback in callbacks:
                 callback()
         assert not threads.works
-        assert self.log.is_failed or self.log.unsynced_from == NONE_WAITS
+        assert self.log.is_failed or self.log.durability.unsynced_from == NONE_WAITS
 
     def _told(self) -> None:
         self.told += 1
@@ -141,7 +141,7 @@ class FlushedLog(RuleBasedStateMachine):
 
     @rule()
     def flush_by_time(self) -> None:
-        self.log.flush_if_due(0)
+        self.log.durability.flush_if_due(self.log, 0)
 
     @precondition(lambda self: self.log.log_end_offset > 10)
     @rule()
@@ -152,15 +152,15 @@ class FlushedLog(RuleBasedStateMachine):
     def what_is_let_go_is_on_the_device(self) -> None:
         if not hasattr(self, "log"):
             return
-        free = max(min(self.log.unsynced_from, self.log.log_end_offset), self.log.recovery_point)
-        for segment in self.log.segments:
+        free = max(min(self.log.durability.unsynced_from, self.log.log_end_offset), self.log.recovery_point)
+        for segment in self.log.local.segments:
             if segment.base_offset < free:
                 end, _ = segment.locate(free)
                 assert self.device.has(segment.path + ".log", end), (segment.base_offset, free)
 
     @invariant()
     def whoever_waits_will_be_told(self) -> None:
-        if not hasattr(self, "log") or self.log.unsynced_from == NONE_WAITS or self.log.is_failed:
+        if not hasattr(self, "log") or self.log.durability.unsynced_from == NONE_WAITS or self.log.is_failed:
             return
         threads = self.threads
         assert threads.soon_due or threads.done or any(then is not None for _, then in threads.works)

@@ -65,7 +65,7 @@ class LogMachine(RuleBasedStateMachine):
     def new_leader_epoch(self) -> None:
         self.epoch += 1
         self.sequence = 0
-        self.harness.log.assign_epoch(self.epoch, self.end)
+        self.harness.log.epochs.begin(self.epoch, self.end)
 
     @rule()
     def roll(self) -> None:
@@ -92,7 +92,7 @@ class LogMachine(RuleBasedStateMachine):
         log.delete_old_segments(0, self.end)
         assert self.start <= log.log_start_offset
         self.start = log.log_start_offset
-        first = log.segment_base_offsets[0]
+        first = log.local.segments.base_offsets[0]
         self.batches = [batch for batch in self.batches if batch.base >= first]
 
     # -- stops and crashes -----------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def tear_and_start(self, data: st.DataObject) -> None:
         """The machine lost its power: the active segment ends anywhere."""
-        base = self.harness.log.segment_base_offsets[-1]
+        base = self.harness.log.local.segments.base_offsets[-1]
         path = self.harness.directory / segment_name(base, LOG)
         if not path.exists():
             return
@@ -181,7 +181,7 @@ class LogMachine(RuleBasedStateMachine):
         wanted = [batch for batch in self.batches if batch.last >= self.start]
         assert self.harness.offsets() == [(batch.base, batch.last) for batch in wanted]
         for batch in wanted:
-            assert log.epoch_of(max(batch.base, self.start)) == batch.epoch
+            assert log.epochs.epoch_for(max(batch.base, self.start)) == batch.epoch
 
 
 TestLog = LogMachine.TestCase

@@ -17,7 +17,7 @@ from support.disk import Disk
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcompat.log.log import AppendResult
+    from kcompat.log.append_result import AppendResult
 
 
 class FullDisk(Files):

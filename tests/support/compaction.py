@@ -18,8 +18,8 @@ from support.log_harness import LogHarness
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kcompat.log.append_result import AppendResult
     from kcompat.log.cleaner.job import CleanJob, Report
-    from kcompat.log.log import AppendResult
     from kcompat.records.batch import BatchHeader
     from kcompat.records.compression import Codec
 
@@ -73,8 +73,8 @@ class CompactionHarness(LogHarness):
     ) -> CleanJob | None:
         """What there is to clean from `first_dirty` on; None if nothing is."""
         log = self.log
-        stable = log.last_stable_offset(log.log_end_offset)
-        cleanable = assess(log.segments, log.config, first_dirty, stable, now_ms)
+        stable = log.producer_state.last_stable_offset(log.log_end_offset)
+        cleanable = assess(list(log.local.segments), log.config, first_dirty, stable, now_ms)
         return make_job(log, cleanable, config, now_ms) if cleanable.dirty_bytes else None
 
     def clean(
@@ -101,7 +101,7 @@ class CompactionHarness(LogHarness):
         """Put cleaned segments in place, as a broker does."""
         if isinstance(report, GroupCleaned):
             log = self.log
-            log.replace_segments([s for s in log.segments if s.base_offset in report.base_offsets])
+            log.replace_segments([s for s in log.local.segments if s.base_offset in report.base_offsets])
 
     def batches(self) -> list[tuple[BatchHeader, bytes]]:
         """Headers and bytes of all batches, as a fetch delivers them."""

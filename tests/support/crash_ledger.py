@@ -151,7 +151,7 @@ def log_facts(log: Log) -> LogFacts:
         if header.base_offset > expected:
             holes.append(header.base_offset)
         expected = header.next_offset
-        assert log.epoch_of(max(header.base_offset, log.log_start_offset)) == header.leader_epoch
+        assert log.epochs.epoch_for(max(header.base_offset, log.log_start_offset)) == header.leader_epoch
         for offset, content in _decoded(batch):
             if offset >= log.log_start_offset:
                 records[offset] = content
@@ -160,7 +160,9 @@ def log_facts(log: Log) -> LogFacts:
             aborted += _replay(producers, header, batch)
     if log.log_end_offset > expected:
         holes.append(log.log_end_offset)
-    assert log.config.compacts or set(holes) <= set(log.segment_base_offsets), "a hole within a segment"
+    assert log.config.compacts or set(holes) <= set(log.local.segments.base_offsets), (
+        "a hole within a segment"
+    )
     _check_producers(log, producers, aborted)
     _check_times(log, records)
     return LogFacts(
@@ -196,11 +198,8 @@ def _decoded(batch: bytes) -> list[tuple[int, object]]:
 
 
 def _replay(producers: ProducerState, header: BatchHeader, batch: bytes) -> list[AbortedTransaction]:
-    if not header.is_control:
-        producers.update(header, header.base_offset, header.max_timestamp)
-        return []
-    marker = read_marker(memoryview(batch))
-    aborted = producers.complete(header, header.base_offset, marker) if marker else None
+    marker = read_marker(memoryview(batch)) if header.is_control else None
+    aborted = producers.note(header, marker, header.base_offset, header.max_timestamp)
     return [aborted] if aborted else []
 
 

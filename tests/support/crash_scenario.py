@@ -278,7 +278,7 @@ class Life:
             self._truncate(log.truncate_to, offset)
             for base in range(offset, offset + 9):
                 self._follow(log, base, epoch=min((base - offset) // 3, 1))
-        self._truncate(log.truncate_to, log.segment_base_offsets[-1] + 1)
+        self._truncate(log.truncate_to, log.local.segments.base_offsets[-1] + 1)
         self._follow(log, log.log_end_offset, epoch=1)
         self._truncate(log.truncate_fully_and_start_at, 40)
         for base in (40, 41, 42, 43):

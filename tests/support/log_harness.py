@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcompat.log.context import LogContext
-from kcompat.log.log import AppendResult, Log
+from kcompat.log.loader import create_log, open_log
 from kcompat.records.batch import build_batch, iter_headers, read_header
 from kcompat.records.record import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kcompat.log.append_result import AppendResult
     from kcompat.log.config import LogConfig
     from kcompat.log.files import Files
+    from kcompat.log.log import Log
 
 TOPIC_ID = bytes(range(16))
 
@@ -28,14 +30,22 @@ def make_batch(
 class LogHarness:
     """A log under test, which can be dropped as a killed process would and opened again."""
 
-    def __init__(self, directory: Path, config: LogConfig, files: Files | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        config: LogConfig,
+        files: Files | None = None,
+        context: LogContext | None = None,
+    ) -> None:
         """Create the log in `directory`/t-0."""
         self.directory = directory / "t-0"
         self.config = config
-        self.context = LogContext(str(directory)) if files is None else LogContext(str(directory), files)
-        self.log = Log.create(
+        plain = LogContext(str(directory)) if files is None else LogContext(str(directory), files)
+        self.context = context or plain
+        self.log = create_log(
             self.directory, "t", 0, config, topic_id=TOPIC_ID, now_ms=0, context=self.context
         )
+        self.log.make()
 
     def append(self, count: int = 1, *, epoch: int = 0, now_ms: int = 1000, **options: Any) -> AppendResult:
         """Append a batch of `make_batch` as the leader."""
@@ -45,7 +55,7 @@ class LogHarness:
     def reopen(self, *, clean: bool = False, recovery_point: int = 0, log_start_offset: int = 0) -> Log:
         """Open the directory anew; the old log is dropped, not closed, unless the caller closed it."""
         self.context = LogContext(self.context.path, self.context.files)
-        self.log = Log.open(
+        self.log = open_log(
             self.directory,
             "t",
             0,

@@ -12,7 +12,7 @@ from kcompat.cluster.image import PartitionInfo, TopicImage
 from kcompat.cluster.news import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
-from kcompat.log.log import Log
+from kcompat.log.loader import create_log
 from kcompat.promise import Promise
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch, iter_headers, read_records
@@ -89,7 +89,7 @@ class LogWorld:
         config = topic_config(BrokerConfig(), {key.replace("_", "."): text for key, text in settings.items()})
         for index in range(partitions):
             path = self._home / f"{topic}-{index}.{topic_id.hex()[:4]}"
-            log = Log.create(path, topic, index, log_config(config), topic_id=topic_id, now_ms=0)
+            log = create_log(path, topic, index, log_config(config), topic_id=topic_id, now_ms=0)
             self.replicas.add(log, config, high_watermark=0)
             self.replicas.take_role(topic, index, ALONE)
         image = self.cluster.image

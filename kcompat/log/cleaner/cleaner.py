@@ -225,7 +225,7 @@ class LogCleaner:
         for log in self._logs:
             if (
                 not log.config.compacts
-                or log.has_one_segment
+                or len(log.local.segments) == 1
                 or log.directory in self._running
                 or log.directory in self.uncleanable
             ):
@@ -248,7 +248,7 @@ class LogCleaner:
             if stable_offset is None:
                 return None
             begin = first_dirty(self._logs.clean_offset(log), log.log_start_offset, log.log_end_offset)
-            return assess(log.segments, log.config, begin, stable_offset, self._clock.now_ms())
+            return assess(list(log.local.segments), log.config, begin, stable_offset, self._clock.now_ms())
         except OSError as error:
             self._mark_uncleanable(log, str(log.context.fault(error)))
         except Exception as bug:
@@ -281,7 +281,7 @@ class LogCleaner:
             and not log.is_failed
             and log.cuts == cleaning.cuts
             and log.config.compacts
-            and cleaning.pending <= set(log.segment_base_offsets)
+            and cleaning.pending <= set(log.local.segments.base_offsets)
         )
 
     def _obey(self, cleaning: _Cleaning, report: Report) -> bool:
@@ -310,7 +310,7 @@ class LogCleaner:
 
     def _replace(self, cleaning: _Cleaning, base_offsets: tuple[int, ...]) -> None:
         log = cleaning.log
-        old = [segment for segment in log.segments if segment.base_offset in base_offsets]
+        old = [segment for segment in log.local.segments if segment.base_offset in base_offsets]
         log.replace_segments(old)
         cleaning.pending.difference_update(base_offsets)
         size = sum(segment.size for segment in old)
@@ -358,7 +358,7 @@ def make_job(log: Log, cleanable: Cleanable, config: CleanerConfig, now_ms: int)
                 segment.time_index.size,
                 files.modified_ms(segment.path + LOG),
             )
-            for segment in log.segments
+            for segment in log.local.segments
             if segment.base_offset < cleanable.upper_offset
         ),
         first_dirty_offset=cleanable.first_dirty_offset,

@@ -248,13 +248,13 @@ def test_without_acks_a_failure_closes(broker: LogWorld) -> None:
 def test_acks_of_all_replicas_are_waited_for_after_the_work(broker: LogWorld) -> None:
     broker.replicas.take_role("t", 0, Role(leader=ME, leader_epoch=1, isr=(ME,), replicas=(ME,)))
     partition = broker.partition("t")
-    partition.log.unsynced_from = 0  # as by flush.messages, until the device has it
+    partition.log.durability.unsynced_from = 0  # as by flush.messages, until the device has it
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)), acks=-1)
     broker.helpers.work()
     later = answer.outcome.value
     assert isinstance(later, Promise)
     assert not later.done
-    partition.log.unsynced_from = 2**63 - 1
+    partition.log.durability.unsynced_from = 2**63 - 1
     partition._synced()
     assert rows(later.value) == [(0, 0, 0)]
 

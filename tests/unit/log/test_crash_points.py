@@ -9,7 +9,7 @@ import pytest
 
 from kcompat.log.config import LogConfig
 from kcompat.log.files import FILES
-from kcompat.log.log import Log
+from kcompat.log.loader import open_log
 from support.faulty_files import Crash, CrashingFiles
 from support.log_harness import LogHarness
 
@@ -111,7 +111,7 @@ def test_a_crash_recovers_to_what_was_promised(tmp_path: Path, play: Callable[[S
             assert log.producers[0].last_sequence < end
         script.harness.append(1, epoch=9)
         assert script.harness.offsets()[-1] == (end, end)
-        again = Log.open(script.harness.directory, "t", 0, CONFIG, now_ms=0)
+        again = open_log(script.harness.directory, "t", 0, CONFIG, now_ms=0)
         assert again.log_end_offset == end + 1
         if not crashed:
             assert steps > 10

@@ -15,7 +15,8 @@ from kcompat.log.config import LogConfig
 from kcompat.log.dump.rows import DAMAGE, Row, as_json, as_text, damage
 from kcompat.log.dump.segment import Depth
 from kcompat.log.dump.tree import Dumper, files_in
-from kcompat.log.log import AppendOrigin, Log
+from kcompat.log.loader import create_log
+from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -62,7 +63,7 @@ def partition(tmp_path: Path) -> Path:
     """Three segments, a producer, two transactions of which one was aborted."""
     directory = tmp_path / "t-0"
     config = LogConfig(segment_bytes=2800, index_interval_bytes=200)
-    log = Log.create(directory, "t", 0, config, topic_id=bytes(range(16)), now_ms=0)
+    log = create_log(directory, "t", 0, config, topic_id=bytes(range(16)), now_ms=0)
     for number in range(60):
         records = [Record(0, 1000 + number, b"k", b"v" * 50)]
         batch = memoryview(
@@ -83,7 +84,7 @@ def partition(tmp_path: Path) -> Path:
             )
             log.append_as_leader(batch, read_header(batch), number // 20, 0, AppendOrigin.COORDINATOR)
     log.close()
-    assert len(log.segment_base_offsets) == 3
+    assert len(log.local.segments.base_offsets) == 3
     return directory
 
 

@@ -23,11 +23,11 @@ def test_epochs_below_the_first_known_one_are_found_in_the_batches(harness: Any)
         harness.append(2, epoch=number)
     harness.log.delete_records_before(5)
     log = harness.reopen(log_start_offset=1)
-    assert [log.epoch_of(offset) for offset in range(1, 8)] == [0, 1, 1, 2, 2, 3, 3]
+    assert [log.epochs.epoch_for(offset) for offset in range(1, 8)] == [0, 1, 1, 2, 2, 3, 3]
     assert harness.files()[EPOCHS] == b"0\n4\n0 1\n1 2\n2 4\n3 6\n"
 
 
 def test_a_damaged_file_of_an_empty_log_is_replaced(harness: Any) -> None:
     (harness.directory / EPOCHS).write_bytes(bytes(8))
-    assert harness.reopen().latest_epoch == -1
+    assert harness.reopen().epochs.latest == -1
     assert harness.files()[EPOCHS] == b"0\n0\n"

@@ -113,7 +113,7 @@ def test_a_bug_in_a_sync_is_a_failed_sync_and_what_waits_for_it_hears_so(
 ) -> None:
     log = manager.create("t", 0, bytes(16), LogConfig(flush_messages=1))
     told = threading.Event()
-    log.on_synced = told.set
+    log.durability.on_synced = told.set
     files.breaks_syncs = True
     append(log)
     for _ in range(200):

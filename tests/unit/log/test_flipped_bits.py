@@ -36,7 +36,7 @@ def test_the_log_ends_before_it(harness: Any, damaged: int, bit: int) -> None:
             assert base > whole[3][0], "offsets may be missing, for all a log knows"
             continue
         assert found == whole[:damaged], f"byte {at}"
-        assert log.latest_epoch == EPOCHS[damaged - 1]
+        assert log.epochs.latest == EPOCHS[damaged - 1]
         assert log.producers[0].last_sequence == 2 * damaged - 1
         appended = harness.append(2, epoch=9, producer_id=5, producer_epoch=0, base_sequence=2 * damaged)
         assert appended.base_offset == 2 * damaged

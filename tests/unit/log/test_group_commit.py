@@ -10,9 +10,9 @@ import pytest
 
 from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
+from kcompat.log.durability import NONE_WAITS
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
-from kcompat.log.group_commit import NONE_WAITS
 from support.log_harness import LogHarness
 
 if TYPE_CHECKING:
@@ -74,12 +74,10 @@ class Held(LogHarness):
 
     def __init__(self, directory: Path, **config: Any) -> None:
         self.counting = CountingFiles()
-        super().__init__(directory, LogConfig(**config), self.counting)
-        self.by_hand = self.context = ContextByHand(str(directory), self.counting)
-        self.log.context = self.by_hand
-        self.log._flushes._context = self.by_hand
+        self.by_hand = ContextByHand(str(directory), self.counting)
+        super().__init__(directory, LogConfig(**config), context=self.by_hand)
         self.released = 0
-        self.log.on_synced = self._released
+        self.log.durability.on_synced = self._released
 
     def _released(self) -> None:
         self.released += 1
@@ -96,17 +94,17 @@ def held(tmp_path: Path) -> Held:
 def test_by_default_nothing_waits(tmp_path: Path) -> None:
     held = Held(tmp_path)
     held.append(100)
-    assert held.log.unsynced_from == NONE_WAITS
+    assert held.log.durability.unsynced_from == NONE_WAITS
     assert not held.by_hand.pending
 
 
 def test_an_append_waits_until_it_is_on_the_device(held: Held) -> None:
     result = held.append(3)
-    assert (result.error, held.log.log_end_offset, held.log.unsynced_from) == (0, 3, 0)
+    assert (result.error, held.log.log_end_offset, held.log.durability.unsynced_from) == (0, 3, 0)
     assert held.step() == END_OF_TURN
-    assert ("file" in held.counting.synced, held.log.unsynced_from) == (False, 0)
+    assert ("file" in held.counting.synced, held.log.durability.unsynced_from) == (False, 0)
     assert held.step() == SYNCED
-    assert (held.log.unsynced_from, held.log.recovery_point, held.released) == (NONE_WAITS, 3, 1)
+    assert (held.log.durability.unsynced_from, held.log.recovery_point, held.released) == (NONE_WAITS, 3, 1)
     assert not held.by_hand.pending
 
 
@@ -118,12 +116,12 @@ def test_appends_of_one_turn_share_a_sync_and_those_during_it_the_next(held: Hel
         held.append()
     assert [name for name, _ in held.by_hand.pending] == [SYNCED], "one at a time"
     held.step()
-    assert (held.log.unsynced_from, held.log.recovery_point) == (5, 5)
+    assert (held.log.durability.unsynced_from, held.log.recovery_point) == (5, 5)
     held.append()
     assert held.step() == SYNCED, "the second began when the first ended"
-    assert (held.log.unsynced_from, held.log.recovery_point) == (12, 12)
+    assert (held.log.durability.unsynced_from, held.log.recovery_point) == (12, 12)
     assert held.step() == SYNCED
-    assert (held.log.unsynced_from, held.log.recovery_point, held.released) == (NONE_WAITS, 13, 3)
+    assert (held.log.durability.unsynced_from, held.log.recovery_point, held.released) == (NONE_WAITS, 13, 3)
     assert held.counting.synced.count("file") == 3
 
 
@@ -132,7 +130,7 @@ def test_only_the_append_that_reaches_the_number_waits(tmp_path: Path) -> None:
     gates = []
     for _ in range(7):
         held.append()
-        gates.append(held.log.unsynced_from)
+        gates.append(held.log.durability.unsynced_from)
         while held.by_hand.pending:
             held.step()
     assert gates == [NONE_WAITS, NONE_WAITS, 2, NONE_WAITS, NONE_WAITS, 5, NONE_WAITS]
@@ -162,10 +160,10 @@ def test_a_roll_during_a_sync(tmp_path: Path) -> None:
     held.step()
     for _ in range(4):
         held.append(value=b"v" * 50)
-    assert len(held.log.segment_base_offsets) == 3
+    assert len(held.log.local.segments.base_offsets) == 3
     while held.by_hand.pending:
         held.step()
-    assert (held.log.recovery_point, held.log.unsynced_from) == (6, NONE_WAITS)
+    assert (held.log.recovery_point, held.log.durability.unsynced_from) == (6, NONE_WAITS)
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
@@ -176,7 +174,7 @@ def test_a_sync_that_fails_lets_nothing_go_and_takes_the_directory_offline(held:
     held.counting.fault = OSError(number, "no")
     held.step()
     assert held.log.is_failed
-    assert (held.log.unsynced_from, held.log.recovery_point, held.released) == (0, 0, 1)
+    assert (held.log.durability.unsynced_from, held.log.recovery_point, held.released) == (0, 0, 1)
     assert not held.by_hand.pending, "what could not be written then may seem to be written the next time"
     with pytest.raises(StorageError):
         held.append()
@@ -186,7 +184,7 @@ def test_epochs_that_cannot_be_written_are_a_failed_sync(held: Held) -> None:
     held.append()
     held.counting.fault_of_replacing = OSError(errno.ENOSPC, "full")
     held.step()
-    assert (held.log.is_failed, held.log.unsynced_from, held.released) == (True, 0, 1)
+    assert (held.log.is_failed, held.log.durability.unsynced_from, held.released) == (True, 0, 1)
 
 
 @pytest.mark.parametrize("cut", [0, 1, 2])
@@ -198,9 +196,9 @@ def test_a_log_that_is_cut_waits_for_what_is_left(held: Held, cut: int) -> None:
     held.log.truncate_to(cut)
     while held.by_hand.pending:
         held.step()
-    assert (held.log.unsynced_from, held.log.recovery_point) == (NONE_WAITS, cut)
+    assert (held.log.durability.unsynced_from, held.log.recovery_point) == (NONE_WAITS, cut)
     held.append()
-    assert held.log.unsynced_from == cut
+    assert held.log.durability.unsynced_from == cut
 
 
 def test_a_log_that_is_closed_meanwhile(held: Held) -> None:
@@ -214,13 +212,13 @@ def test_a_log_that_is_closed_meanwhile(held: Held) -> None:
 def test_flush_ms_syncs_aside_and_holds_nothing(tmp_path: Path) -> None:
     held = Held(tmp_path, flush_ms=100)
     held.append()
-    held.log.flush_if_due(99)
+    held.log.durability.flush_if_due(held.log, 99)
     assert not held.by_hand.pending
-    held.log.flush_if_due(100)
-    assert held.log.unsynced_from == NONE_WAITS
+    held.log.durability.flush_if_due(held.log, 100)
+    assert held.log.durability.unsynced_from == NONE_WAITS
     assert [held.step(), held.step()] == [END_OF_TURN, SYNCED]
     assert held.log.recovery_point == 1
-    held.log.flush_if_due(300)
+    held.log.durability.flush_if_due(held.log, 300)
     assert not held.by_hand.pending, "all is there"
 
 
@@ -232,4 +230,4 @@ def test_flush_now_while_appends_wait(held: Held) -> None:
     assert held.log.recovery_point == 2
     while held.by_hand.pending:
         held.step()
-    assert held.log.unsynced_from == NONE_WAITS
+    assert held.log.durability.unsynced_from == NONE_WAITS

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from kcompat.log.config import LogConfig
-from kcompat.log.log import Log
+from kcompat.log.loader import create_log, open_log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 APPEND_FOR_EVER = """
 import sys
 from kcompat.log.config import LogConfig
-from kcompat.log.log import Log
+from kcompat.log.loader import open_log
 from kcompat.records.batch import read_header
 from support.log_harness import make_batch
 
-log = Log.open(sys.argv[1], "t", 0, LogConfig(segment_bytes=20_000, index_interval_bytes=500), now_ms=0)
+log = open_log(sys.argv[1], "t", 0, LogConfig(segment_bytes=20_000, index_interval_bytes=500), now_ms=0)
 sequence = max((producer.last_sequence for producer in log.producers), default=-1) + 1
 while True:
     batch = memoryview(make_batch(2, producer_id=1, producer_epoch=0, base_sequence=sequence))
@@ -37,7 +37,7 @@ WITH_OUR_TOOLS = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sy
 def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     directory = tmp_path / "t-0"
     config = LogConfig(segment_bytes=20_000, index_interval_bytes=500)
-    Log.create(directory, "t", 0, config, topic_id=bytes(16), now_ms=0).discard()
+    create_log(directory, "t", 0, config, topic_id=bytes(16), now_ms=0).make()
     for life in range(3):
         command = [sys.executable, "-c", APPEND_FOR_EVER, str(directory), str(life)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=WITH_OUR_TOOLS) as child:
@@ -48,10 +48,12 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
             acknowledged = [
                 int(line) for line in child.stdout.read().splitlines(keepends=True) if line.endswith(b"\n")
             ]
-        log = Log.open(directory, "t", 0, config, now_ms=0)
+        log = open_log(directory, "t", 0, config, now_ms=0)
         log.check_invariants()
         assert log.log_end_offset > max(acknowledged, default=0)
         assert log.log_end_offset > 600 * (life + 1) - 1
         assert log.producers[0].last_sequence == log.log_end_offset - 1
-        assert log.latest_epoch == life
-        assert [header.base_offset for header in log.headers(0)] == list(range(0, log.log_end_offset, 2))
+        assert log.epochs.latest == life
+        assert [header.base_offset for header in log.local.headers(0)] == list(
+            range(0, log.log_end_offset, 2)
+        )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kcompat.log.errors import StorageError
-from kcompat.log.log import AppendOrigin
+from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, crc_matches, iter_headers, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
@@ -78,7 +78,7 @@ def test_a_repeated_idempotent_batch_answers_with_its_first_offsets(harness: Any
 def test_transactions_end_in_the_transaction_index(harness: Any) -> None:
     log = harness.log
     harness.append(2, producer_id=5, producer_epoch=0, base_sequence=0, transactional=True)
-    assert log.first_unstable_offset == 0
+    assert log.producer_state.first_open_offset == 0
     marker = memoryview(
         build_marker(
             EndTransactionMarker(ControlType.ABORT, 1),
@@ -89,8 +89,8 @@ def test_transactions_end_in_the_transaction_index(harness: Any) -> None:
         )
     )
     assert log.append_as_leader(marker, read_header(marker), 0, 1, AppendOrigin.COORDINATOR).base_offset == 2
-    assert log.first_unstable_offset is None
-    assert (log.last_stable_offset(2), log.last_stable_offset(3)) == (0, 3)
+    assert log.producer_state.first_open_offset is None
+    assert (log.producer_state.last_stable_offset(2), log.producer_state.last_stable_offset(3)) == (0, 3)
     harness.append()
     assert log.aborted_transactions(0, 4) == [(5, 0)]
     assert log.aborted_transactions(3, 4) == []
@@ -130,16 +130,20 @@ def test_a_follower_takes_the_leaders_bytes_as_they_are(harness: Any, make_harne
 
 
 def test_epochs_are_stored_before_the_first_batch_of_an_epoch(harness: Any) -> None:
-    harness.log.assign_epoch(1, 0)
+    harness.log.epochs.begin(1, 0)
     assert "leader-epoch-checkpoint" not in harness.files(), "an epoch without a batch"
     harness.append(epoch=1)
     harness.append(epoch=1)
-    harness.log.assign_epoch(2, 2)
+    harness.log.epochs.begin(2, 2)
     assert harness.files()["leader-epoch-checkpoint"] == b"0\n1\n1 0\n"
     assert harness.log.end_offset_for_epoch(2) == (2, 2)
     harness.append(epoch=3)
     assert harness.files()["leader-epoch-checkpoint"] == b"0\n2\n1 0\n3 2\n"
-    assert (harness.log.latest_epoch, harness.log.epoch_of(1), harness.log.epoch_of(2)) == (3, 1, 3)
+    assert (
+        harness.log.epochs.latest,
+        harness.log.epochs.epoch_for(1),
+        harness.log.epochs.epoch_for(2),
+    ) == (3, 1, 3)
 
 
 def test_leading_again_without_an_append_leaves_the_epochs_file_alone(harness: Any) -> None:
@@ -149,8 +153,8 @@ def test_leading_again_without_an_append_leaves_the_epochs_file_alone(harness: A
     before = path.stat()
     for epoch in (2, 3):
         harness.reopen(clean=epoch == 2)
-        harness.log.assign_epoch(epoch, 1)
-        assert harness.log.latest_epoch == epoch
+        harness.log.epochs.begin(epoch, 1)
+        assert harness.log.epochs.latest == epoch
         harness.log.close(sync=False)
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     harness.reopen(clean=True)
@@ -166,7 +170,7 @@ def test_a_full_segment_rolls(make_harness: Any) -> None:
     harness = make_harness(segment_bytes=2 * size)
     for _ in range(5):
         harness.append()
-    assert harness.log.segment_base_offsets == [0, 2, 4]
+    assert harness.log.local.segments.base_offsets == [0, 2, 4]
     assert harness.offsets() == [(n, n) for n in range(5)]
     names = set(harness.files())
     assert {
@@ -183,31 +187,33 @@ def test_a_segment_rolls_by_the_time_of_its_records(make_harness: Any) -> None:
     harness = make_harness(segment_ms=100)
     for timestamp in (1000, 1100, 1101, 900, 1201, 1202):
         harness.append(timestamp=timestamp, now_ms=10**12)
-    assert harness.log.segment_base_offsets == [0, 2, 5]
+    assert harness.log.local.segments.base_offsets == [0, 2, 5]
 
 
 def test_without_timestamps_the_clock_rolls(make_harness: Any) -> None:
     harness = make_harness(segment_ms=100)
     for now_ms in (50, 100, 101, 150):
         harness.append(timestamp=-1, now_ms=now_ms)
-    assert harness.log.segment_base_offsets == [0, 2]
+    assert harness.log.local.segments.base_offsets == [0, 2]
 
 
 def test_a_full_index_rolls(make_harness: Any) -> None:
     harness = make_harness(segment_index_bytes=36, index_interval_bytes=0)
     for n in range(6):
         harness.append(timestamp=1000 + n)
-    assert harness.log.segment_base_offsets == [0, 3, 6][: len(harness.log.segment_base_offsets)]
-    assert len(harness.log.segment_base_offsets) > 1
+    assert (
+        harness.log.local.segments.base_offsets == [0, 3, 6][: len(harness.log.local.segments.base_offsets)]
+    )
+    assert len(harness.log.local.segments.base_offsets) > 1
 
 
 def test_rolling_on_demand_keeps_an_empty_segment(harness: Any) -> None:
     harness.log.roll(0)
-    assert harness.log.segment_base_offsets == [0]
+    assert harness.log.local.segments.base_offsets == [0]
     harness.append()
     harness.log.roll(0)
     harness.log.roll(0)
-    assert harness.log.segment_base_offsets == [0, 1]
+    assert harness.log.local.segments.base_offsets == [0, 1]
     assert harness.files()["00000000000000000001.log"] == b""
 
 
@@ -254,7 +260,7 @@ def test_a_read_goes_on_in_the_next_segment_where_offsets_are_missing(make_harne
     for base in (0, 10, 20):
         batch = memoryview(make_batch(1, base_offset=base, leader_epoch=0))
         harness.log.append_as_follower(batch, 1)
-    assert harness.log.segment_base_offsets == [0, 10, 20]
+    assert harness.log.local.segments.base_offsets == [0, 10, 20]
     assert harness.offsets(5) == [(10, 10), (20, 20)]
     assert harness.log.read(5, 1 << 20, 10) is None
 
@@ -307,10 +313,10 @@ def test_retention_by_time_stops_at_the_high_watermark_and_the_first_young_segme
     assert harness.log.delete_old_segments(1105, high_watermark=0) == 0
     assert harness.log.delete_old_segments(1105, high_watermark=4) == 1
     assert harness.log.delete_old_segments(1200, high_watermark=4) == 1, "1300 is young and keeps 1020"
-    assert harness.log.segment_base_offsets == [2, 3]
+    assert harness.log.local.segments.base_offsets == [2, 3]
     assert harness.log.log_start_offset == 2
     assert harness.log.delete_old_segments(9999, high_watermark=4) == 2
-    assert harness.log.segment_base_offsets == [4]
+    assert harness.log.local.segments.base_offsets == [4]
     assert (harness.log.size, harness.log.log_end_offset) == (0, 4)
     assert harness.log.delete_old_segments(10**15, high_watermark=4) == 0, "an empty segment stays"
     harness.log.check_invariants()
@@ -339,7 +345,7 @@ def test_compact_only_topics_lose_only_what_lies_below_the_log_start(make_harnes
     assert harness.log.delete_old_segments(10**15, 4) == 0
     harness.log.delete_records_before(2)
     assert harness.log.delete_old_segments(10**15, 4) == 2
-    assert harness.log.segment_base_offsets == [2, 3]
+    assert harness.log.local.segments.base_offsets == [2, 3]
 
 
 # -- truncation ----------------------------------------------------------------------------------------------
@@ -352,7 +358,7 @@ def test_truncation_cuts_at_the_batch_that_holds_the_offset(make_harness: Any) -
     assert harness.log.truncate_to(9)
     assert harness.log.log_end_offset == 9
     assert harness.offsets() == [(0, 1), (2, 3), (4, 5), (6, 7)]
-    assert harness.log.latest_epoch == 1
+    assert harness.log.epochs.latest == 1
     assert harness.log.max_timestamp_offset().timestamp == 1003
     harness.append(1, epoch=5)
     assert harness.offsets() == [(0, 1), (2, 3), (4, 5), (6, 7), (9, 9)]
@@ -361,9 +367,9 @@ def test_truncation_cuts_at_the_batch_that_holds_the_offset(make_harness: Any) -
 
 def test_truncation_at_or_past_the_end_still_cleans_the_epochs(harness: Any) -> None:
     harness.append()
-    harness.log.assign_epoch(9, 1)
+    harness.log.epochs.begin(9, 1)
     assert not harness.log.truncate_to(1)
-    assert harness.log.latest_epoch == 0
+    assert harness.log.epochs.latest == 0
 
 
 def test_truncation_restores_producer_state(make_harness: Any) -> None:
@@ -382,7 +388,7 @@ def test_truncation_below_the_first_segment_starts_anew(make_harness: Any) -> No
     for _ in range(3):
         harness.append(epoch=1)
     harness.log.truncate_fully_and_start_at(100)
-    assert (harness.log.log_start_offset, harness.log.log_end_offset, harness.log.latest_epoch) == (
+    assert (harness.log.log_start_offset, harness.log.log_end_offset, harness.log.epochs.latest) == (
         100,
         100,
         -1,
@@ -421,9 +427,9 @@ def test_flush_messages_syncs_every_so_many_records(make_harness: Any) -> None:
 def test_flush_ms_is_obeyed_by_the_scheduler(make_harness: Any) -> None:
     harness = make_harness(flush_ms=100)
     harness.append()
-    harness.log.flush_if_due(99)
+    harness.log.durability.flush_if_due(harness.log, 99)
     assert harness.log.recovery_point == 0
-    harness.log.flush_if_due(100)
+    harness.log.durability.flush_if_due(harness.log, 100)
     assert harness.log.recovery_point == 1
 
 

@@ -13,7 +13,7 @@ def test_producers_are_what_the_batches_that_are_left_say(make_harness: Any) -> 
     harness = make_harness(segment_bytes=250)
     for number in range(6):
         harness.append(1, producer_id=5, producer_epoch=0, base_sequence=number)
-    assert harness.log.segment_base_offsets == [0, 2, 4]
+    assert harness.log.local.segments.base_offsets == [0, 2, 4]
     for base in (2, 4):
         (harness.directory / f"{base:020d}.log").write_bytes(b"")
     log = harness.reopen()

@@ -24,11 +24,9 @@ class Producers:
         self.state = ProducerState()
 
     def send(self, batch: BatchHeader, origin: AppendOrigin = CLIENT) -> ErrorCode | BatchMetadata:
-        found = self.state.check(batch, origin)
+        found = self.state.check(batch, None, origin)
         if found is ErrorCode.NONE:
-            base = self.state.end_offset
-            self.state.end_offset += batch.last_offset_delta + 1
-            self.state.update(batch, base, batch.max_timestamp)
+            self.state.note(batch, None, self.state.end_offset, batch.max_timestamp)
         self.state.check_invariants()
         return found
 
@@ -37,12 +35,10 @@ class Producers:
     ) -> object:
         batch = header(-1, epoch=epoch, producer_id=producer_id, attributes=TRANSACTIONAL | CONTROL)
         marker = EndTransactionMarker(kind, coordinator_epoch)
-        error = self.state.check_marker(batch, marker)
+        error = self.state.check(batch, marker, AppendOrigin.COORDINATOR)
         if error:
             return error
-        base = self.state.end_offset
-        self.state.end_offset += 1
-        return self.state.complete(batch, base, marker)
+        return self.state.note(batch, marker, self.state.end_offset, batch.max_timestamp)
 
 
 def test_sequences_must_follow_each_other() -> None:

@@ -31,7 +31,7 @@ def test_a_clean_stop_is_loaded_without_looking_at_the_batches(harness: Any) -> 
         "leader-epoch-checkpoint", "partition.metadata",
     }  # fmt: skip
     log = harness.reopen(clean=True, recovery_point=6)
-    assert (log.log_end_offset, log.recovery_point, log.latest_epoch) == (6, 6, 2)
+    assert (log.log_end_offset, log.recovery_point, log.epochs.latest) == (6, 6, 2)
     assert log.topic_id == bytes(range(16))
     assert harness.files() == before
     assert log.max_timestamp_offset().timestamp == 1002
@@ -59,9 +59,9 @@ def test_a_killed_log_recovers_everything_it_acknowledged(make_harness: Any) -> 
     killed = harness.log
     log = harness.reopen()
     assert log.log_end_offset == killed.log_end_offset == 80
-    assert log.segment_base_offsets == killed.segment_base_offsets
+    assert log.local.segments.base_offsets == killed.local.segments.base_offsets
     assert log.producers[0].last_sequence == 79
-    assert [log.epoch_of(offset) for offset in range(80)] == [offset // 18 for offset in range(80)]
+    assert [log.epochs.epoch_for(offset) for offset in range(80)] == [offset // 18 for offset in range(80)]
     assert harness.offsets() == [(2 * n, 2 * n + 1) for n in range(40)]
     for n in range(40):
         assert log.offset_for_timestamp(1000 + n).offset == 2 * n
@@ -82,7 +82,7 @@ def test_a_torn_tail_is_cut_at_every_byte(harness: Any, tmp_path: Path) -> None:
         log = harness.reopen()
         whole = [end for end in ends if end[0] <= cut]
         assert (log.size, log.log_end_offset) == whole[-1]
-        assert log.latest_epoch == len(whole) - 2
+        assert log.epochs.latest == len(whole) - 2
         sequences = [producer.last_sequence for producer in log.producers]
         assert sequences == ([whole[-1][1] - 1] if len(whole) > 1 else [])
         assert harness.append(epoch=9).base_offset == whole[-1][1]
@@ -138,13 +138,13 @@ def test_damage_in_an_earlier_segment_drops_the_later_ones(make_harness: Any) ->
     harness = make_harness(segment_bytes=250)
     for _ in range(8):
         harness.append()
-    assert harness.log.segment_base_offsets == [0, 2, 4, 6]
+    assert harness.log.local.segments.base_offsets == [0, 2, 4, 6]
     path = harness.directory / "00000000000000000002.log"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
     log = harness.reopen()
-    assert (log.segment_base_offsets, log.log_end_offset) == ([0, 2], 3)
+    assert (log.local.segments.base_offsets, log.log_end_offset) == ([0, 2], 3)
     assert not any(
         name.startswith(("00000000000000000004.log", "00000000000000000006.log")) for name in harness.files()
     )
@@ -228,21 +228,21 @@ def test_the_epoch_file_is_rebuilt_from_the_batches(harness: Any, caplog: pytest
         for clean in (True, False):
             with caplog.at_level(logging.WARNING):
                 log = harness.reopen(clean=clean)
-            assert [log.epoch_of(offset) for offset in range(4)] == [0, 1, 2, 3]
+            assert [log.epochs.epoch_for(offset) for offset in range(4)] == [0, 1, 2, 3]
             assert path.read_bytes() == format_epochs([(n, n) for n in range(4)])
 
 
 def test_epochs_beyond_the_end_are_dropped(harness: Any) -> None:
     harness.append(epoch=1)
     (harness.directory / "leader-epoch-checkpoint").write_bytes(b"0\n3\n1 0\n2 1\n3 7\n")
-    assert harness.reopen().latest_epoch == 1
+    assert harness.reopen().epochs.latest == 1
 
 
 def test_a_log_start_inside_the_log_is_kept_and_one_beyond_its_end_empties_it(harness: Any) -> None:
     for n in range(4):
         harness.append(epoch=n)
     log = harness.reopen(log_start_offset=2)
-    assert (log.log_start_offset, log.log_end_offset, log.epoch_of(1)) == (2, 4, -1)
+    assert (log.log_start_offset, log.log_end_offset, log.epochs.epoch_for(1)) == (2, 4, -1)
     log = harness.reopen(log_start_offset=9)
     assert (log.log_start_offset, log.log_end_offset, log.size) == (9, 9, 0)
     assert harness.append(epoch=9).base_offset == 9
@@ -271,7 +271,7 @@ def test_only_the_snapshots_of_segments_and_of_the_clean_stop_stay(make_harness:
     for offset in (1, 3, 5, 99):
         (harness.directory / f"{offset:020d}.snapshot").write_bytes(encode_snapshot([]))
     log = harness.reopen(clean=True)
-    bases = set(log.segment_base_offsets) - {0}
+    bases = set(log.local.segments.base_offsets) - {0}
     kept = {int(name[:20]) for name in harness.files() if name.endswith(".snapshot")}
     assert kept == bases | {5}
 
@@ -293,13 +293,13 @@ def test_transactions_survive_a_kill(make_harness: Any) -> None:
     )
     assert harness.log.append_as_leader(marker, read_header(marker), 0, 1).error is ErrorCode.NONE
     harness.append(1, base_sequence=2, **options)
-    assert len(harness.log.segment_base_offsets) > 1
+    assert len(harness.log.local.segments.base_offsets) > 1
     for name in harness.files():
         if name.endswith(".txnindex"):
             (harness.directory / name).write_bytes(b"torn")
     log = harness.reopen()
     assert log.aborted_transactions(0, 8) == [(5, 0)]
-    assert log.first_unstable_offset == 7
+    assert log.producer_state.first_open_offset == 7
     (producer,) = log.producers
     assert (producer.coordinator_epoch, producer.last_sequence) == (3, 2)
     assert producer.current_txn_start_offset == 7

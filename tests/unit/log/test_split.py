@@ -10,7 +10,7 @@ import pytest
 from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.files import FILES, Files
-from kcompat.log.log import Log
+from kcompat.log.loader import open_log
 from kcompat.log.split import split_segment
 from kcompat.records.batch import read_header
 from support.faulty_files import Crash, CrashingFiles
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.log.files import OpenFile
+    from kcompat.log.log import Log
 
 FAR = 2**31
 OFFSETS = [0, 5, FAR - 1, FAR, FAR + 7, 2 * FAR + 5, 2 * FAR + 6]
@@ -44,7 +45,7 @@ def segment(directory: Path, offset: int) -> Path:
 
 def opened(directory: Path, files: Files = FILES, *, clean: bool = False) -> Log:
     context = LogContext(str(directory), files)
-    return Log.open(directory, "t", 0, LogConfig(), now_ms=0, clean=clean, context=context)
+    return open_log(directory, "t", 0, LogConfig(), now_ms=0, clean=clean, context=context)
 
 
 def offsets_in(log: Log) -> list[int]:
@@ -68,7 +69,7 @@ def test_it_becomes_segments_that_can_be_indexed(
 ) -> None:
     caplog.set_level(logging.INFO)
     log = opened(directory, clean=clean)
-    assert list(log.segment_base_offsets) == [0, FAR, 2 * FAR + 5, END]
+    assert list(log.local.segments.base_offsets) == [0, FAR, 2 * FAR + 5, END]
     assert offsets_in(log) == [*OFFSETS, END]
     log.check_invariants()
     assert "reaches too far" in caplog.text

@@ -74,9 +74,9 @@ def test_a_log_loads_with_the_replacement(make_harness: Any) -> None:
     harness = make_harness(segment_bytes=250)
     for _ in range(6):
         harness.append()
-    assert harness.log.segment_base_offsets == [0, 2, 4]
+    assert harness.log.local.segments.base_offsets == [0, 2, 4]
     content = harness.files()[name(0, ".log")] + harness.files()[name(2, ".log")]
     (harness.directory / name(0, ".log.swap")).write_bytes(content)
     log = harness.reopen(clean=True)
-    assert log.segment_base_offsets == [0, 4]
+    assert log.local.segments.base_offsets == [0, 4]
     assert harness.offsets() == [(n, n) for n in range(6)]

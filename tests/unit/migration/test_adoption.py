@@ -17,7 +17,7 @@ from kcompat.controller import loading
 from kcompat.log.config import LogConfig
 from kcompat.log.errors import LogDirectoryError
 from kcompat.log.identity import Identity, stored_identity
-from kcompat.log.log import Log
+from kcompat.log.loader import create_log
 from kcompat.log.producer_ids import highest_producer_id, highest_transactional_producer_id
 from kcompat.migration.adoption import adopt, block_around
 from kcompat.protocol.messages.transaction_log import TransactionLogKey, TransactionLogValue
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.cluster.store import MetadataStore, Stat
+    from kcompat.log.log import Log
 
 TOPIC_ID = bytes(range(16))
 CONFIG = BrokerConfig({"broker.id": "7"})
@@ -50,9 +51,11 @@ class CountingStore:
 
 
 def make_log(parent: Path, topic: str, partition: int, topic_id: bytes = TOPIC_ID) -> Log:
-    return Log.create(
+    log = create_log(
         parent / f"{topic}-{partition}", topic, partition, LogConfig(), topic_id=topic_id, now_ms=0
     )
+    log.make()
+    return log
 
 
 def append(log: Log, epoch: int, producer_id: int = -1, value: bytes = b"v", key: bytes = b"k") -> None:

@@ -13,7 +13,7 @@ from kcompat.cluster.store import Create, name_of, parent_of
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
 from kcompat.log.config import LogConfig
-from kcompat.log.log import Log
+from kcompat.log.loader import create_log
 from kcompat.migration.adoption import adopt
 from kcompat.migration.hand_over import (
     HandOverRefusedError,
@@ -30,12 +30,14 @@ from kcompat.records.record import Record
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kcompat.log.log import Log
+
 TOPIC_ID = bytes(range(16))
 OURS = "version=0\nbroker.id=7\ncluster.id=ours\n"
 
 
 def make_log(parent: Path, topic: str, partition: int, topic_id: bytes = TOPIC_ID, epoch: int = 3) -> Log:
-    log = Log.create(
+    log = create_log(
         parent / f"{topic}-{partition}", topic, partition, LogConfig(), topic_id=topic_id, now_ms=0
     )
     batch = memoryview(build_batch([Record(0, 1, b"k", b"v")]))

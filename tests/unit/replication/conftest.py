@@ -8,7 +8,7 @@ from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
-from kcompat.log.log import Log
+from kcompat.log.loader import create_log
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.replicas import ReplicaManager
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from kcompat.log.context import LogContext
     from kcompat.replication.partition import Partition
 
 ME = 1
@@ -42,12 +43,20 @@ def replicas(clock: VirtualClock, cluster: MetadataCache) -> ReplicaManager:
 
 @pytest.fixture
 def make_partition(tmp_path: Path, replicas: ReplicaManager) -> Callable[..., Partition]:
-    def make(topic: str = "t", index: int = 0, role: Role | None = ALONE, **overrides: str) -> Partition:
+    def make(
+        topic: str = "t",
+        index: int = 0,
+        role: Role | None = ALONE,
+        context: LogContext | None = None,
+        **overrides: str,
+    ) -> Partition:
         config = topic_config(
             BrokerConfig(), {name.replace("_", "."): text for name, text in overrides.items()}
         )
         directory = tmp_path / f"{topic}-{index}"
-        log = Log.create(directory, topic, index, log_config(config), topic_id=bytes(16), now_ms=0)
+        log = create_log(
+            directory, topic, index, log_config(config), topic_id=bytes(16), now_ms=0, context=context
+        )
         partition = replicas.add(log, config, high_watermark=0)
         if role is not None:
             replicas.take_role(topic, index, role)

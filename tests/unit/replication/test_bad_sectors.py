@@ -16,6 +16,7 @@ from kcompat.log.epoch_file import EpochFile
 from kcompat.log.epochs import LeaderEpochCache
 from kcompat.log.errors import StorageError
 from kcompat.log.files import FILES
+from kcompat.log.loader import create_log
 from kcompat.log.log import Log
 from kcompat.log.names import LEADER_EPOCH_CHECKPOINT, LOG, TIME_INDEX, TXN_INDEX, segment_name
 from kcompat.log.producers import AppendOrigin, ProducerState
@@ -51,7 +52,7 @@ def disk() -> BadSectors:
 def partition(tmp_path: Path, disk: BadSectors, replicas: ReplicaManager) -> Partition:
     """Three segments, in the oldest an aborted transaction, and no record there with a timestamp."""
     context = LogContext(str(tmp_path), disk)
-    log = Log.create(tmp_path / "t-0", "t", 0, LogConfig(), topic_id=bytes(16), now_ms=0, context=context)
+    log = create_log(tmp_path / "t-0", "t", 0, LogConfig(), topic_id=bytes(16), now_ms=0, context=context)
     partition = replicas.add(log, topic_config(BrokerConfig(), {}), high_watermark=0)
     replicas.take_role("t", 0, ALONE)
     data = build_batch(
@@ -150,7 +151,7 @@ def test_an_exception_of_the_system_that_nobody_mapped_is_mapped(
 @pytest.mark.leaves_damage("a record is no record any more")
 def test_damaged_records_are_told_from_a_failed_disk(partition: Partition) -> None:
     """A time is looked up in the records themselves, which nothing else here reads."""
-    base = partition.log.segment_base_offsets[1]
+    base = partition.log.local.segments.base_offsets[1]
     path = f"{partition.log.directory}/{segment_name(base, LOG)}"
     with open(path, "r+b") as file:  # noqa: PTH123
         file.seek(HEADER_SIZE)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.news import Role
+from kcompat.log.append_result import AppendResult
 from kcompat.log.context import LogContext
 from kcompat.log.files import FILES, Files
-from kcompat.log.log import AppendResult
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.partition import Fetched, FetchSpec, Partition
@@ -210,10 +210,8 @@ class SlowSync(LogContext):
 def held_partition(
     make_partition: MakePartition, files: Files = FILES, **overrides: str
 ) -> tuple[Partition, SlowSync]:
-    partition = make_partition(flush_messages="1", **overrides)
-    context = SlowSync(partition.log.context.path, files)
-    partition.log.context = partition.log._flushes._context = context
-    return partition, context
+    context = SlowSync("home", files)
+    return make_partition(context=context, flush_messages="1", **overrides), context
 
 
 def test_nothing_is_read_or_acknowledged_before_it_is_on_the_device(make_partition: MakePartition) -> None:

@@ -285,7 +285,7 @@ def adopt(log: CompactionHarness, *messages: bytes, end: int) -> None:
     (log.directory / f"{0:020d}.log").write_bytes(b"".join(messages))
     (log.directory / f"{end:020d}.log").write_bytes(b"")
     log.reopen()
-    assert log.log.segment_base_offsets == [0, end]
+    assert log.log.local.segments.base_offsets == [0, end]
 
 
 @pytest.mark.parametrize("magic", [0, 1])

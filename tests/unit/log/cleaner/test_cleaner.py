@@ -153,7 +153,7 @@ def test_it_cleans_and_remembers(world: World) -> None:
     world.cleaner.start()
     world.run(1000)
     assert offsets(log) == [3]
-    assert log.segment_base_offsets == [0, 4]
+    assert log.local.segments.base_offsets == [0, 4]
     log.check_invariants()
     world.manager.close()
     assert (world.path / "cleaner-offset-checkpoint").read_text() == "0\n1\nt 0 4\n"
@@ -274,9 +274,9 @@ def test_a_truncation_comes_first(world: World) -> None:
     world.cleaner.start()
     log.truncate_to(2)
     put(log, ("k", "v" * 50), ("k", "v" * 50))
-    before = log.segment_base_offsets
+    before = log.local.segments.base_offsets
     world.run(1000)
-    assert (offsets(log), log.segment_base_offsets) == ([0, 1, 2, 3], before)
+    assert (offsets(log), log.local.segments.base_offsets) == ([0, 1, 2, 3], before)
     assert leftovers(world) == []
     world.run()
     assert offsets(log)[0] > 0
@@ -383,7 +383,7 @@ def test_compact_now(world: World) -> None:
     ]
     assert offsets(log) == [5, 6, 7, 8, 9]
     assert len(world.jobs) > 1, "the map was too small for one round"
-    assert plain.segment_base_offsets == [0]
+    assert plain.local.segments.base_offsets == [0]
 
 
 def test_compact_now_says_what_is_wrong(world: World) -> None:

@@ -1,0 +1,24 @@
+"""The answer to an append."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from kcompat.protocol.errors import ErrorCode
+
+NO_APPEND_TIME: Final = -1
+NO_OFFSET: Final = -1
+
+
+class AppendResult(msgspec.Struct, frozen=True, gc=False):
+    """What became of one append. `append_time_ms` is -1 unless the broker's clock made the timestamps."""
+
+    error: ErrorCode
+    base_offset: int
+    last_offset: int
+    append_time_ms: int
+    log_start_offset: int
+    duplicate: bool = False

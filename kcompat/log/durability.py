@@ -1,0 +1,143 @@
+"""When a log is brought to the device (`flush.messages`, `flush.ms`), and what waits for that.
+
+Kafka syncs inside the append that reaches `flush.messages`, so that neither an acknowledgement nor a consumer
+is ahead of the device. Here the append is done before its sync, and until that has ended `unsynced_from`
+keeps answers and the high watermark back. All that is appended during a sync shares the next.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kcompat.log.flushes import Flushes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.log.config import LogConfig
+    from kcompat.log.context import LogContext
+    from kcompat.log.flushes import Flush
+
+NONE_WAITS: Final = 2**63 - 1
+"""An offset that no log comes to."""
+
+
+class SyncedLog(Protocol):
+    """The log that is brought to the device."""
+
+    log_end_offset: int
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether it takes no more appends."""
+
+    def begin_flush(self) -> Flush:
+        """A sync of everything, to be run by the caller. Raises OSError."""
+
+
+class Durability:
+    """The recovery point of one log, and its syncs that somebody waits for: one at a time, on a helper
+    thread, while the event loop goes on. Times in ms.
+    """
+
+    __slots__ = (
+        "_awaited_end",
+        "_config",
+        "_context",
+        "_is_busy",
+        "_is_wanted",
+        "due_at",
+        "flushes",
+        "last_flush_ms",
+        "on_synced",
+        "unsynced_from",
+    )
+
+    def __init__(self, context: LogContext, config: LogConfig, recovery_point: int, now_ms: int) -> None:
+        self._context = context
+        self._config = config
+        self.flushes = Flushes(context, recovery_point)
+        self.last_flush_ms = now_ms
+        self.due_at = recovery_point + config.flush_messages
+        """The append that brings the log end here waits for a sync: `hold` it."""
+        self.unsynced_from = NONE_WAITS
+        """From this offset on nothing may be acknowledged or read, before it is on the device."""
+        self.on_synced: Callable[[], object] | None = None
+        """Called whenever a sync that `unsynced_from` waits for has ended; the log may have failed."""
+        self._awaited_end = 0
+        self._is_busy = False
+        self._is_wanted = False
+
+    def configure(self, config: LogConfig) -> None:
+        """Obey changed settings from now on."""
+        self._config = config
+        self.due_at = self.flushes.recovery_point + config.flush_messages
+
+    def hold(self, log: SyncedLog, base_offset: int, now_ms: int) -> None:
+        """What was appended from `base_offset` on waits for a sync that begins soon."""
+        self.last_flush_ms = now_ms
+        self._awaited_end = log.log_end_offset
+        self.due_at = self._awaited_end + self._config.flush_messages
+        self.unsynced_from = min(self.unsynced_from, base_offset)
+        self._request(log)
+
+    def flush_if_due(self, log: SyncedLog, now_ms: int) -> None:
+        """Sync in the background when `flush.ms` have passed since the last time."""
+        if now_ms - self.last_flush_ms >= self._config.flush_ms:
+            self.last_flush_ms = now_ms
+            if log.log_end_offset > self.flushes.recovery_point:
+                self._request(log)
+
+    def flush(self, log: SyncedLog, now_ms: int | None) -> None:
+        """Sync everything now, as the one step that a caller waits for. Raises StorageError."""
+        if now_ms is not None:
+            self.last_flush_ms = now_ms
+        end_offset = log.log_end_offset
+        if end_offset > self.flushes.recovery_point:
+            with self._context.faults():
+                flush = log.begin_flush()
+            flush.run()
+            if self.flushes.recovery_point < end_offset:
+                raise self._context.out_of_service("a sync has failed")
+        self.due_at = end_offset + self._config.flush_messages
+
+    def cut(self, offset: int) -> None:
+        """The log was cut at `offset`: nothing above is waited for."""
+        self.flushes.cut(offset)
+        self._awaited_end = min(self._awaited_end, offset)
+        self.due_at = self.flushes.recovery_point + self._config.flush_messages
+
+    def _request(self, log: SyncedLog) -> None:
+        """Sync what is there by the end of this turn of the loop, or of the sync under way."""
+        self._is_wanted = True
+        if not self._is_busy:
+            self._is_busy = True
+            self._context.soon(partial(self._start, log))
+
+    def _start(self, log: SyncedLog) -> None:
+        self._is_wanted = False
+        if log.is_failed:
+            self._ended(log)
+            return
+        try:
+            flush = log.begin_flush()
+        except Exception as error:
+            self._context.failed_sync(error)
+            self._ended(log)
+        else:
+            self._context.sync(flush.run, partial(self._ended, log))
+
+    def _ended(self, log: SyncedLog) -> None:
+        """A sync has ended, well or not: let go of what is on the device, and go on with what came since."""
+        point = self.flushes.recovery_point
+        if point >= self._awaited_end:
+            self.unsynced_from = NONE_WAITS
+        elif point > self.unsynced_from:
+            self.unsynced_from = point
+        self._is_busy = False
+        if not log.is_failed and (self._is_wanted or point < self._awaited_end):
+            self._is_busy = True
+            self._start(log)
+        if self.on_synced is not None:
+            self.on_synced()

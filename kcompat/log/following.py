@@ -1,0 +1,120 @@
+"""What a leader sent, appended as it is: checked batch by batch, written with one call for each segment.
+
+Batches are read no further than their headers and CRCs (and markers of transactions); they may be of any
+format. Kafka's `UnifiedLog.appendAsFollower` and `analyzeAndValidateRecords`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.log.scan import FoundBatch, describe, is_intact
+from kcompat.log.segment import MAX_RELATIVE_OFFSET
+from kcompat.protocol.errors import ErrorCode
+from kcompat.records.layout import LOG_OVERHEAD, MAGIC, SMALLEST_MESSAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.log.log import Log
+    from kcompat.log.segment import Segment
+
+_UP_TO_MAGIC: Final = 17
+
+
+def check(data: memoryview, log_end_offset: int) -> Sequence[FoundBatch] | ErrorCode:
+    """The whole batches in `data`; a last one that is cut short is ignored.
+
+    CORRUPT_MESSAGE where a size, magic or CRC is wrong or a marker cannot be read, OFFSET_OUT_OF_RANGE where
+    offsets go back.
+    """
+    found: list[FoundBatch] = []
+    position, left, expected = 0, len(data), log_end_offset
+    while left >= _UP_TO_MAGIC:
+        length = int.from_bytes(data[position + 8 : position + LOG_OVERHEAD], "big", signed=True)
+        size = length + LOG_OVERHEAD
+        if length < SMALLEST_MESSAGE or data[position + _UP_TO_MAGIC - 1] > MAGIC:
+            return ErrorCode.CORRUPT_MESSAGE
+        if left < size:
+            break
+        batch = data[position : position + size]
+        described = describe(position, batch) if is_intact(batch) else None
+        if described is None:
+            return ErrorCode.CORRUPT_MESSAGE
+        if not expected <= described.base_offset <= described.last_offset:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        found.append(described)
+        expected = described.last_offset + 1
+        position += size
+        left -= size
+    return found
+
+
+def append(log: Log, data: memoryview, found: Sequence[FoundBatch], now_ms: int) -> None:
+    """Write the batches that `check` found in `data`. OSError passes through; what was written before it
+    stays.
+    """
+    begin = 0
+    while begin < len(found):
+        begin += _append_some(log, data, found[begin:], now_ms)
+
+
+def _append_some(log: Log, data: memoryview, found: Sequence[FoundBatch], now_ms: int) -> int:
+    """Write the first of these batches and what goes to the same segment with it; how many that were."""
+    first = found[0]
+    segment = log.local.segments.active
+    if segment.must_roll(first.size, first.last_offset, first.timestamp, now_ms):
+        segment = log.begin_segment(_base_offset_of(first, log.log_end_offset), now_ms)
+    found = found[: _count_fitting(segment, found, now_ms)]
+    _note_epochs(log, found)
+    end = found[-1].position + found[-1].size
+    position = segment.write(data[first.position : end], end - first.position)
+    for batch in found:
+        segment.note(position, batch.size, batch.last_offset, batch.timestamp)
+        position += batch.size
+        log.log_end_offset = batch.last_offset + 1
+        if batch.header is not None and batch.header.producer_id >= 0:
+            log.note_producer(batch.header, batch.marker, batch.base_offset, batch.header.max_timestamp)
+    return len(found)
+
+
+def _count_fitting(segment: Segment, found: Sequence[FoundBatch], now_ms: int) -> int:
+    """How many of these batches belong in the segment together, where the first does: as many as appends
+    one by one would bring there, or fewer where an index is nearly full.
+    """
+    first = segment.first_batch_ms() if segment.size else found[0].timestamp
+    limit = min(segment.offset_index.room, segment.time_index.room)
+    size = segment.size + found[0].size
+    count = 1
+    for batch in found[1:]:
+        size += batch.size
+        waited = batch.timestamp - first if first >= 0 else now_ms - segment.created_ms
+        if (
+            count >= limit
+            or size > segment.config.segment_bytes
+            or waited > segment.wait_limit_ms
+            or batch.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
+        ):
+            break
+        count += 1
+    return count
+
+
+def _base_offset_of(batch: FoundBatch, log_end_offset: int) -> int:
+    """Where a segment begins that begins with this batch. Of an old one only the last offset is known."""
+    if batch.header is not None:
+        return batch.base_offset
+    return max(log_end_offset, batch.last_offset - MAX_RELATIVE_OFFSET)
+
+
+def _note_epochs(log: Log, found: Sequence[FoundBatch]) -> None:
+    """Store the epochs of batches that are about to be written. Old formats have none: what is known from
+    before them is no use to anybody who looks for the point where two logs part.
+    """
+    epochs = log.epochs
+    for batch in found:
+        if batch.header is not None:
+            epochs.assign(batch.epoch, batch.base_offset)
+        elif epochs.cache.entries:
+            epochs.clear()
+    epochs.save()
