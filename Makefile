@@ -60,9 +60,13 @@ without-clients: fetched
 faults: $(TOOLS)
 	KCOMPAT_INJECTED_FAULTS=1000 $(BIN)/pytest -q tests/simulation/test_injected_faults.py
 
-# The unit and wire tests with nothing but Python, and of the system only what every system has.
+# The unit and wire tests with nothing but Python, and of the system only what every system has; a test of each family
+# of clients with the extensions, as developers at other systems have them.
+FAMILIES := $(patsubst %,interop-tests/test_%.py,kafka_python aiokafka confluent kcat java kafkajs go)
+
 portable: fetched
 	KCOMPAT_NATIVE=0 KCOMPAT_PORTABLE=1 $(BIN)/pytest -q $(SIDE_BY_SIDE) tests/unit tests/wire
+	KCOMPAT_PORTABLE=1 $(BIN)/pytest -q $(SIDE_BY_SIDE) $(FAMILIES) -k test_null_keys_and_values_and_headers
 
 other-python: fetched
 	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE)
