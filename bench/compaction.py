@@ -35,7 +35,7 @@ BACKOFF_MS = 20
 CALM_S = 4.0
 PAUSE_S = 0.001
 SETTLE_S = 1.0
-"""Until the process that cleaned has ended and is counted."""
+"""How long to wait until the process that cleaned has ended, so that its processor time is counted."""
 PATIENCE_S = 300
 TOPIC, BROKER = 2, 4
 SET, DELETE = 0, 1

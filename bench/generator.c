@@ -168,7 +168,7 @@ static void open_connection(struct connection *one, int port, const struct frame
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int yes = 1;
     one->socket = socket(AF_INET, SOCK_STREAM, 0);
-    /* What Linux has unless told otherwise, on every machine: another one may measure its own pacing. */
+    /* Linux's default, on every machine: with another one, such as BBR, its pacing would be measured too. */
     setsockopt(one->socket, IPPROTO_TCP, TCP_CONGESTION, "cubic", sizeof "cubic" - 1);
     if (one->socket < 0 || connect(one->socket, (struct sockaddr *)&address, sizeof address))
         die("connect");

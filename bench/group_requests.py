@@ -20,7 +20,7 @@ EARLIEST = -2
 SESSION_MS = 10_000
 FETCH_BYTES = 1 << 20
 NOT_YET = (14, 15, 16)
-"""The coordinator loads, is not there, is another."""
+"""Errors after which to ask again: the coordinator is loading, does not exist yet, is another broker."""
 
 
 def await_coordinator(connection: RawClient, group: str) -> None:

@@ -62,7 +62,7 @@ class KcompatWithoutExtension(KcompatBroker):
     name = "kcompat-twin"
 
     def command(self) -> list[str]:
-        """The same command with the switch that says so."""
+        """The same command with the extensions switched off."""
         return ["env", "KCOMPAT_NATIVE=0", *super().command()]
 
 

@@ -313,7 +313,7 @@ def test_kafka_takes_over_our_directory(tmp_path: Path, zookeeper_at: Any, end: 
     assert what_kafka_finds_wrong(tmp_path / "data") == []
     assert what_we_find_wrong(tmp_path / "data") == ""
     (tmp_path / "process.log").unlink()
-    with KcompatBroker(AT_ONCE, tmp_path) as ours:  # with the metadata of before
+    with KcompatBroker(AT_ONCE, tmp_path) as ours:  # with the `metadata.db` it had before Kafka took over
         assert picture(ours) == before
         assert new_producer_id(ours) > newest_id
 

@@ -67,7 +67,7 @@ class GoContract(ClientContract):
     program: ClassVar[str]
     arguments: ClassVar[tuple[str, ...]] = ()
     no_such_time = -1
-    """What the client makes of a look-up by time that finds no record, of four."""
+    """The offset that the client shows for a time that is after all four records."""
 
     @classmethod
     def open_driver(cls, bootstrap: str) -> Remote:

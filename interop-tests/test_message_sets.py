@@ -34,7 +34,7 @@ UNTIMELY = ErrorCode.INVALID_TIMESTAMP
 
 
 class Case(NamedTuple):
-    """A set for a topic, the answer of a real Kafka, how many records are stored, and ours where another."""
+    """A set for a topic, the error of a real Kafka, how many records are stored, our error if it differs."""
 
     name: str
     data: bytes

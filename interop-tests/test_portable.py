@@ -1,4 +1,4 @@
-"""A broker that does with what every system has, for real clients: as developers have it at other systems."""
+"""Real clients and a broker that uses only what every system has, as it does on macOS and the BSDs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WITHOUT = "import os, select\ndel select.epoll, os.sendfile, os.posix_fallocate,
 
 
 class PortableBroker(KcompatBroker):
-    """A broker in an environment of its own."""
+    """A broker with environment variables of its own."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         super().__init__({"log.cleaner.enable": "false", "log.preallocate": "true"})
@@ -42,7 +42,7 @@ class PortableBroker(KcompatBroker):
 
 @pytest.fixture(params=["left out", "not there"])
 def portable(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PortableBroker]:
-    """What only some systems have is left out, or is not there for any process of the broker's."""
+    """A broker that is told to leave out what only some systems have, or whose processes do not have it."""
     environment = {"KCOMPAT_PORTABLE": "1"}
     if request.param == "not there":
         (tmp_path / "sitecustomize.py").write_text(WITHOUT)

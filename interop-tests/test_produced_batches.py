@@ -39,7 +39,7 @@ SMALL = {"max.message.bytes": "1000"}
 
 
 class Case(NamedTuple):
-    """A batch for a topic, the answer of a real Kafka, and ours where that is another."""
+    """A batch for a topic, the answer of a real Kafka, and our answer if it differs."""
 
     name: str
     batch: bytes

@@ -49,7 +49,7 @@ def test_all_its_tests_are_found(unpacked: Path) -> None:
 
 
 def test_its_unit_tests_pass(unpacked: Path) -> None:
-    """The quick ones, and one that asks where the package is that they test."""
+    """The quick ones, and one which sees that it is the unpacked package that they test."""
     (unpacked / "tests" / "unit" / "test_place.py").write_text(
         f"import kcompat\ndef test_place():\n    assert kcompat.__file__.startswith({str(unpacked)!r})\n"
     )

@@ -31,7 +31,7 @@ AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
 }
-"""Until the rules are there, whoever makes them may do so."""
+"""Everyone may do everything while there are no rules, so that they can be made."""
 
 
 @contextmanager

@@ -78,7 +78,7 @@ PERSONAS = tuple(
 
 
 def kafka_rules() -> list[dict[str, object]]:
-    """The same as rows of CreateAcls: everyone may do everything, and each persona not what it is denied."""
+    """The personas as rows of CreateAcls: everyone may do everything, except what a persona is denied."""
     rows = []
     for kind in TYPES:
         name = CLUSTER_NAME if kind is ResourceType.CLUSTER else ANY_NAME
@@ -103,7 +103,7 @@ def _rule(
 
 
 class DenyingAuthorizer:
-    """The same as an authorizer of ours."""
+    """The personas as an authorizer of ours."""
 
     allows_everything = False
 
@@ -111,14 +111,14 @@ class DenyingAuthorizer:
         self._denials = {persona.host: persona.denials for persona in PERSONAS}
 
     def may(self, principal: str, host: str, operation: Operation, resource: Resource) -> bool:
-        """Unless a denial of the host covers it."""
+        """Yes, unless a denial of the host covers it."""
         assert principal == PRINCIPAL, principal
         return not any(denial.covers(operation, resource) for denial in self._denials.get(host, ()))
 
     def may_on_any(
         self, principal: str, host: str, operation: Operation, resource_type: ResourceType
     ) -> bool:
-        """Unless a denial covers every resource of the type."""
+        """Yes, unless a denial covers every resource of the type."""
         assert principal == PRINCIPAL, principal
         return not any(
             denial.type == resource_type

@@ -31,13 +31,10 @@ TIMEOUT_MS = 10_000
 
 
 class Asker(Play):
-    """One persona's stage: what is asked on "main" is asked by it, all else by one who may do everything.
-
-    `Play.name` puts the name that the persona's rules look at first.
-    """
+    """One persona's stage: what is asked on "main" is asked by it, all else by one who may do everything."""
 
     def name(self, suffix: str = "open") -> str:
-        """A name that begins as it is told."""
+        """A name that begins with `suffix`: the rules look at how a name begins."""
         return f"{suffix}-{self.prefix}"
 
     def topics(self, **configs: str) -> tuple[str, str]:

@@ -225,7 +225,7 @@ class KafkaPython2(_KafkaPython):
 
 
 class Pinned082(KafkaPython2):
-    """Told that the broker is a 0.8.2: asks nothing, speaks magic 0, knows no groups."""
+    """Told that the broker is of 0.8.2: asks nothing, speaks magic 0, knows no groups."""
 
     settings: ClassVar[Mapping[str, Any]] = {"api_version": (0, 8, 2)}
 

@@ -1,7 +1,8 @@
-"""What is stored of a produced batch: found out at once, or by a helper thread where that takes long.
+"""What is stored of a produced batch: found out on the event loop, or by a helper thread where that takes
+long.
 
-What was compressed has to be unpacked to be checked, and maybe compressed again. Nobody knows before how
-long that takes, and whoever wants to keep the loop busy makes 100 MB fit into 100 KB. So a request is
+What was compressed has to be unpacked to be checked, and maybe compressed again. How long that takes cannot
+be told from its size: a client that wants to keep the loop busy makes 100 MB fit into 100 KB. So a request is
 unpacked on the loop as far as `INLINE` goes. What is left then goes to a helper thread: first to the one that
 unpacks at most `SHORT` bytes of a batch, then to the one where batches take as long as they take.
 """
@@ -39,7 +40,7 @@ ordinary batch of 1 MB is quicker done than handed over, unless it is gzip."""
 INLINE_PACKED = INLINE // 2
 """A compressed batch beyond this is not tried on the loop: hardly any has less than `INLINE` inside."""
 SHORT = 16 * 1024 * 1024
-"""The same for one batch in the short lane: some ten milliseconds."""
+"""As `INLINE`, for one batch in the short lane: some ten milliseconds."""
 
 FIRST_WITH_BATCHES = 3
 PartitionData = ProduceRequest.PartitionProduceData
@@ -71,7 +72,7 @@ def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) 
 def accept_plain(
     batch: memoryview, api_version: int, config: LogConfig, now_ms: int
 ) -> tuple[memoryview, BatchHeader] | None:
-    """What most batches are: good, and stored as they came. None where it takes a closer look."""
+    """The batch, if it is good and stored as it came, as most are; None where it takes a closer look."""
     if api_version < FIRST_WITH_BATCHES or config.compression is not None:
         return None
     header = check_plain(batch, config, now_ms)
@@ -107,7 +108,7 @@ def accept_within(
 
 
 class Accepted(NamedTuple):
-    """What to store of a batch, as its topic's settings were."""
+    """What to store of a batch, and the settings of its topic under which that was found out."""
 
     stored: Stored
     config: LogConfig

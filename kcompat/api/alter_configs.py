@@ -1,5 +1,6 @@
 """AlterConfigs (key 33), versions 0-2: replaces the dynamic configuration of topics and brokers as a whole.
 
+Behaviour
 - What the request does not name goes back to its default. Newer clients use IncrementalAlterConfigs instead.
 - Each resource succeeds or fails for itself; with `validate_only` nothing is stored.
 - A resource that is named twice is refused both times (INVALID_REQUEST); Kafka gives no answer at all.

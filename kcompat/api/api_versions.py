@@ -4,8 +4,8 @@ Behaviour
 - A version above ours is answered in version 0 with UNSUPPORTED_VERSION and our range of this one API, so
   that the client can ask again; nothing of such a request is parsed beyond its header. The dispatcher calls
   `unsupported` for it.
-- From 3 on the client names its software; a name or version with odd characters is refused with
-  INVALID_REQUEST.
+- From 3 on the client names its software; a name or version with odd characters, or of more than 128, is
+  refused with INVALID_REQUEST.
 - No features are listed: their finalized levels would switch clients to protocols that are not served yet.
 - Version 5 may name the cluster and node the client believes in (KIP-1242); they are not checked.
 """

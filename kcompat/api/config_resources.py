@@ -52,7 +52,7 @@ def config_in_force(services: Services) -> BrokerConfig:
 
 def denial(context: RequestContext, operation: Operation, kind: int, name: str) -> ErrorCode | None:
     """The error of a client that may not do this to the configuration of a resource; None if it may, or if
-    nobody has such a resource.
+    there are no resources of this kind.
     """
     match kind:
         case ConfigResourceType.TOPIC:
@@ -77,7 +77,7 @@ def alter(
 ) -> Promise[list[Change]]:
     """Change each resource for itself; the outcomes come in the order of `resources`, once all are stored.
 
-    `replace`: forget what was set before (AlterConfigs). A resource that stands twice is refused each time.
+    `replace`: forget what was set before (AlterConfigs). A resource that is named twice is refused each time.
     """
     times = Counter((resource.type, resource.name) for resource in resources)
     config = config_in_force(context.services)

@@ -40,7 +40,7 @@ class ImageHolder(Protocol):
 
 
 class Services(Struct):
-    """The broker's parts, as handlers see them. `node` fills this in once."""
+    """The parts of the broker that handlers use, put together once by `kcompat.node.parts`."""
 
     broker_id: int
     served: tuple[Served, ...]

@@ -10,7 +10,7 @@ Behaviour
 
 Version notes
 - 1: `validate_only`, error messages. 4: partitions or replication factor -1 for the broker's default
-  (KIP-464; older versions are not refused for it). 5: the answer tells partitions, replication factor and
+  (KIP-464; taken in older versions too). 5: the answer tells partitions, replication factor and
   configs (KIP-525). 7: topic ids (KIP-516).
 """
 

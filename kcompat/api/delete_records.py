@@ -2,7 +2,7 @@
 
 Behaviour
 - Offset -1 means the high watermark. Only topics whose cleanup policy has `delete` (POLICY_VIOLATION
-  otherwise).
+  otherwise), and no internal ones (INVALID_TOPIC_EXCEPTION).
 - A partition named twice counts once, with the offset named last.
 - The answer is durable: a kill right after it does not bring the records back (a difference: Kafka may undo
   it for a minute).

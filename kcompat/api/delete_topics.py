@@ -103,7 +103,7 @@ def _resolve(asked: Sequence[Question], image: ClusterImage, asker: RequestConte
             answer = _denied(asker, row, topic)
         if answer is None:
             answer = _unknown(row) if topic is None else Answer(name=topic.name, topic_id=topic.topic_id)
-            if (answer.name, answer.topic_id) in rows:  # by name and by id
+            if (answer.name, answer.topic_id) in rows:  # asked for by name and by id
                 answer.error_code, answer.error_message = ErrorCode.INVALID_REQUEST, _TWICE
         rows[answer.name, answer.topic_id] = answer
     return list(rows.values())

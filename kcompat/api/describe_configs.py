@@ -1,8 +1,9 @@
 """DescribeConfigs (key 32), versions 0-4: values of topics, brokers and loggers, and where they come from.
 
+Behaviour
 - Topics: every topic key. A broker by its own id: every broker key and whatever else was given. The empty
   broker name: the dynamic values for all brokers. Broker loggers: levels. Client metrics: nothing is kept.
-- A null or empty list of keys means all of them. A resource that stands twice is answered twice.
+- A null or empty list of keys means all of them. A resource that is named twice is answered twice.
 - Secrets and keys we know nothing about have no value.
 
 Version notes
@@ -41,7 +42,8 @@ Row = DescribeConfigsResponse.DescribeConfigsResourceResult
 SynonymRow = DescribeConfigsResponse.DescribeConfigsSynonym
 
 MAX_REPETITIONS = 100
-"""Resources that may repeat earlier ones in a request: few bytes asked must not cost kilobytes each time."""
+"""How many resources of a request may repeat earlier ones: each costs a few bytes to ask and kilobytes to
+answer."""
 
 
 def handle(context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:

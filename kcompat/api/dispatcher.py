@@ -88,7 +88,7 @@ class Route:
 
 
 class Dispatcher:
-    """Serves the frames of every connection; answers to Kafka's `KafkaApis`."""
+    """Serves the frames of every connection, as `KafkaApis` does in Kafka."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

@@ -2,9 +2,9 @@
 
 Behaviour
 - Answers at once when there are `min_bytes`, when a partition has an error, or when nothing may be waited
-  for; else waits for data, `max_wait_ms`, or the next request of the same connection, which ends the wait
-  with what there is (a difference: a Kafka broker lets that request queue behind the long poll) unless it is
-  a fetch that closes no session.
+  for; else waits for data, at most `max_wait_ms`. The next request of the same connection ends the wait with
+  what there is, unless it is a fetch that closes no session. (A difference: on a Kafka broker it queues
+  behind the long poll.)
 - The first batch found is returned whole, however small the limits (KIP-74); `fetch.max.bytes` caps every
   answer.
 - read_committed stops at the last stable offset and lists the aborted transactions of the range.
@@ -17,9 +17,11 @@ Version notes
 - 10: zstd (KIP-110): 4 to 9 still get zstd batches, as from Kafka, unless the topic itself demands zstd.
 - 11: rack id (KIP-392; no follower serves consumers yet, so none is preferred).
 - 12: last fetched epoch and diverging epoch (KIP-595), tagged fields. 13: topics by id (KIP-516).
-- 15: the replica id in a tagged struct. 16: leader endpoints beside NOT_LEADER_OR_FOLLOWER (KIP-951).
+- 15: the replica id in a tagged struct.
 
-Not here yet: fetches by followers. They need CLUSTER_ACTION and are then refused with NOT_LEADER_OR_FOLLOWER.
+Not here yet
+- Fetches by followers. They need CLUSTER_ACTION and are then refused with NOT_LEADER_OR_FOLLOWER.
+- 16: who leads instead, beside NOT_LEADER_OR_FOLLOWER (KIP-951).
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ FIRST_WITH_IDS = 13
 FIRST_WITH_REPLICA_STATE = 15
 
 NOT_TO_BE_HAD = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
-"""There are records, but not in a form for this version: they are null then, and empty at any other error."""
+"""Errors at which records are null, as this version cannot carry them; at any other they are empty."""
 
 TopicAnswer = FetchResponse.FetchableTopicResponse
 PartitionAnswer = FetchResponse.PartitionData
@@ -161,7 +163,7 @@ def _readable_topic(context: RequestContext, key: TopicKey, is_follower: bool) -
 
 
 def _not_for_followers(partition: Partition | ErrorCode) -> ErrorCode:
-    """Nobody but the leader has replicas yet."""
+    """The leader has the only replica of a partition, so nobody may ask as its follower."""
     return ErrorCode.NOT_LEADER_OR_FOLLOWER if isinstance(partition, Partition) else partition
 
 

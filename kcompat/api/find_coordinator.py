@@ -4,13 +4,14 @@ Behaviour
 - The coordinator of a group is the leader of its partition of `__consumer_offsets`. Where that topic is
   missing it is created first and the answer waits for it; Kafka answers COORDINATOR_NOT_AVAILABLE and has the
   client ask again.
-- Not done: transactions. A transactional id gets UNSUPPORTED_VERSION and a message: an error that clients do
-  not retry, so a transactional producer fails at once and says why.
 - Share groups are off and get COORDINATOR_NOT_AVAILABLE, as by default in Kafka 3.9.
 
 Version notes
 - 0: groups only. 1: key types (KIP-98); any other is INVALID_REQUEST. 4: several keys (KIP-699). 6: share
   coordinators (KIP-932), a key type that older versions refuse.
+
+Not here yet: transactions. A transactional id gets UNSUPPORTED_VERSION and a message: an error that clients
+do not retry, so a transactional producer fails at once and says why.
 """
 
 from __future__ import annotations

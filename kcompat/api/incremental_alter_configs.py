@@ -1,5 +1,6 @@
 """IncrementalAlterConfigs (key 44), versions 0-1: sets, deletes, extends and shortens single keys (KIP-339).
 
+Behaviour
 - Topics, brokers (this one, or all by the empty name) and the levels of this broker's loggers (KIP-412).
 - Each resource succeeds or fails for itself; with `validate_only` nothing is stored.
 

@@ -6,12 +6,13 @@ Behaviour
 - Without a transactional id: a fresh producer id with epoch 0, whatever the request says of the producer's
   former one. COORDINATOR_LOAD_IN_PROGRESS, which clients retry, when no block of ids can be had at the
   moment.
-- Not done: transactional ids. They are checked as in Kafka and then answered NOT_COORDINATOR: this broker
-  coordinates no transactions yet. No client comes this far: FindCoordinator has told it so.
 
 Version notes
 - 3: the former producer id and epoch (KIP-360), both or neither, else INVALID_REQUEST. 4: PRODUCER_FENCED
   (KIP-588). 5: as 4 (KIP-890). 6 is not stable (KIP-939) and not served.
+
+Not here yet: transactional ids. They are checked as in Kafka and then answered NOT_COORDINATOR. Clients do
+not come this far, as FindCoordinator tells them that transactions are not served.
 """
 
 from __future__ import annotations

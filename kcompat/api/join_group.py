@@ -4,7 +4,7 @@ Behaviour
 - Makes the client a member of a classic group and answers when the next generation starts, or at once if
   nothing changes.
 - Only the leader is told of the members.
-- A group that a refused member asked for first stays behind, empty, until it is deleted or expires.
+- A join that is refused may leave the group that it has made: empty, until it is deleted or expires.
 
 Version notes
 - 0: no rebalance timeout; the session timeout serves as both.

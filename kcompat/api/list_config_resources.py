@@ -1,7 +1,8 @@
 """ListConfigResources (key 74), versions 0-1: which resources can have a configuration.
 
-- Topics and brokers of the cluster, and the brokers' loggers. There are never client metrics or groups with a
-  configuration of their own.
+Behaviour
+- Topics and brokers of the cluster, and the brokers' loggers. No client metrics and no groups
+  have a configuration of their own.
 - A type we do not know answers UNSUPPORTED_VERSION; no types at all mean every type.
 
 Version notes

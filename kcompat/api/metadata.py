@@ -16,7 +16,7 @@ Behaviour
 Version notes
 - 0: an empty list asks for all topics; from 1 on null does. A replica or ISR member that is down is left out
   of its list, and the partition gets REPLICA_NOT_AVAILABLE.
-- 4: `allow_auto_topic_creation`, before it is taken as true. 5: offline replicas (KIP-112). 6:
+- 4: `allow_auto_topic_creation`, which counts as true in older versions. 5: offline replicas (KIP-112). 6:
   LISTENER_NOT_FOUND, which older versions see as LEADER_NOT_AVAILABLE. 7: leader epochs (KIP-320). 8:
   authorised operations (KIP-430), for the cluster up to 10 only (KIP-700). 10: topic ids in answers
   (KIP-516). 12: topic ids in requests. 13: a top-level error, never set here.
@@ -203,7 +203,7 @@ def _partition(
 def _partition_v0(
     index: int, partition: PartitionInfo, error: ErrorCode, reachable: AbstractSet[int]
 ) -> PartitionAnswer:
-    """Before version 1 clients cannot bear a replica that is not among the brokers."""
+    """Clients of version 0 cannot cope with a replica that is not among the brokers."""
     replicas = [replica for replica in partition.replicas if replica in reachable]
     isr = [replica for replica in partition.isr if replica in reachable]
     complete = len(replicas) == len(partition.replicas) and len(isr) == len(partition.isr)

@@ -10,7 +10,7 @@ Version notes
 - 0: has neither member nor generation. Kafka kept these offsets in ZooKeeper; here they are where all others
   are, so that a group can go on with a newer client.
 - 1: the client may date each commit.
-- 2-4: the client may choose a retention, which ends at a fixed time.
+- 2-4: the client may choose how long the offsets are kept, counted from the commit.
 - 6: leader epochs (KIP-320).
 - 7: instance ids (KIP-345).
 - 9: a generation of a group that does not exist has GROUP_ID_NOT_FOUND, not ILLEGAL_GENERATION (KIP-848).

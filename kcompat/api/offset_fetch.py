@@ -5,12 +5,13 @@ Behaviour
   asked.
 
 Version notes
-- 0: a partition without an offset has UNKNOWN_TOPIC_OR_PARTITION, by which clients of that time know it.
+- 0: a partition without an offset has UNKNOWN_TOPIC_OR_PARTITION, as clients of that time expect.
   Kafka kept these offsets in ZooKeeper; here they are where all others are.
 - 0-1: an error of the group stands at each partition. 2: it stands at the group, and null topics ask for all
   partitions.
 - 5: leader epochs (KIP-320).
-- 7: `require_stable` refuses partitions with a commit still on its way (KIP-447).
+- 7: `require_stable` refuses partitions with a commit still being written or in an open
+  transaction (KIP-447).
 - 8: many groups in one request (KIP-709).
 - 9: member id and epoch, which mean nothing to classic groups (KIP-848).
 - 10: topics by id (KIP-848).

@@ -4,13 +4,14 @@ Behaviour
 - Each partition stands alone: one refused batch does not touch the others. A partition named twice is
   written and answered once, with its last batch.
 - acks=0 has no answer; a failure then closes the connection, the only signal Kafka gives.
-- acks=1 is answered after the local append, acks=all once the high watermark has passed it or the request's
-  timeout; both not before the sync that the append waits for (`flush.messages`).
+- acks=1 is answered after the local append, acks=all once the high watermark has passed it or after the
+  request's timeout; neither before the sync that the append waits for (`flush.messages`).
 - A topic needs WRITE, and so does the transactional id of a batch that belongs to a transaction.
 - Clients may not write internal topics, except the one Kafka itself trusts (`__admin_client`).
 
 Version notes
-- 0, 1: messages of magic 0, 2: of magic 1, stored as one batch v2. Nothing whole is stored without an error.
+- 0, 1: messages of magic 0, 2: of magic 1, stored as one batch v2. A set without one whole message
+  stores nothing and is no error.
 - 3: exactly one batch v2. 8: per-record errors and an error message (KIP-467).
 - 10: the current leader beside NOT_LEADER_OR_FOLLOWER (KIP-951).
 - 13: topics by id (KIP-516).
@@ -70,7 +71,7 @@ FIRST_WITH_IDS = 13
 TRUSTED_CLIENT_ID = "__admin_client"
 NO_TOPIC = ""
 BEFORE_LOOKING = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-"""The refusals that say nothing of what partitions there are."""
+"""Refusals of a topic that must not show which of its partitions there are."""
 
 TopicAnswer = ProduceResponse.TopicProduceResponse
 PartitionAnswer = ProduceResponse.PartitionProduceResponse
@@ -100,7 +101,7 @@ class _Production(Struct, gc=False):
     request: ProduceRequest
     answers: list[TopicAnswer]
     partitions: list[PartitionAnswer]
-    """Those of the topic whose turn it is."""
+    """The answers so far in the topic whose turn it is."""
     waiting: dict[Partition, tuple[int, PartitionAnswer]]
     allowance: Allowance | None = None
 
@@ -184,7 +185,7 @@ class _Production(Struct, gc=False):
         if header.attributes & TRANSACTIONAL_FLAG:
             return PartitionAnswer(index, _refuse_transaction(request), -1)
         result = partition.append(batch, header, request.acks, context.now_ms)
-        if not isinstance(result, AppendResult):  # the likely one is asked for: an enumeration takes longer
+        if not isinstance(result, AppendResult):  # asking for ErrorCode, an enumeration, takes longer
             return _refuse_append(index, result, partition.role, context.api_version)
         if result.error:
             return PartitionAnswer(index, result.error, -1, log_start_offset=result.log_start_offset)
@@ -215,14 +216,14 @@ class _Production(Struct, gc=False):
 
 
 def _resolve(context: RequestContext, topic: TopicData) -> str:
-    """The name of a topic; none of an id that nobody has."""
+    """The name of a topic; `NO_TOPIC` for an id that no topic has."""
     if context.api_version < FIRST_WITH_IDS:
         return topic.name
     return context.services.cluster.image.topic_names.get(topic.topic_id, NO_TOPIC)
 
 
 def _admit(context: RequestContext, name: str, acks: int) -> ErrorCode:
-    """What all partitions of a topic are refused with."""
+    """The error with which all partitions of a topic are refused; NO_ERROR if they are not."""
     if name == NO_TOPIC and context.api_version >= FIRST_WITH_IDS:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if not (
@@ -279,13 +280,13 @@ def _refuse_all(request: ProduceRequest, error: ErrorCode) -> ProduceResponse | 
 
 
 def _close_if_failed(response: ProduceResponse) -> Close | None:
-    """What a client hears that asked for no answer."""
+    """For a client that wants no answer: if a batch failed, a closed connection is how it learns of it."""
     failed = any(row.error_code for topic in response.responses for row in topic.partition_responses)
     return CLOSE if failed else None
 
 
 def _done_for(acks: int) -> Callable[[Partition, int], ErrorCode | None]:
-    """What says whether a partition is as far as `acks` asks."""
+    """The method that says whether a partition is as far as `acks` asks."""
     return Partition.committed if acks == ACKS_ALL else Partition.stored
 
 

@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from kcompat.protocol.api_keys import ApiKey
 
 Handler = Callable[[Any, Any], Any]
-"""`handle(context, request) -> response or Promise of one`; None means that no answer is sent (acks=0)."""
+"""`handle(context, request)` returns the response, or a `Promise`, an `Interruptible` or a `Busy` of one.
+None means that no answer is sent (acks=0), `CLOSE` that the connection is closed."""
 
 
 class Served(Struct, frozen=True):
     """One API: who answers it, its versions, what a waiting request means to the ones behind it, and at which
     kinds of listeners it may be asked for.
 
-    Any other version closes the connection.
+    Any other version closes the connection, except of ApiVersions.
     """
 
     key: ApiKey

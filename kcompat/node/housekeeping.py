@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kcompat.node.parts import Parts
 
 NEVER_MS: Final = 2**40
-"""An interval of so many years is Kafka's way to say "never"."""
+"""From this interval on, 35 years, a chore is never done: Kafka says "never" with the largest number."""
 
 
 class Chore(Struct, frozen=True):
@@ -59,7 +59,7 @@ def chores_of(parts: Parts) -> list[Chore]:
 
 
 class Housekeeping:
-    """The timers of some chores."""
+    """Does each chore when its time comes."""
 
     def __init__(self, clock: Clock, chores: Iterable[Chore]) -> None:
         self._clock = clock
@@ -67,7 +67,7 @@ class Housekeeping:
         self._timers: dict[str, Timer] = {}
 
     def start(self) -> None:
-        """Begin to wait for each of them."""
+        """Set the timers; an interval of `NEVER_MS` and more sets none."""
         for chore in self._chores:
             if chore.interval_ms < NEVER_MS:
                 self._wait(chore, chore.interval_ms if chore.first_ms is None else chore.first_ms)
@@ -81,7 +81,7 @@ class Housekeeping:
         self._timers[chore.name] = self._clock.call_later(delay_ms, partial(self._do, chore))
 
     def _do(self, chore: Chore) -> None:
-        self._wait(chore, chore.interval_ms)  # first: one that fails is tried again
+        self._wait(chore, chore.interval_ms)  # before it is done: one that fails is tried again
         chore.do()
 
 

@@ -1,7 +1,7 @@
 """The parts of a broker, built from its configuration and its world. No part is started here, no file opened.
 
-The parts meet through small protocols, each declared by the part that needs something. Here is who fills
-which.
+The parts meet through small protocols, each declared by the part that needs something. Which part
+serves which of them is decided here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Parts:
         cluster_id: str,
         authorizer: Authorizer,
     ) -> None:
-        """`session` is the broker's own of the metadata store."""
+        """`session` is the broker's own session with the metadata store."""
         clock = world.clock
         self.world = world
         self.config = ConfigFeed(config)

@@ -55,7 +55,7 @@ class World(Struct, frozen=True):
     random: Random
     """Ids of topics, clusters, members and sessions; placement; jitter."""
     files: Files
-    """Of the log directories."""
+    """Opens, writes and removes what is in the log directories."""
     start_worker: Callable[[str, int], Worker]
     """`start_worker(name, threads)`: threads beside the loop."""
     start_cleaning: Callable[[CleanJob], Runner]
@@ -69,7 +69,7 @@ class World(Struct, frozen=True):
 
 
 def real_world() -> World:
-    """The one there is, for a broker on the running event loop."""
+    """That of this process: its running event loop, its machine's clock, files and network."""
     return World(
         clock=LoopClock(asyncio.get_running_loop()),
         random=SystemRandom(),

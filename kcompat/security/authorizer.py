@@ -37,7 +37,7 @@ CLUSTER = Resource(ResourceType.CLUSTER, "kafka-cluster")
 
 
 class Authorizer(Protocol):
-    """Answers to Kafka's `Authorizer` (KIP-504). Principals are written as Kafka writes them, `User:name`."""
+    """As Kafka's `Authorizer` (KIP-504). Principals are written as Kafka writes them, `User:name`."""
 
     @property
     def allows_everything(self) -> bool:

@@ -98,7 +98,7 @@ func (d *driver) Offsets(ctx context.Context, topic string, partition int32) ([]
 	return []int64{start.Offset, end.Offset}, coded(err)
 }
 
-// OffsetAt is the first offset at a time or later; kadm makes the end of it where there is none.
+// OffsetAt is the first offset at a time or later; where there is none, kadm answers the end of the partition.
 func (d *driver) OffsetAt(ctx context.Context, topic string, partition int32, ms int64) (int64, error) {
 	offsets, err := d.admin.ListOffsetsAfterMilli(ctx, ms, topic)
 	found, _ := offsets.Lookup(topic, partition)
