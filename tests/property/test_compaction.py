@@ -76,7 +76,7 @@ class Workload:
             cleanup_policy=frozenset({"compact"}),
             timestamp_type=choice.choice(["CreateTime", "CreateTime", "LogAppendTime"]),
         )
-        self.config = CleanerConfig(
+        self.cleaner = CleanerConfig(
             dedupe_buffer_bytes=choice.choice([24 * 5, 24 * 30, 1 << 16]), load_factor=0.9
         )
         directory.mkdir()
@@ -142,7 +142,7 @@ class Workload:
             self.committed = sorted(self.committed + data)
 
     def clean(self) -> None:
-        end_offset, reports = self.harness.clean(self.clean_offset, self.now_ms, self.config)
+        end_offset, reports = self.harness.clean(self.clean_offset, self.now_ms, self.cleaner)
         assert end_offset is not None, reports
         assert end_offset >= self.clean_offset
         if reports:
@@ -178,7 +178,7 @@ class Workload:
 
     def clean_and_die(self) -> None:
         """Clean, and die at one of the changes of the directory, unless it is done before."""
-        job = self.harness.job(self.clean_offset, self.now_ms, self.config)
+        job = self.harness.job(self.clean_offset, self.now_ms, self.cleaner)
         if job is None:
             return
         self.files.steps = self.random.randrange(10 + 12 * len(job.parts))
@@ -190,7 +190,7 @@ class Workload:
 
     def kill_the_process(self) -> None:
         """Clean in a process of its own, and kill that after a while, or after it has ended."""
-        job = self.harness.job(self.clean_offset, self.now_ms, self.config)
+        job = self.harness.job(self.clean_offset, self.now_ms, self.cleaner)
         if job is None:
             return
         runner = ProcessRunner(job)
