@@ -14,7 +14,9 @@ NO_OFFSET: Final = -1
 
 
 class AppendResult(msgspec.Struct, frozen=True, gc=False):
-    """What became of one append. `append_time_ms` is -1 unless the broker's clock made the timestamps."""
+    """What became of one append. `append_time_ms` is -1 where the timestamps are the producer's; of a
+    duplicate it is the timestamp of the batch that is there already.
+    """
 
     error: ErrorCode
     base_offset: int

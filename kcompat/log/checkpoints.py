@@ -74,7 +74,7 @@ def format_clean_shutdown(broker_epoch: int) -> bytes:
 
 
 def parse_clean_shutdown(data: bytes) -> int:
-    """The broker epoch of the run that ended cleanly; -1 when unknown. Its presence alone means clean."""
+    """The broker epoch of the run that ended cleanly; -1 when unknown. That the file is there means clean."""
     try:
         content = json.loads(data)
         return int(content["brokerEpoch"])
@@ -89,7 +89,7 @@ def format_properties(properties: Mapping[str, str]) -> bytes:
 
 def parse_properties(data: bytes) -> dict[str, str]:
     """Keys and values of a Java properties file; raises CheckpointDamaged."""
-    import javaproperties  # only read where a directory is not new
+    import javaproperties  # a broker whose directories are new starts without it
 
     try:
         return dict(javaproperties.loads(_text(data)))

@@ -1,4 +1,6 @@
-"""The settings of one log and of the log cleaner, typed, with Kafka's defaults (LogConfig, CleanerConfig)."""
+"""What a log obeys of its topic's configuration, and the log cleaner of the broker's, with Kafka's defaults
+(LogConfig, CleanerConfig).
+"""
 
 from __future__ import annotations
 
@@ -71,12 +73,16 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def roll_ms(self) -> int:
-        """How long a segment may be written to: compacted topics must become cleanable in time."""
+        """How long a segment may be written to (ms); in a compacted topic no longer than
+        `max.compaction.lag.ms`, as the cleaner leaves the active segment alone.
+        """
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacts else self.segment_ms
 
 
 class CleanerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The broker's `log.cleaner.*` keys: times in ms, sizes in bytes, over all threads."""
+    """The broker's `log.cleaner.*` keys: times in ms, sizes in bytes. All threads share the buffer and the
+    rate.
+    """
 
     enabled: bool = True
     threads: int = 1

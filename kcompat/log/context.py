@@ -1,4 +1,4 @@
-"""What a log needs of the directory it lives in: the file port, work in the background, and a place to report
+"""What a log needs of the log directory it lives in: files, work in the background, and a place to report
 faults.
 """
 
@@ -51,11 +51,12 @@ class LogContext:
         self.files.remove(paths)
 
     def log_start_moved(self) -> None:
-        """Store the log start offsets now: an acknowledged DeleteRecords survives a kill."""
+        """Store the log start offsets now, so that an acknowledged DeleteRecords survives a kill."""
 
     def log_cut(self) -> None:
-        """Have the recovery points on the device now: what is appended after a truncation may overwrite bytes
-        below an old one, and a power cut may keep it and undo the truncation.
+        """A log was truncated: have the recovery points on the device before anything is appended to it.
+
+        After a power cut, an older one would vouch for bytes that were appended since and never synced.
         """
 
     def out_of_service(self, reason: str) -> StorageError:

@@ -1,7 +1,7 @@
 """Making a log shorter, at its end (a follower's truncation) or at its start (DeleteRecords, retention).
 
-Each is called by the method of `Log` of the same name. OSError passes through to there. The order of the
-steps is what a crash between any two of them leaves whole.
+Each is called by the method of `Log` of the same name. OSError passes through to there. The steps are in an
+order in which a crash between any two of them leaves a log that can be loaded.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def delete_records_before(log: Log, offset: int) -> None:
     assert offset <= log.log_end_offset, "the log start cannot pass the log end"
     if offset > log.log_start_offset:
         log.log_start_offset = offset
-        log.context.log_start_moved()  # first: no record is left without its epoch
+        log.context.log_start_moved()  # before the epochs are cut: a crash leaves no record without its epoch
         _start_at(log, offset)
 
 

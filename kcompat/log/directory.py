@@ -45,7 +45,7 @@ META_VERSIONS = ("0", "1")
 
 
 class LogDirectory(LogContext):
-    """One directory of logs. `offline` holds the fault that took it out of use, else None."""
+    """One directory of logs. `offline` is the fault that took it out of use, None while it serves."""
 
     def __init__(self, path: str, clock: Clock, worker: Worker, syncer: Worker, files: Files = FILES) -> None:
         super().__init__(path, files)
@@ -167,7 +167,7 @@ class LogDirectory(LogContext):
             self.files.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", format_clean_shutdown(-1), sync=True)
 
     def take_offline(self, error: OSError) -> None:
-        """The directory cannot even be loaded."""
+        """Leave the directory out of use: it cannot be claimed or loaded."""
         self.offline = StorageError(self.path, error)
         logger.error("%s", self.offline)
 
@@ -240,7 +240,7 @@ class LogDirectory(LogContext):
         self._replace(RECOVERY_POINTS, self._recovery_points(), sync=True)
 
     def _cleaner_offsets(self) -> Offsets:
-        """Those of the logs that are here, none above the end of its log."""
+        """Up to where each log in this directory is compacted, at most to its end."""
         return {
             key: min(offset, self._logs[key].log_end_offset)
             for key, offset in self.cleaner_offsets.items()

@@ -1,8 +1,8 @@
 """When a log is brought to the device (`flush.messages`, `flush.ms`), and what waits for that.
 
-Kafka syncs inside the append that reaches `flush.messages`, so that neither an acknowledgement nor a consumer
-is ahead of the device. Here the append is done before its sync, and until that has ended `unsynced_from`
-keeps answers and the high watermark back. All that is appended during a sync shares the next.
+Kafka syncs inside the append that reaches `flush.messages`, so that nothing is acknowledged or read before
+it is on the device. Here the append is done before its sync, and until that has ended `unsynced_from` keeps
+answers and the high watermark back. All that is appended during a sync shares the next one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcompat.log.flushes import Flush
 
 NONE_WAITS: Final = 2**63 - 1
-"""An offset that no log comes to."""
+"""`unsynced_from` of a log that nobody waits for: an offset that no log reaches."""
 
 
 class SyncedLog(Protocol):
@@ -70,12 +70,12 @@ class Durability:
         self._is_wanted = False
 
     def configure(self, config: LogConfig) -> None:
-        """Obey changed settings from now on."""
+        """Obey a changed topic configuration."""
         self._config = config
         self.due_at = self.flushes.recovery_point + config.flush_messages
 
     def hold(self, log: SyncedLog, base_offset: int, now_ms: int) -> None:
-        """What was appended from `base_offset` on waits for a sync that begins soon."""
+        """Let what was appended from `base_offset` on wait for a sync, and have one begin soon."""
         self.last_flush_ms = now_ms
         self._awaited_end = log.log_end_offset
         self.due_at = self._awaited_end + self._config.flush_messages
@@ -90,7 +90,7 @@ class Durability:
                 self._request(log)
 
     def flush(self, log: SyncedLog, now_ms: int | None) -> None:
-        """Sync everything now, as the one step that a caller waits for. Raises StorageError."""
+        """Sync everything before this returns. Raises StorageError."""
         if now_ms is not None:
             self.last_flush_ms = now_ms
         end_offset = log.log_end_offset
@@ -103,7 +103,7 @@ class Durability:
         self.due_at = end_offset + self._config.flush_messages
 
     def cut(self, offset: int) -> None:
-        """The log was cut at `offset`: nothing above is waited for."""
+        """The log was cut at `offset`: wait for nothing above it."""
         self.flushes.cut(offset)
         self._awaited_end = min(self._awaited_end, offset)
         self.due_at = self.flushes.recovery_point + self._config.flush_messages

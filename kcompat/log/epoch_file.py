@@ -17,7 +17,7 @@ _UNSAVED: Final = -2
 class EpochFile:
     """A `LeaderEpochCache` and its file, which is written before the first batch of an epoch is.
 
-    An epoch without a batch need not be in the file: nothing differs by it, and who loads the log drops it.
+    An epoch without a batch need not be in the file: loading the log drops it, as it starts at the log end.
     `current` is the epoch whose batches may be appended without touching the file. A write is a rename of a
     whole file; it is synced with the log, and a file that a power cut damaged is rebuilt from the batches
     (KAFKA-16541).
@@ -69,8 +69,9 @@ class EpochFile:
         self._is_stale = True
 
     def save(self, *, sync: bool = False) -> None:
-        """Write the file if it lacks anything but an epoch without a batch; with `sync`, have it on the
-        device. Raises OSError.
+        """Write the file if it lacks more than epochs without a batch; with `sync`, have it on the device.
+
+        Raises OSError.
         """
         if self._is_stale or (sync and not self._synced):
             self._files.replace_file(self._path, format_epochs(self.cache.entries), sync=sync)

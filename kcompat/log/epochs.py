@@ -9,9 +9,7 @@ UNDEFINED = -1
 
 
 class LeaderEpochCache:
-    """An ordered map epoch -> start offset, strictly increasing in both. In memory; the log saves it when it
-    changed.
-    """
+    """An ordered map epoch -> start offset, strictly increasing in both. In memory; `EpochFile` saves it."""
 
     __slots__ = ("_epochs", "_starts", "latest")
 
@@ -33,7 +31,7 @@ class LeaderEpochCache:
         return self._epochs[0] if self._epochs else UNDEFINED
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Note that `epoch` begins at `start_offset`; contradicting later entries go. True if anything
+        """Note that `epoch` begins at `start_offset`; entries that contradict this go. True if anything
         changed.
         """
         if epoch < 0:
@@ -71,7 +69,7 @@ class LeaderEpochCache:
         return True
 
     def truncate_from_start(self, offset: int) -> bool:
-        """Forget what lies below the log start; the epoch in force at `offset` now starts there."""
+        """Forget what lies below the log start; the epoch in force at `offset` starts there then."""
         dropped = bisect_right(self._starts, offset)
         if dropped == 0 or (dropped == 1 and self._starts[0] == offset):
             return False
@@ -87,6 +85,6 @@ class LeaderEpochCache:
         self.latest = UNDEFINED
 
     def check_invariants(self) -> None:
-        """Assert I11: strictly increasing in epoch and start offset."""
+        """Assert that epochs and start offsets strictly increase."""
         for column in (self._epochs, self._starts):
             assert all(a < b for a, b in pairwise(column)), self.entries

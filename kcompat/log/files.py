@@ -1,11 +1,11 @@
-"""The file port: the one place below `kcompat.log` that does system calls.
+"""What storage asks of the file system: everything that a log does with files goes through `Files`.
 
-Tests hand out a `Files` whose writes stop short or fail; everything above must then leave a directory that
-recovers. Reads and writes are positioned and unbuffered: what a write returned for survives the death of the
-process.
+Tests put a `Files` in its place whose writes stop short or fail; whoever uses it must then leave a directory
+that recovers. Reads and writes are positioned and unbuffered: what a write returned for survives the death of
+the process.
 """
 
-# Plain paths: pathlib costs more than most of these calls.
+# Paths are strings: pathlib costs more than most of these calls.
 # ruff: noqa: PTH102, PTH103, PTH105, PTH106, PTH108, PTH112, PTH116, PTH118, PTH120, PTH208
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ class Files:
     """System calls on files, with their awkward outcomes already settled. Errors are OSError."""
 
     def write(self, fd: int, data: Readable, position: int) -> int:
-        """One positioned write, which may stop short. The seam where tests inject faults."""
+        """One positioned write, which may stop short; returns how many bytes were written. Tests
+        inject faults here.
+        """
         return os.pwrite(fd, data, position)
 
     def write_all(self, file: OpenFile, data: Readable, position: int) -> None:
@@ -244,7 +246,7 @@ class Files:
         return file
 
     def unlock(self, lock: OpenFile) -> None:
-        """Let others have it at once, also where a forked child has inherited the descriptor."""
+        """Give a lock back at once, even where a forked child has inherited the descriptor."""
         fcntl.flock(lock.fd, fcntl.LOCK_UN)
 
     def volume_bytes(self, path: str) -> tuple[int, int]:

@@ -27,7 +27,7 @@ class Flush:
         self.error: Exception | None = None
 
     def run(self) -> None:
-        """Also on a helper thread: it touches nothing that the loop changes."""
+        """Do it. A helper thread may, as this touches nothing that the event loop changes."""
         try:
             for step in self._steps:
                 with contextlib.suppress(FileNotFoundError):  # retention or compaction came first
@@ -38,8 +38,8 @@ class Flush:
 
 
 class Flushes:
-    """The recovery point of one log. A helper thread only marks its own sync as done; the loop draws the
-    conclusion.
+    """The recovery point of one log. A helper thread only marks its own sync as done; the event loop moves
+    the point.
     """
 
     __slots__ = ("_context", "_pending", "_point")
@@ -78,12 +78,13 @@ class Flushes:
     def everything(self, segments: Segments, offset: int, directory: str) -> Flush:
         """A sync of all up to the log end, `offset`, for the caller to run. Raises OSError.
 
-        It covers what other syncs have not finished: its end alone says that nothing below is missing.
+        It begins at the recovery point, so it also covers what other syncs have not finished: once it is
+        done, all below `offset` is on the device.
         """
         begin = self.recovery_point
         found = segments.from_offset(begin)
         steps = [self._sync_of(segment) for segment in found if segment.size]
-        if found[-1].base_offset >= begin:  # the name of a file is new, and maybe that of the directory
+        if found[-1].base_offset >= begin:  # the file may be new, and its directory: sync their names
             parent = directory.rpartition("/")[0]
             steps += [partial(self._context.files.sync_directory, path) for path in (directory, parent)]
         flush = Flush(steps, begin, offset)
@@ -99,6 +100,6 @@ class Flushes:
         self._point = offset
 
     def cut(self, offset: int) -> None:
-        """The log was cut at `offset`."""
+        """The log was cut at `offset`: no sync says anything of what comes there next."""
         self._point = min(self.recovery_point, offset)
         self._pending.clear()

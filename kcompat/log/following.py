@@ -60,7 +60,7 @@ def append(log: Log, data: memoryview, found: Sequence[FoundBatch], now_ms: int)
 
 
 def _append_some(log: Log, data: memoryview, found: Sequence[FoundBatch], now_ms: int) -> int:
-    """Write the first of these batches and what goes to the same segment with it; how many that were."""
+    """Write the first of these batches and those that go to the same segment; returns how many."""
     first = found[0]
     segment = log.local.segments.active
     if segment.must_roll(first.size, first.last_offset, first.timestamp, now_ms):
@@ -101,15 +101,19 @@ def _count_fitting(segment: Segment, found: Sequence[FoundBatch], now_ms: int) -
 
 
 def _base_offset_of(batch: FoundBatch, log_end_offset: int) -> int:
-    """Where a segment begins that begins with this batch. Of an old one only the last offset is known."""
+    """The base offset of a segment whose first batch this is. Of an old format only its last offset is
+    known.
+    """
     if batch.header is not None:
         return batch.base_offset
     return max(log_end_offset, batch.last_offset - MAX_RELATIVE_OFFSET)
 
 
 def _note_epochs(log: Log, found: Sequence[FoundBatch]) -> None:
-    """Store the epochs of batches that are about to be written. Old formats have none: what is known from
-    before them is no use to anybody who looks for the point where two logs part.
+    """Store the epochs of batches that are about to be written.
+
+    Old formats have none. As in Kafka, all epochs are forgotten then: with a gap in them they could name a
+    wrong point where two logs part.
     """
     epochs = log.epochs
     for batch in found:

@@ -25,9 +25,9 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 def stored_identity(directories: Iterable[str], files: Files = FILES) -> Identity:
-    """What the first directory that was in use before says. `LogDirectory.claim` compares all of them.
+    """What the first `meta.properties` that can be read says. `LogDirectory.claim` checks each of them.
 
-    ZooKeeper's brokers write `broker.id`, KRaft's `node.id`. What cannot be read says nothing here.
+    Kafka's brokers write `broker.id` with ZooKeeper, `node.id` with KRaft.
     """
     for directory in directories:
         with suppress(OSError, CheckpointDamaged):

@@ -29,7 +29,7 @@ _COLUMN = (itemgetter(0), itemgetter(1))
 
 
 class _IndexFile:
-    """Pairs of numbers, growing in both columns: `_stored` of them in the file, the newest in `_recent`.
+    """Pairs of numbers, each column ascending: `_stored` of them in the file, the newest in `_recent`.
 
     No descriptor is held: a lookup in the file opens it for itself.
     """
@@ -52,7 +52,7 @@ class _IndexFile:
 
     @property
     def room(self) -> int:
-        """How many entries there may be more."""
+        """How many more entries there may be."""
         return self._limit - len(self)
 
     @property
@@ -89,7 +89,7 @@ class _IndexFile:
         self.is_full = self._limit <= 0
 
     def end_rewrite(self) -> None:
-        """Cut off what is left of the old file; everything was flushed before."""
+        """Cut off what is left of the old entries, once all new ones are flushed."""
         if self._files.size(self.path) != self.size:
             self._files.truncate(self._files.open(self.path), self.size)
 

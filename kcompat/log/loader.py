@@ -146,7 +146,7 @@ class LogLoader:
         )
 
     def _load_segments(self, recovery_point: int | None) -> None:
-        """Take over the segment files. Suspect are those with unsound indexes, and all from the recovery
+        """Take over the segment files. Suspects are those with unsound indexes, and all from the recovery
         point on, whose indexes are not even looked at.
         """
         offsets = [offset_of(name) for name in self._names if name.endswith(LOG)]
@@ -186,7 +186,9 @@ class LogLoader:
                     self._epochs.assign(header.leader_epoch, header.base_offset)
 
     def _find_epochs_below(self, log_start_offset: int) -> None:
-        """Find the epochs that the file does not know of: it was cut for a log start that was not stored."""
+        """Find the epochs that the file lacks: a crash came after they were cut for a log start, and before
+        that was stored.
+        """
         known = self._epochs.cache.entries
         if not known or known[0][1] <= log_start_offset:
             return
@@ -239,7 +241,7 @@ class LogLoader:
             self._files.remove(segment.names)
 
     def _start_empty_at(self, offset: int, log_end_offset: int) -> None:
-        """The log ends before its checkpointed start: nothing in it counts."""
+        """Begin anew at `offset`: the log ends before its checkpointed start, so nothing in it is valid."""
         logger.warning("%s ends at %d, before its start %d", self._directory, log_end_offset, offset)
         for segment in self._segments:
             self._files.remove(segment.names)

@@ -82,7 +82,7 @@ class LocalLog:
                 yield header
 
     def check_invariants(self, log_end_offset: int) -> None:
-        """Assert I10: offsets of batches increase, up to the log end."""
+        """Assert that the offsets of batches increase, up to the log end."""
         self.segments.check_invariants()
         expected = self.segments.first_base_offset
         for header in self.headers(expected):
@@ -93,7 +93,7 @@ class LocalLog:
     # -- rolling ---------------------------------------------------------------------------------------------
 
     def roll(self, base_offset: int, now_ms: int) -> Segment:
-        """Begin a segment at `base_offset`, at or above the log end; an empty one makes room for it."""
+        """Begin a segment at `base_offset`, at or above the log end, in the place of an empty active one."""
         full = self.segments.active
         segment = self._create(base_offset, now_ms)
         if full.size == 0:
@@ -118,7 +118,7 @@ class LocalLog:
             self._context.delete_later(self._put_out_of_use(segment), delay_ms)
 
     def truncate_to(self, offset: int) -> None:
-        """Cut at `offset`, which lies in the log; what the last segment is then, becomes active."""
+        """Cut at `offset`, which lies in the log; the segment that is the last then becomes active."""
         self._remove_now(self.segments.take_above(offset))
         active = self.segments.active
         active.truncate_to(offset)
@@ -138,14 +138,14 @@ class LocalLog:
             self._context.files.remove(self._put_out_of_use(segment))
 
     def _put_out_of_use(self, segment: Segment) -> list[str]:
-        """Give the files other names; those, for unlinking them."""
+        """Mark the files as deleted; returns the paths to unlink."""
         segment.release()
         return [*segment.mark_deleted(), snapshot_path(self._directory, segment.base_offset)]
 
     # -- compaction ------------------------------------------------------------------------------------------
 
     def replace(self, old: list[Segment], delay_ms: int) -> None:
-        """Put the `.cleaned` files that stand for these neighbours in their place; they go after `delay_ms`.
+        """Put the `.cleaned` files in the place of the neighbours in `old`, whose files go after `delay_ms`.
 
         The order is Kafka's: `.cleaned` becomes `.swap`, the old files become `.deleted`, oldest first,
         `.swap` becomes final. A crash anywhere in between is put right at the next start (`startup`).

@@ -1,4 +1,4 @@
-"""One partition's log (Kafka's `UnifiedLog`): who wrote what, from where to where, over its `LocalLog`.
+"""One partition's log (Kafka's `UnifiedLog`): its offsets, epochs and producers. `LocalLog` has its files.
 
 State changes only after the write that makes it true. Offsets are exclusive at the top: `log_end_offset` is
 the next one to be written. The event loop is the only caller, so nothing is locked. A fault of the disk
@@ -88,7 +88,7 @@ class Log:
         self._stamps = config.stamps_append_time
         self._closed = False
         self.is_made = is_made
-        """Whether there is anything of the log on the disk yet."""
+        """Whether the directory of the log is on the disk yet."""
         self.cuts = 0
         """How often the log was cut at its end; what was read of it before that may be gone."""
 
@@ -101,7 +101,7 @@ class Log:
             self.is_made = True
 
     def assign_topic_id(self, topic_id: bytes) -> None:
-        """Note whose log this is, where its directory does not say so. Raises StorageError."""
+        """Store the id of the topic, where the directory does not have it. Raises StorageError."""
         with self.context.faults():
             store_topic_id(self.context.files, self.directory, topic_id)
         self.topic_id = topic_id
@@ -159,7 +159,7 @@ class Log:
         """Append one validated batch: give it offsets and the epoch (in place) and write it with one system
         call.
 
-        Producer checks are made here, in the same breath as the offsets. Raises StorageError.
+        Producers are checked here, so that nothing comes between check and offsets. Raises StorageError.
         """
         size = header.batch_length + LOG_OVERHEAD
         assert size == len(batch), "one batch, all of it, and nothing else"
@@ -208,7 +208,7 @@ class Log:
         self.log_end_offset = last_offset + 1
 
     def append_as_follower(self, data: memoryview, now_ms: int) -> AppendResult:
-        """Append what a leader sent, as it is; an error of `following.check`, and then nothing is written.
+        """Append what a leader sent, as it is. Where `following.check` finds an error, nothing is written.
 
         Raises StorageError.
         """
@@ -322,9 +322,9 @@ class Log:
             return cutting.delete_old_segments(self, now_ms, high_watermark)
 
     def replace_segments(self, old: list[Segment]) -> None:
-        """Put the `.cleaned` files that stand for these neighbours in their place; they go later.
+        """Put the `.cleaned` files in the place of these neighbours, whose files go later.
 
-        Where a step fails the directory goes offline, whatever it was: the next start puts it right
+        If any step fails the directory goes offline: the next start finishes it or undoes it
         (`LocalLog.replace`). Raises StorageError.
         """
         try:
@@ -387,7 +387,7 @@ class Log:
         return self.local.segments.active.size
 
     def check_invariants(self) -> None:
-        """Assert I10, I11, I14 and what this class promises about its parts."""
+        """Assert that the offsets are in order, and that the parts agree with them and with themselves."""
         assert self.log_start_offset <= self.log_end_offset
         assert self.recovery_point <= self.log_end_offset
         self.local.check_invariants(self.log_end_offset)

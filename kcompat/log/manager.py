@@ -72,7 +72,7 @@ class LogManager:
 
     def open(self, broker_id: int, cluster_id: str, defaults: LogConfig) -> None:
         """Claim every directory and load its logs, which obey the broker's `defaults` until their topics'
-        settings are known (`Log.update_config`).
+        configurations are known (`Log.update_config`).
 
         A directory with a disk fault goes offline while others serve. Raises LogDirectoryError with a
         sentence for the user when a directory is in use or foreign, or when none can be used.
@@ -156,8 +156,8 @@ class LogManager:
     def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
         """A new log in the directory that has the fewest. Raises StorageError when none is in use.
 
-        It comes to the disk soon or with its first append, whatever is first: making many directories takes
-        long, and after a crash the cluster's metadata asks for the log again.
+        Its directory is made a little later, or with its first append: making many takes long. If a crash
+        comes first, the controller asks for the log again.
         """
         online = [directory for directory in self.directories if directory.offline is None]
         if not online:
@@ -174,9 +174,8 @@ class LogManager:
         return log
 
     def insist_on_all(self) -> None:
-        """See that no directory is offline: a log that is not found may be there, and must not begin anew.
-
-        Raises StorageError.
+        """Raise StorageError if a directory is offline: a log that was not found may be in it, and must not
+        begin anew elsewhere.
         """
         for directory in self.directories:
             if directory.offline is not None:
@@ -205,15 +204,15 @@ class LogManager:
             directory.delete_tree_later(f"{directory.path}/{name}", log.config.file_delete_delay_ms)
 
     def set_aside(self, log: Log) -> None:
-        """Take a log out of service that is not of the partition whose name it has; its files stay for
-        whoever wants them. Raises StorageError.
+        """Take a log out of service that belongs to another topic of this name; its files stay, for the user
+        to keep or delete. Raises StorageError.
         """
         name = stray_directory(log.topic, log.partition, self._random)
         logger.warning("%s is of another topic of this name: set aside as %s", log.directory, name)
         self._put_away(log, name)
 
     def _put_away(self, log: Log, name: str) -> bool:
-        """Forget a log and give its directory another name; False if it has none yet."""
+        """Forget a log and rename its directory; False if that is not made yet."""
         del self._logs[log.topic, log.partition]
         directory = self._directory_of(log)
         directory.discard(log)
@@ -226,8 +225,8 @@ class LogManager:
         return True
 
     def sync_names(self) -> None:
-        """Have the directories that were given other names so on the device: what forgets a deleted partition
-        after this can rely on it. Raises StorageError.
+        """Force the new names of the logs that were put away to the device: only then may the cluster forget
+        a deleted topic. Raises StorageError.
         """
         for directory in self._online():
             directory.sync_names()

@@ -57,7 +57,7 @@ def deleted_directory(topic: str, partition: int, random: Random) -> str:
 
 
 def stray_directory(topic: str, partition: int, random: Random) -> str:
-    """A unique name for a directory that is none of the partition whose name it has."""
+    """A unique name for a directory that does not belong to the partition it is named after."""
     return _marked_directory(topic, partition, "stray", random)
 
 

@@ -37,7 +37,7 @@ def save_snapshot(files: Files, directory: str, offset: int, state: ProducerStat
 
 
 def renew_snapshot(files: Files, directory: str, offset: int, state: ProducerState) -> None:
-    """The same where a snapshot may be there already: one that says just this is left alone."""
+    """Store the state, unless the snapshot that is there says the same."""
     if read_optional(files, snapshot_path(directory, offset)) != encode_snapshot(state.entries.values()):
         save_snapshot(files, directory, offset, state)
 

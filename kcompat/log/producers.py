@@ -100,8 +100,8 @@ class ProducerState:
     def check(
         self, header: BatchHeader, marker: EndTransactionMarker | None, origin: AppendOrigin
     ) -> ErrorCode | BatchMetadata:
-        """NONE, the error that refuses the batch, or the earlier batch that it repeats; `marker` is the
-        batch's, if it ends a transaction.
+        """Whether a batch may be appended: NONE, or the error that refuses it, or the earlier batch that it
+        repeats. `marker` is what it holds if it ends a transaction.
         """
         if marker is not None:
             return self._check_marker(header, marker)
@@ -137,8 +137,10 @@ class ProducerState:
     def note(
         self, header: BatchHeader, marker: EndTransactionMarker | None, base_offset: int, timestamp: int
     ) -> AbortedTransaction | None:
-        """Note a batch appended at `base_offset`, with its marker if it is one; the entry for the transaction
-        index if it aborts data. `timestamp` is its largest.
+        """Note a batch appended at `base_offset`, whose largest timestamp is `timestamp`; `marker` as in
+        `check`.
+
+        Returns the entry for the transaction index if it aborts data.
         """
         self.end_offset = base_offset + header.last_offset_delta + 1
         if marker is not None:
@@ -160,7 +162,7 @@ class ProducerState:
     def _complete(
         self, header: BatchHeader, offset: int, marker: EndTransactionMarker
     ) -> AbortedTransaction | None:
-        """Note a marker appended at `offset`; the entry for the transaction index if it aborts data."""
+        """Note a marker appended at `offset`; returns the transaction index's entry if it aborts data."""
         entry = self._entry(header.producer_id, header.producer_epoch)
         entry.last_timestamp = header.max_timestamp
         entry.coordinator_epoch = max(entry.coordinator_epoch, marker.coordinator_epoch)
@@ -214,12 +216,12 @@ class ProducerState:
         return min(offsets, default=None)
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """Where read_committed stops (I13)."""
+        """Where read_committed stops: the first unstable offset, at most the high watermark."""
         unstable = self.first_unstable_offset(high_watermark)
         return high_watermark if unstable is None else min(unstable, high_watermark)
 
     def check_invariants(self) -> None:
-        """Assert that open transactions and remembered batches agree with themselves (I12)."""
+        """Assert that open transactions and remembered batches agree with each other."""
         for entry in self.entries.values():
             assert len(entry.batches) <= BATCHES_KEPT
             assert self._open.get(entry.producer_id, -1) == entry.current_txn_start_offset
@@ -237,8 +239,8 @@ def find_duplicate(entry: ProducerEntry, first_sequence: int, last_sequence: int
 
 
 def is_next_sequence(entry: ProducerEntry, epoch: int, sequence: int) -> bool:
-    """Whether a batch of this producer may begin with `sequence`: the one after the last; 0 in a new epoch or
-    as the first.
+    """Whether a batch of this producer may begin with `sequence`: the one after its last, or 0 in a new epoch
+    or where no batch of it is known.
     """
     if epoch != entry.epoch or not entry.batches:
         return sequence == 0

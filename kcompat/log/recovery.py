@@ -3,9 +3,9 @@
 
 Kafka trusts every batch whose CRC is right. But base offset, leader epoch and magic lie outside the CRC, so a
 flipped bit there would survive and be served. Here a batch must also have a known magic, lie above the one
-before it and below the next segment, and carry the leader epoch that the epoch checkpoint says (it is written
-before the first batch of an epoch). Where the order breaks, the batch before may be the damaged one: if it
-was the one that jumped ahead, it goes too.
+before it and below the next segment, and carry the leader epoch that the epoch checkpoint says (which is
+written before the first batch of an epoch). Where the order breaks, the batch before may be the damaged one:
+if it was the one that jumped ahead, it goes too.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class SegmentRecovery:
         return found.last_offset <= self._highest and self._follows(found, next_offset, epoch)
 
     def _goes_too_far(self, found: FoundBatch, next_offset: int, epoch: int) -> bool:
-        """Whether nothing is wrong but the distance to the base offset, as in segments that were compacted.
-        Those are never the last.
+        """Whether nothing is wrong but the distance to the base offset, which old versions of Kafka's cleaner
+        could make too large (`split`). They never compact the last segment.
         """
         return self._highest < found.last_offset < self._limit and self._follows(found, next_offset, epoch)
 
@@ -87,7 +87,7 @@ class SegmentRecovery:
         if not next_offset <= found.base_offset <= found.last_offset:
             return False
         if found.header is None:
-            return True  # of an old format, which has no epochs, and may come after a newer one
+            return True  # old formats have no epochs, and may come after the new one
         return found.epoch >= epoch and self._has_its_epoch(found)
 
     def _has_its_epoch(self, found: FoundBatch) -> bool:

@@ -1,4 +1,4 @@
-"""Which segments of a log are past their time (kafka's deleteOldSegments)."""
+"""Which segments of a log are past their time (UnifiedLog.deleteOldSegments)."""
 
 from __future__ import annotations
 

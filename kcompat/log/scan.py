@@ -32,9 +32,10 @@ Brief = tuple[int, int, int, int]
 
 
 class FoundBatch(msgspec.Struct):
-    """A batch that is intact in itself, and what its header says. Of an old format (magic 0, 1) it is one
-    outer message, which has its last offset alone, no epoch and no `header`. `timestamp` is the newest of
-    its records.
+    """An intact batch and what its header says; `timestamp` is the newest of its records.
+
+    In the old formats (magic 0, 1) it is one outer message, of which only the last offset is known; it has
+    neither epoch nor `header`.
     """
 
     position: int
@@ -50,7 +51,7 @@ class FoundBatch(msgspec.Struct):
 def walk(file: OpenFile, position: int, end: int) -> Iterator[Brief]:
     """The whole batches from `position` up to `end`, as their headers tell; nothing else is checked.
 
-    Of a message set of an old format (magic 0, 1) each outer message is one batch.
+    In the old formats (magic 0, 1) each outer message is one batch.
     """
     chunk, chunk_start = b"", position
     while end - position >= _OLD_MINIMUM:

@@ -83,7 +83,7 @@ class Segment:
         self._tail_from = base_offset
 
     def configure(self, config: LogConfig) -> None:
-        """Obey changed settings from now on."""
+        """Obey a changed topic configuration."""
         self.config = config
         self._index_interval = config.index_interval_bytes
         self._size_limit = config.segment_bytes
@@ -116,7 +116,7 @@ class Segment:
         return file
 
     def create(self) -> None:
-        """Create the log file now: its name alone says where an empty log goes on."""
+        """Create the log file now: where the log is empty, only its name says at which offset it goes on."""
         self._open()
 
     def adopt(self) -> None:
@@ -158,7 +158,7 @@ class Segment:
             index.reset()
 
     def recovered(self, position: int, size: int, last_offset: int, timestamp: int) -> None:
-        """Note a batch that recovery found whole."""
+        """Index a batch that recovery found whole."""
         if timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = timestamp, last_offset
         if self._since_index > self._index_interval:
@@ -230,8 +230,8 @@ class Segment:
     # -- writing ---------------------------------------------------------------------------------------------
 
     def write(self, data: memoryview, size: int) -> int:
-        """Write `size` bytes of whole batches with one system call; where they are now. `note` is told of
-        each batch then. Nothing changes if that fails.
+        """Write `size` bytes of whole batches with one system call; returns their position. The caller tells
+        `note` of each batch then. Nothing changes if the write fails.
         """
         position = self.size
         file = self._file or self._open()

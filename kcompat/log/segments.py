@@ -59,7 +59,7 @@ class Segments:
         self.active = segment
 
     def replace(self, segments: list[Segment], replacement: Segment) -> None:
-        """Put an empty log in the place of the last segments."""
+        """Put an empty segment in the place of the last ones; it becomes active."""
         del self._segments[-len(segments) :], self._bases[-len(segments) :]
         self.push(replacement)
 

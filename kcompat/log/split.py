@@ -1,7 +1,7 @@
-"""Splitting a segment whose offsets reach further from its base than an index can say (KAFKA-6264).
+"""Splitting a segment whose offsets are further from its base than an index entry can say (KAFKA-6264).
 
-Kafka's cleaner before 2.0 could leave such a segment behind. What takes its place is put there as the result
-of a compaction is: `startup` finishes it, or undoes what is half done.
+Kafka's cleaner before 2.0 could leave such a segment behind. Its parts take its place as the result of a
+compaction does: `startup` finishes or undoes what is half done.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class SegmentOverflowError(Exception):
 
 
 def split_segment(files: Files, directory: str, base_offset: int, position: int) -> None:
-    """Make two segments of one, the second with what is from `position` on; loading has to begin anew after
-    it. OSError passes through.
+    """Make two segments of one, the second with what lies from `position` on. The log must be loaded again
+    after it. OSError passes through.
     """
     path = _path(directory, base_offset)
     whole = files.open_readonly(path)

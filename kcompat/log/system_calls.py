@@ -1,9 +1,7 @@
-"""What `Files` asks of the system in calls that only some systems have. Each has a twin that all have.
+"""The system calls of `Files` that only some systems have, each with a twin that all have.
 
-The names at the end are what `Files` uses. Errors are OSError.
+`Files` uses the names at the end. Errors are OSError.
 """
-
-# Plain paths, as in `files`.
 
 from __future__ import annotations
 
@@ -35,12 +33,12 @@ def _libc() -> CDLL:
 
 
 def allocate_blocks(fd: int, size: int) -> None:
-    """Have the file hold `size` bytes at least, with room on the disk for them."""
+    """Make the file at least `size` bytes long, with room on the disk for all of them."""
     os.posix_fallocate(fd, 0, size)
 
 
 def extend(fd: int, size: int) -> None:
-    """Have the file hold `size` bytes at least, perhaps without room for them: what Kafka does."""
+    """Make the file at least `size` bytes long, perhaps without room for them: what Kafka does."""
     if os.fstat(fd).st_size < size:
         os.ftruncate(fd, size)
 
@@ -49,8 +47,8 @@ def reserve_blocks(fd: int, position: int, length: int, library: object | None =
     """Find room for `length` bytes from `position` on; the size of the file stays what it is. `library` is
     the C library, if it is not the process's own.
 
-    Where that cannot be done, nothing happens; nor where there is no disk below (tmpfs would take memory for
-    it, and time).
+    Nothing happens where that cannot be done, or where there is no disk (tmpfs would take memory and time for
+    it).
     """
     if os.major(os.fstat(fd).st_dev):
         from ctypes import c_int64
@@ -61,19 +59,19 @@ def reserve_blocks(fd: int, position: int, length: int, library: object | None =
 
 
 def reserve_nothing(fd: int, position: int, length: int) -> None:
-    """Leave it to the writes to find room."""
+    """Do nothing: each write finds room for itself."""
 
 
 # -- to the device -------------------------------------------------------------------------------------------
 
 
 def sync_bytes(fd: int) -> None:
-    """Force a file's bytes to the device, and of what is known about it what finding them takes."""
+    """Force a file's bytes to the device, and of its metadata what is needed to read them back."""
     os.fdatasync(fd)
 
 
 def sync_all(fd: int) -> None:
-    """Force a file's bytes, or a directory's names, and all that is known about it to the device."""
+    """Force a file's bytes, or a directory's names, and all metadata to the device."""
     os.fsync(fd)
 
 
@@ -103,7 +101,8 @@ def sync_volume(path: str) -> None:
 
 
 def sync_tree(path: str) -> None:
-    """Force all files and directories below `path` to the device one by one; what goes meanwhile goes.
+    """Force all files and directories below `path` to the device one by one; those that are deleted
+    meanwhile do not matter.
 
     `os.sync` would not do: it waits for the device on Linux alone.
     """

@@ -45,7 +45,10 @@ def find_max(segments: Segments) -> TimestampOffset | None:
 
 
 def _find_in(segment: Segment, timestamp: int, from_offset: int) -> TimestampOffset | None:
-    """Every record that is newer than the index entry's timestamp lies after its offset: begin there."""
+    """The first record of the segment with such a timestamp, at or above `from_offset`.
+
+    Every record that is newer than an entry of the time index lies after its offset: the search begins there.
+    """
     begin = segment.time_index.offset_for(timestamp - 1)
     for position, header in segment.headers(max(begin, from_offset)):
         if header.max_timestamp >= timestamp:
