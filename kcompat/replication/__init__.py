@@ -1,3 +1,3 @@
-"""Partitions and what waits on them: roles, high watermark, delayed requests, fetch sessions, the
-controller.
+"""The partitions of this broker and what waits on them: roles, high watermarks, delayed requests, fetch
+sessions.
 """

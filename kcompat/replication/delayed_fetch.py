@@ -1,5 +1,5 @@
-"""A fetch over many partitions that may wait for enough bytes. Answers to `ReplicaManager.fetchMessages` and
-`DelayedFetch`.
+"""A fetch over many partitions that may wait for enough bytes (Kafka's `ReplicaManager.fetchMessages` and
+`DelayedFetch`).
 """
 
 from __future__ import annotations
@@ -105,5 +105,5 @@ class Fetch:
         return self.read() if ended or self._total >= self._min_bytes else None
 
     def expire(self) -> Results:
-        """Whatever there is now."""
+        """Whatever is there at the deadline."""
         return self.read()

@@ -1,4 +1,4 @@
-"""A produce that waits for the in-sync replicas, or for the device. Answers to Kafka's `DelayedProduce`."""
+"""A produce that waits for the in-sync replicas, or for the device (Kafka's `DelayedProduce`)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ Answer = TypeVar("Answer")
 
 
 class DelayedProduce(Generic[Answer]):
-    """Waits until each partition is as far as its required offset, `committed` (or `stored`) says when.
+    """Waits until `check` (`Partition.committed` or `Partition.stored`) has a final answer for each
+    partition.
 
-    `waiting` maps a partition to the offset after the last one appended; `settle(partition, error)` is called
-    once for each, with REQUEST_TIMED_OUT when the deadline came first; then the wait ends with `answer`.
+    `waiting` maps a partition to the offset after the last one appended. `settle(partition, error)` is called
+    once for each, with REQUEST_TIMED_OUT where the deadline came first; then the wait ends with `answer`.
     """
 
     __slots__ = ("_answer", "_check", "_settle", "_waiting")
@@ -44,7 +45,7 @@ class DelayedProduce(Generic[Answer]):
         return None if self._waiting else self._answer
 
     def expire(self) -> Answer:
-        """The deadline: what is not committed by now has timed out (it may still commit later)."""
+        """Settle the rest as timed out; it may still be committed later."""
         for partition in self._waiting:
             self._settle(partition, ErrorCode.REQUEST_TIMED_OUT)
         self._waiting.clear()

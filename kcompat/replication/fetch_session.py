@@ -1,8 +1,8 @@
 """Fetch sessions (KIP-227): a client names its partitions once, then only what changes goes over the wire.
 
-Pure: time comes as an argument. Answers to Kafka's `FetchSessionCache` and its fetch contexts. A session is
-full when it starts (epoch 0) and incremental afterwards; epoch -1 means "no session, and close the one I
-name".
+Pure: time comes as an argument. Kafka's counterparts: `FetchSessionCache` and its fetch contexts. A session
+begins with a full fetch (epoch 0), and those after it are incremental; epoch -1 means "no session, and close
+the one I name".
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 EVICTION_MS = 120_000
-"""A session untouched, or merely older and smaller, for this long may be replaced (Kafka's fixed two
-minutes).
+"""A session that was not used for so long makes room for any other; one that was created so long ago, for one
+with more partitions (Kafka's fixed two minutes).
 """
 
 TopicKey = str | bytes
@@ -179,7 +179,7 @@ class FetchSessions:
         return session_id
 
     def _evict_for(self, size: int, now_ms: int) -> bool:
-        """Make room: the longest unused session if stale, else an old one smaller than the new one."""
+        """Make room as `EVICTION_MS` allows; False if it does not. `size` is that of the new session."""
         if not self._sessions:
             return False
         oldest = next(iter(self._sessions.values()))

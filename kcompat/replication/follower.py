@@ -12,18 +12,18 @@ class Follower:
     __slots__ = ("_is_retired", "epoch", "high_watermark")
 
     def __init__(self, epoch: int, high_watermark: int, *, is_retired: bool = False) -> None:
-        """Retired is a replica that has left this broker."""
+        """A replica is retired once it has left this broker."""
         self.epoch = epoch
         self.high_watermark = high_watermark
         self._is_retired = is_retired
 
     def refusal(self, *, has_failed: bool) -> ErrorCode:
-        """What a client is told that takes this replica for the leader, and whether its disk `has_failed`."""
+        """What a client is told that takes this replica for the leader; `has_failed` is said of its disk."""
         if self._is_retired:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.KAFKA_STORAGE_ERROR if has_failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def check_invariants(self, log_end_offset: int) -> None:
-        """I14."""
+        """Assert that the high watermark lies in the log."""
         assert 0 <= self.high_watermark <= log_end_offset
         assert self.epoch >= NO_EPOCH

@@ -1,13 +1,13 @@
 """The leader of a partition, without its log: who is in sync, and how much of the log is committed.
 
 A pure machine. The high watermark is the smallest log end over the maximal ISR: whoever is in sync or about
-to be (I5). It never falls, and does not rise while fewer are in sync than `min.insync.replicas` asks for
+to be. It never falls, and does not rise while fewer are in sync than `min.insync.replicas` asks for
 (KIP-966).
 
 The one log end that is known here is that of this broker. So the high watermark of a leader that is in sync
 with nobody else is its own log end; with others in sync it stays where it is.
 
-Answers to the leader's half of Kafka's `Partition`.
+Kafka's counterpart: the leader's half of `Partition`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Leader:
         self.change(role)
 
     def change(self, role: Role) -> None:
-        """Others are in sync, in the same leader epoch."""
+        """Take a changed ISR, in the same leader epoch."""
         assert (role.leader, role.leader_epoch) == (self._broker_id, self.epoch), (
             "another epoch is another leader"
         )
@@ -94,7 +94,7 @@ class Leader:
         return self.high_watermark >= self.epoch_start_offset
 
     def check_invariants(self, log_end_offset: int) -> None:
-        """I6, I14."""
+        """Assert that the high watermark lies in the log, and moves only with enough replicas in sync."""
         assert 0 <= self.high_watermark <= log_end_offset
         assert self.has_quorum or not self._advances
         assert self._broker_id == self._role.leader

@@ -1,6 +1,6 @@
 """The questions of ListOffsets, answered from a leader's log (Kafka's `fetchOffsetForTimestamp`).
 
-What cannot be read raises as the log does.
+What the log raises where it cannot be read passes through.
 """
 
 from __future__ import annotations
@@ -53,11 +53,10 @@ def offset_for(log: Log, leader: Leader, timestamp: int, limit: int) -> OffsetFo
 
 
 def offsets_before(log: Log, high_watermark: int, timestamp: int, limit: int, now_ms: int) -> list[int]:
-    """Version 0: at most `limit` offsets, newest first, at which segments whose newest record is of
-    `timestamp` or before begin, and the end if that is now.
+    """Version 0: where the segments begin whose newest record is not newer than `timestamp` (ms), at most
+    `limit` offsets, newest first. The high watermark counts as one that was written at `now_ms`.
 
-    -1 counts from the end of what consumers may read, -2 is the log start (Kafka's
-    `legacyFetchOffsetsBefore`).
+    A `timestamp` of -1 takes all of them, -2 the log start (Kafka's `legacyFetchOffsetsBefore`).
     """
     points = [(max(base, log.log_start_offset), modified_ms) for base, modified_ms in log.segment_starts()]
     if points[-1][0] < high_watermark:

@@ -1,6 +1,6 @@
-"""This broker as the controller reaches it: roles to take, replicas to stop, pictures to show.
+"""This broker as the controller reaches it: it takes roles, stops replicas and shows the cluster's image.
 
-The port is `BrokerPort` of the controller; a request to the broker itself is a direct call. A fault fails its
+It is a `BrokerPort`; a request of the controller beside it is a direct call. A fault fails its
 own partition and no other: with KAFKA_STORAGE_ERROR where a log cannot be made, read or written, else with
 UNKNOWN_SERVER_ERROR.
 """
@@ -68,7 +68,7 @@ class LocalBroker:
         return failed
 
     def _take(self, assigned: AssignedPartition, configs: dict[str, TopicConfig]) -> ErrorCode:
-        """Take one role; `configs` are those of the topics before it in the request."""
+        """Take one role; `configs` keeps the configuration of each topic for the rest of the request."""
         partition = self._replicas.get(assigned.topic, assigned.index)
         if partition is None:
             if assigned.topic not in configs:
@@ -80,8 +80,8 @@ class LocalBroker:
         return self._replicas.take_role(assigned.topic, assigned.index, assigned.role)
 
     def _open(self, assigned: AssignedPartition, config: TopicConfig) -> Partition:
-        """The partition over its log, which is made where there is none. A log that does not know its topic
-        is this one's; one of another topic of the same name, which was deleted or is of another cluster, is
+        """The partition over its log, which is made where there is none. A log without a topic id is
+        this topic's. One of another topic of the same name, which was deleted or is of another cluster, is
         set aside. Raises StorageError.
         """
         key = (assigned.topic, assigned.index)
@@ -119,7 +119,9 @@ class LocalBroker:
         return ErrorCode.NONE
 
     def reconfigure(self, old: ClusterImage, new: ClusterImage, *, everything: bool = False) -> None:
-        """Make partitions obey changed topic configs; all of them when the broker's own defaults changed."""
+        """Make partitions obey changed topic configurations; `everything` after a change of the broker's
+        defaults.
+        """
         if not everything and old.entity_configs is new.entity_configs:
             return
         for topic in self._replicas.topics():

@@ -1,4 +1,4 @@
-"""One partition on this broker: a log, and what the broker is to it. Answers to Kafka's `Partition`.
+"""One partition on this broker: a log, and whether this broker leads it (Kafka's `Partition`).
 
 `Leader` and `Follower` know the rules and touch nothing. Here they are asked, the log is written and read as
 they say, and who waits for that is woken: the partition itself is the key that delayed requests wait on.
@@ -41,7 +41,7 @@ READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 
 FAULTS: Final = (StorageError, OSError, RecordsDamaged)
-"""What a log raises where its disk fails, or holds something else than was written."""
+"""What a log raises where its disk fails, or does not hold what was written."""
 
 
 class FetchSpec(Struct):
@@ -111,8 +111,8 @@ class Partition:
         return self.state.high_watermark
 
     def take_role(self, role: Role) -> bool:
-        """Follow the controller's decision. False when it is older than the one in force (I2: nothing
-        changes).
+        """Follow the controller's decision. False when it is older than the one in force: nothing
+        changes then.
         """
         if role.leader_epoch < self.role.leader_epoch:
             return False
@@ -138,7 +138,7 @@ class Partition:
         return True
 
     def retire(self) -> None:
-        """The partition leaves this broker: nothing is led any more and nobody waits."""
+        """The partition leaves this broker: lead it no more, and answer all that wait for it."""
         epoch = self.role.leader_epoch
         self.role = Role(leader=NO_ROLE.leader, leader_epoch=epoch, isr=(), replicas=())
         self.state = Follower(epoch, self.high_watermark, is_retired=True)
@@ -149,7 +149,7 @@ class Partition:
         self._fetches.wake(self)
 
     def require_in_sync(self, min_insync_replicas: int) -> None:
-        """Obey `min.insync.replicas` from now on."""
+        """Obey a changed `min.insync.replicas`."""
         self._min_insync_replicas = min_insync_replicas
         if isinstance(self.state, Leader):
             self.state.require_in_sync(min_insync_replicas)
@@ -165,7 +165,9 @@ class Partition:
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> AppendResult | ErrorCode:
-        """Append one checked batch as the leader; an error code when it cannot be tried at all."""
+        """Append one checked batch as the leader; an error code where this broker does not lead, too few
+        are in sync, or the disk fails.
+        """
         leader = self.state
         if not isinstance(leader, Leader):
             return self._not_leading()
@@ -181,8 +183,8 @@ class Partition:
         return result
 
     def _advance(self, leader: Leader) -> bool:
-        """Tell the leader how far its log is, as far as that may be shown (`flush.messages`). True if it
-        commits more than before.
+        """Tell the leader how far its log is, without what waits for a sync (`flush.messages`). True if the
+        high watermark moved.
         """
         log = self.log
         end, unsynced_from = log.log_end_offset, log.durability.unsynced_from
@@ -211,7 +213,7 @@ class Partition:
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else None
 
     def _synced(self) -> None:
-        """The log may have become safer, or has failed: let go of what waits for that."""
+        """A sync has ended, or the log has failed: look again at what waits for either."""
         if not (isinstance(self.state, Leader) and self._advance(self.state)):
             self._produces.wake(self)
         self._fetches.wake_soon(self)
@@ -238,7 +240,7 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        """Where read_committed stops: the first open transaction, or the high watermark (I13)."""
+        """Where read_committed stops: the first open transaction, or the high watermark."""
         return self.log.producer_state.last_stable_offset(self.high_watermark)
 
     def check_epoch(self, leader_epoch: int) -> ErrorCode:
@@ -258,12 +260,12 @@ class Partition:
         return state.refusal(has_failed=self.log.is_failed)
 
     def _not_leading(self) -> ErrorCode:
-        """What is told to who wants to write, or waits for what was written."""
+        """What a client is told that wants to write, or waits for what it wrote."""
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def fetch(self, spec: FetchSpec, isolation_level: int, max_bytes: int, min_one_batch: bool) -> Fetched:
-        """Read for a consumer: whole batches from `spec.offset`, below the high watermark or the last stable
-        offset.
+        """Read for a consumer: from the batch that holds `spec.offset` on, below the high watermark or the
+        last stable offset; the last batch may be cut short.
         """
         leader = self._leader_for(spec.leader_epoch)
         if not isinstance(leader, Leader):
@@ -332,8 +334,8 @@ class Partition:
     # -- faults ------------------------------------------------------------------------------------------
 
     def _failure(self, fault: StorageError | OSError | RecordsDamaged) -> ErrorCode:
-        """What a client is told: of a fault of the disk, which takes the directory offline unless it passes
-        (`LogContext.fault`), or of records that are none, which harm nobody else.
+        """What a client is told of a fault. One of the disk takes the directory offline, unless it may pass
+        (`LogContext.fault`); damaged records concern this partition alone.
         """
         if isinstance(fault, RecordsDamaged):
             logger.warning("%s-%d holds damaged records: %s", self.topic, self.index, fault)
@@ -343,7 +345,7 @@ class Partition:
         return ErrorCode.KAFKA_STORAGE_ERROR
 
     def check_invariants(self) -> None:
-        """I14: log start <= high watermark <= log end."""
+        """Assert log start <= high watermark <= log end, and that the parts agree."""
         self.state.check_invariants(self.log.log_end_offset)
         assert self.log.log_start_offset <= self.high_watermark
         assert self.last_stable_offset <= self.high_watermark

@@ -1,8 +1,8 @@
 """Delayed requests: those that wait for something to happen to a partition.
 
-A waiter names the keys it waits on and has a deadline. Events wake the waiters of a key; nothing polls. One
-that raises fails its own promise and is gone; whoever woke it never sees that. Answers to Kafka's
-`DelayedOperationPurgatory`, without its timing wheel: the loop's timer heap serves.
+A waiter names the keys it waits on and has a deadline. Events wake the waiters of a key; nothing polls. A
+waiter that raises fails its own promise and is gone; whoever woke it never sees that. As Kafka's
+`DelayedOperationPurgatory`, without its timing wheel: the event loop's timers serve.
 """
 
 from __future__ import annotations

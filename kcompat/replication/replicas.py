@@ -1,4 +1,4 @@
-"""All partitions of this broker, and what waits on them. Answers to Kafka's `ReplicaManager`.
+"""All partitions of this broker, and what waits on them (Kafka's `ReplicaManager`).
 
 The controller's decisions arrive here as roles; handlers look partitions up by topic name and index.
 """
@@ -60,7 +60,7 @@ class ReplicaManager:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if self._broker_id not in known.replicas:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return ErrorCode.KAFKA_STORAGE_ERROR  # or its log would have been opened before the image came
+        return ErrorCode.KAFKA_STORAGE_ERROR  # roles come before the image: its log could not be opened
 
     def __iter__(self) -> Iterator[Partition]:
         for partitions in self._topics.values():
@@ -80,7 +80,7 @@ class ReplicaManager:
         return list(self._topics)
 
     def configure(self, topic: str, config: TopicConfig) -> None:
-        """Make a topic's partitions obey a changed configuration from now on."""
+        """Make a topic's partitions obey a changed configuration."""
         storage = log_config(config)
         for partition in self._topics.get(topic, {}).values():
             partition.require_in_sync(config.min_insync_replicas)

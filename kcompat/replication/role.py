@@ -1,4 +1,4 @@
-"""The role of a partition that has none yet, and whom a leader epoch turns away."""
+"""The role of a partition that has none yet, and the check of the leader epoch that a client knows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NO_ROLE = Role(leader=NO_LEADER, leader_epoch=NO_EPOCH, isr=(), replicas=())
 
 
 def fence(known_epoch: int, epoch: int) -> ErrorCode:
-    """What a client is told that knows `known_epoch` (-1: none) where `epoch` is in force (KIP-320)."""
+    """What to tell a client that knows `known_epoch` (-1: none) while `epoch` is in force (KIP-320)."""
     if known_epoch in (NO_EPOCH, epoch):
         return ErrorCode.NONE
     return ErrorCode.FENCED_LEADER_EPOCH if known_epoch < epoch else ErrorCode.UNKNOWN_LEADER_EPOCH

@@ -1,4 +1,4 @@
-"""From configuration to what logs, partitions and the log cleaner obey."""
+"""What a log takes of its topic's configuration, and the log cleaner of the broker's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def log_config(topic: TopicConfig) -> LogConfig:
-    """The part of a topic's configuration that storage obeys."""
+    """The part of a topic's configuration that its logs obey."""
     return LogConfig(
         segment_bytes=topic.segment_bytes,
         segment_ms=topic.segment_ms,

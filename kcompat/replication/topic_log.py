@@ -1,7 +1,7 @@
 """The partitions of one internal topic, as a coordinator writes and reads them.
 
-A coordinator asks for little: append these bytes and tell me when they are committed. This gives it that over
-the partitions this broker leads (the port is `kcompat.coordinator.ports.CoordinatorLog`).
+A coordinator appends a batch, waits until it is committed, and reads the log when it comes to lead it. Here
+it does so with the partitions of this broker (as `kcompat.coordinator.ports.CoordinatorLog` asks).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ACKS_ALL = -1
 
 
 class TopicLog:
-    """One topic's partitions on this broker, by index. How long to wait is the coordinator's affair."""
+    """One topic's partitions on this broker, by index. Nothing times out here: coordinators see to that."""
 
     def __init__(self, replicas: ReplicaManager, topic: str) -> None:
         self._replicas = replicas
@@ -76,7 +76,8 @@ class TopicLog:
         return waiting.promise.map(lambda errors: errors[0])
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset`, at least one, up to the log end; empty there.
+        """Bytes from the batch that holds `offset` on, empty at the log end. The first batch is whole,
+        whatever its size; the last may be cut short.
 
         Raises StorageError.
         """
