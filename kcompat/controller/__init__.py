@@ -1,1 +1,1 @@
-"""The controller: events in, effects out; nothing else writes partition state."""
+"""The controller: from events to decisions. Nothing else writes the state of partitions."""

@@ -1,4 +1,4 @@
-"""Replicas of new partitions: the client's own assignment checked, or ours placed. Messages are Kafka's."""
+"""Replicas of new partitions: the client's assignment, checked, or one made here. Messages are Kafka's."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def replicas_of_new_topic(
 def replicas_of_more_partitions(
     spec: PartitionsSpec, topic: ControlledTopic, state: ControllerState
 ) -> Replicas:
-    """Replicas of the partitions that `topic` gets in addition, or a `RefusedError`. Placing goes on where
-    the topic began.
+    """Replicas of the partitions that `topic` gets in addition, or a `RefusedError`. Placing starts at
+    the broker that is the first replica of partition 0.
     """
     existing, additional = len(topic.partitions), spec.count - len(topic.partitions)
     factor = topic.replication_factor
@@ -70,9 +70,7 @@ def _place(
 ) -> Replicas:
     racks = {broker_id: broker.info.rack for broker_id, broker in state.brokers.items()}
     if any(rack is None for rack in racks.values()):
-        racks = dict.fromkeys(
-            racks
-        )  # Kafka's default for automatic placement: racks count only if all brokers have one
+        racks = dict.fromkeys(racks)  # as in Kafka, racks count only if all brokers have one
     try:
         return place_replicas(
             racks, partitions, factor, start=start, shift=shift, first_partition=first_partition

@@ -2,7 +2,8 @@
 as events.
 
 A broker is given one request at a time, and the next once it has answered. What it does wrong (it raises, it
-answers twice or never) stays in its own queue. Answers to Kafka's `ControllerChannelManager`.
+answers twice or never) stays in its own queue. Kafka's counterpart:
+`ControllerChannelManager`.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Channel:
         self._send()
 
     def close(self) -> None:
-        """Forget what waits; answers that come now are nobody's."""
+        """Forget what waits; an answer that comes later is ignored."""
         self._waiting.clear()
         self._in_hand = None
 

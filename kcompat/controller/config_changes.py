@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class SetConfigs(Struct, frozen=True):
-    """Replace the dynamic configs of one entity: all of them, as they shall be.
+    """Replace all dynamic configs of one entity by `configs`.
 
-    `basis` is what they were made from; INVALID_UPDATE_VERSION says that they are no longer that. None
-    replaces whatever there is.
+    `basis` are the configs that the caller started from: the answer is INVALID_UPDATE_VERSION where others
+    are in force. None replaces any.
     """
 
     kind: str

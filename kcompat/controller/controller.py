@@ -1,13 +1,13 @@
 """The controller at work: one queue of events, decided one at a time, their writes made durable before anyone
 is told.
 
-Answers to Kafka's `KafkaController`. The decisions are pure and live in the modules beside this one; here is
-what they need: the queue, the store, the brokers. What brokers answer are events too, and go before what
-somebody asks for: what was begun is finished first.
+Kafka's counterpart: `KafkaController`. The decisions are pure and live in the modules beside this one; here
+is what they need: the queue, the store, the brokers. The answers of brokers are events too, and go before
+what somebody asks for: what was begun is finished first.
 
 Brokers ask by `Decisions` and get promises. A promise is completed once this controller's own broker took its
-roles and saw the new image, and what that led to is decided as well; so a client that hears of its topic can
-use it. Other brokers are told, but nobody waits for them.
+roles and saw the new image, and what that led to is decided as well; so a client that is told of its new
+topic can use it. Other brokers are told, but nobody waits for them.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_UNANSWERED = 10_000
-"""Beyond these, events are refused at once; a connection waits for one at a time."""
+"""With so many events unanswered, others are refused; a connection waits for one at a time."""
 
 _ANSWER, _ASKED, _STOP = range(3)
-"""What comes first in the queue."""
+"""Urgency in the queue, lowest first."""
 
 _log = logging.getLogger(__name__)
 
@@ -85,8 +85,8 @@ class Controller:
         await taken
 
     async def stop(self) -> None:
-        """Stop after the event in hand and the answers that are there. Events behind it are refused with
-        NOT_CONTROLLER; those that wait for a broker end with REQUEST_TIMED_OUT.
+        """Stop after the event in hand and the answers that have come. Waiting events are refused with
+        NOT_CONTROLLER; those that wait for a broker's answer end with REQUEST_TIMED_OUT.
         """
         running, self._running = self._running, None
         if running is not None:
@@ -192,7 +192,7 @@ class Controller:
             errand.refuse(error)
 
     def _refuse(self, errands: list[_Errand[Any]]) -> None:
-        """Nothing comes of these any more: what was decided may have happened, the others have not."""
+        """Answer errands that end here. One that was decided may have taken effect: REQUEST_TIMED_OUT."""
         for errand in errands:
             decided = errand.decision is not None
             self._fail(errand, ErrorCode.REQUEST_TIMED_OUT if decided else ErrorCode.NOT_CONTROLLER)
@@ -216,7 +216,7 @@ class _Errand(Generic[T]):
             self.promise.complete(self.decision.answer if revise is None else revise(state))
 
     def refuse(self, error: ErrorCode) -> None:
-        """Answer that it cannot be acted on."""
+        """Answer with an error."""
         try:
             self.promise.complete(self.event.refused(error))
         except Exception as fault:

@@ -218,7 +218,7 @@ def _grown(spec: PartitionsSpec, state: ControllerState) -> ControlledTopic:
 
 
 def _new_partition(replicas: tuple[int, ...], state: ControllerState) -> ControlledPartition:
-    """New to Online: the first live replica leads, all live ones are in sync, epochs start at 0."""
+    """The first live replica leads, all live ones are in sync, epochs start at 0."""
     live = tuple(broker for broker in replicas if broker in state.brokers)
     return ControlledPartition(live[0] if live else NO_LEADER, 0, live, replicas, 0)
 

@@ -1,8 +1,7 @@
 """What a broker asks of the controller, without knowing where it is.
 
-Handlers hold a `Decisions`. Behind it is `submit`, which takes an event to whoever decides: the controller of
-this process, while it is in office. Whoever is not in office answers NOT_CONTROLLER, and the client looks for
-the controller anew.
+Handlers hold a `Decisions`, which gives events to `submit`: the controller of this process. While that is not
+in office it answers NOT_CONTROLLER, and the client looks for the controller anew.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ class Submit(Protocol):
 
 
 class Decisions:
-    """The questions of one broker. Each promise is completed once the brokers act on the decision and show
-    it, so a client that hears of its topic can use it.
+    """The requests of one broker. Each promise is completed once this broker acts on the decision and shows
+    it, so a client that is told of its new topic can use it.
     """
 
     def __init__(self, submit: Submit, broker_id: int, config: ConfigFeed, random: Random) -> None:
@@ -77,7 +76,7 @@ class Decisions:
         self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
     ) -> Promise[ErrorCode]:
         """Replace all dynamic configs of an entity, which the caller has validated; `kind` is "topics" or
-        "brokers". INVALID_UPDATE_VERSION if they were not `basis` any more.
+        "brokers". INVALID_UPDATE_VERSION if there is a `basis` and others are in force.
         """
         return self._submit(SetConfigs(kind, name, configs, basis))
 

@@ -1,7 +1,7 @@
 """Topics that nobody created by hand: auto-created ones and Kafka's internal two. Pure.
 
-Answers to Kafka's `AutoTopicCreationManager`, except that an internal topic gets at most as many replicas as
-there are brokers, so that a single broker works unconfigured.
+As Kafka's `AutoTopicCreationManager`, except that an internal topic gets at most as many replicas as there
+are brokers, so that a single broker works unconfigured.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class EnsureTopics(Struct, frozen=True):
-    """Create those topics that do not exist, as the configuration says."""
+    """Create those topics that do not exist, as the broker configuration says."""
 
     names: Sequence[str]
     config: BrokerConfig

@@ -1,10 +1,10 @@
 """Events about brokers and leaders. Pure.
 
-`BrokerStarted`: a broker has registered with a new broker epoch. Whatever it led, it led in its former life,
-so each partition that has no leader or had this one elects again, by Kafka's rule for offline partitions: the
-first replica in assignment order that is live and in the ISR; the ISR becomes its live members.
-`ReplicasFailed`: a broker could not take or lost replicas (a log directory is offline): they are led by
-nobody.
+`BrokerStarted`: a broker has registered with a new broker epoch. It has not taken up any leadership yet, so a
+leader is elected for each of its partitions that has none or was led by it, by Kafka's rule for offline
+partitions: the first replica in assignment order that is live and in the ISR; the ISR becomes its live
+members. `ReplicasFailed`: a broker could not take replicas, or lost them (a log directory is offline): those
+it led are led by nobody.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class BrokerStarted(Struct, frozen=True):
-    """A broker is here, with a new broker epoch."""
+    """A broker has registered, with a new broker epoch."""
 
     broker: RegisteredBroker
 
@@ -79,7 +79,7 @@ class ReplicasFailed(Struct, frozen=True):
     partitions: AbstractSet[tuple[str, int]]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Leave them without a leader; the only member of an ISR stays in it."""
+        """Leave those that the broker led without a leader; their ISR stays as it is."""
 
         def depose(
             topic: str, index: int, partition: ControlledPartition
@@ -130,7 +130,7 @@ def _relead(state: ControllerState, topics: Iterable[ControlledTopic], new_leade
 
 
 def _without_empty_marks(state: ControllerState) -> tuple[ControllerState, list[Op]]:
-    """Without the marks that stand for no topic: nothing is left to delete but themselves."""
+    """Drop the marks of topics without partitions in the store: there is nothing else to delete."""
     empty = [name for name, deletion in state.deleting.items() if not deletion.topic.partitions]
     entity_configs = dict(state.entity_configs)
     writes = [write for name in empty for write in forget(name, entity_configs)]

@@ -1,5 +1,5 @@
-"""What a broker finds in the store when it starts: the nodes that must be there, the cluster's id, and all
-that a new controller decides on.
+"""What is read from the store at a start: the nodes that must be there (made if not), the cluster's id, and
+the state that a new controller begins with.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 async def prepare(store: MetadataStore) -> None:
-    """Make sure of the nodes everything else hangs on."""
+    """Create the nodes above all others, as far as they are missing."""
     while missing := [path for path in znodes.PERSISTENT_PATHS if await store.exists(path) is None]:
         with suppress(NodeExistsError):  # another broker starts at the same time: look again
             await store.multi([Create(path) for path in missing])
@@ -44,7 +44,7 @@ async def cluster_id(store: MetadataStore) -> str | None:
 
 
 async def load(store: MetadataStore, broker_id: int, epoch: int, epoch_version: int) -> ControllerState:
-    """Read brokers, topics, configs and marks as a newly elected controller does."""
+    """Read brokers, topics, configs and marks for a newly elected controller."""
     brokers = {
         int(name): await _load_broker(store, int(name)) for name in await store.children(znodes.BROKER_IDS)
     }

@@ -1,5 +1,4 @@
-"""Producer ids one by one out of blocks that the controller hands out. Answers to Kafka's
-`ProducerIdManager`.
+"""Producer ids one by one out of blocks that the controller hands out (Kafka's `ProducerIdManager`).
 
 What is left of a block when the broker stops is lost: an id is never given twice.
 """

@@ -1,4 +1,4 @@
-"""What brokers are told of a decision: the controller's state as news. Pure."""
+"""What brokers are told of a decision: news, made from the controller's state. Pure."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def assigned(topic: ControlledTopic, index: int, *, is_new: bool) -> AssignedPar
 def picture(
     state: ControllerState, topics: Iterable[ControlledTopic], removed: Collection[str] = ()
 ) -> UpdateMetadata:
-    """The live brokers, and these topics."""
+    """The image of the live brokers and these topics, without those `removed`."""
     brokers = {broker_id: broker.info for broker_id, broker in state.brokers.items()}
     return UpdateMetadata(state.broker_id, brokers, [_shown(topic) for topic in topics], list(removed))
 
 
 def all_configs(state: ControllerState) -> UpdateConfigs:
-    """The configs of everything that is shown."""
+    """All dynamic configs, but those of topics that are being deleted."""
     return UpdateConfigs(
         {
             (kind, name): configs
@@ -62,7 +62,7 @@ def all_configs(state: ControllerState) -> UpdateConfigs:
 
 
 def topic_configs(configs: Mapping[str, Mapping[str, str]]) -> UpdateConfigs:
-    """Configs by topic."""
+    """The configs of these topics, by name."""
     return UpdateConfigs({("topics", name): values for name, values in configs.items()})
 
 

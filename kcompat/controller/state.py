@@ -2,8 +2,8 @@
 
 An event is decided against the state and gives a `Decision`: store operations for one transaction, the state
 once they are durable, requests to brokers in order, and the answer for whoever asked. Kafka's rule for every
-decision about a leader or an ISR: the leader epoch grows by one (in ZooKeeper mode; only AlterPartition
-leaves it).
+decision about a leader or an ISR: the leader epoch grows by one (in ZooKeeper mode, for all but
+AlterPartition).
 
 What brokers are shown is another type, `kcompat.cluster.image`; `requests` makes the one from the other.
 """
@@ -68,7 +68,7 @@ class ControlledTopic(Struct, frozen=True, gc=False):
 
 
 class Deletion(Struct, frozen=True, gc=False):
-    """A topic marked for deletion, hidden already; `waits_for` are the brokers whose logs of it remain."""
+    """A topic marked for deletion, hidden from clients; `waits_for` are the brokers that have logs of it."""
 
     topic: ControlledTopic
     waits_for: frozenset[int] = frozenset()
@@ -85,7 +85,7 @@ class ControllerState(Struct, frozen=True):
     brokers: Mapping[int, RegisteredBroker] = {}
     topics: Mapping[str, ControlledTopic] = {}
     entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
-    """Those of topics that are being deleted are among them."""
+    """Dynamic configs by (kind, name), also those of topics that are being deleted."""
     deleting: Mapping[str, Deletion] = {}
     last_producer_id: int = -1
     producer_ids_version: int = ABSENT
@@ -128,7 +128,7 @@ class Decision(Struct, Generic[T], frozen=True):
     writes: Sequence[Op] = ()
     requests: Sequence[Request] = ()
     revise: Callable[[ControllerState], T] | None = None
-    """Where the answer hangs on what the brokers say: what it is, given the state after that."""
+    """Where the answer depends on what the brokers reply: makes it from the state after their replies."""
 
 
 class Event(Protocol[T]):

@@ -18,7 +18,7 @@ USE_DEFAULT = -1
 
 class TopicSpec(Struct, frozen=True):
     """A topic to create. `assignments` are (partition index, broker ids) as the client sent them, empty to
-    let us place.
+    have the controller choose.
     """
 
     name: str
@@ -41,8 +41,8 @@ class TopicResult(Struct, frozen=True):
 
 
 class PartitionsSpec(Struct, frozen=True):
-    """A topic that shall have `count` partitions; `assignments` the replicas of the new ones, None to let us
-    place.
+    """A topic that shall have `count` partitions; `assignments` the replicas of the new ones, None to have
+    the controller choose.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Outcome(Struct, frozen=True):
 
 
 class RefusedError(Exception):
-    """A row of a request that gets an error; the others go on."""
+    """One topic of a request is refused with an error; the others go on."""
 
     def __init__(self, error: ErrorCode, message: str | None) -> None:
         super().__init__(message)
