@@ -98,7 +98,7 @@ def scan(body: Buffer, first_index: int, base_timestamp: int, /) -> tuple[int, i
     Returns, up to the first fault: the number of records; the bytes they take; the `Fault`; the largest
     timestamp (-1 at least); the smallest of those that are not -1 (or `NEVER`); the number of null keys.
     """
-    data, size = bytes(body), len(body)
+    data, size = _indexed(body), len(body)
     count = end = keyless = 0
     newest, oldest, fault = NO_TIMESTAMP, NEVER, Fault.WHOLE
     try:
@@ -133,7 +133,7 @@ def read(
 
     Offset deltas may be anything: compaction leaves gaps. Raises `ValueError` for a position outside.
     """
-    data, size = bytes(body), len(body)
+    data, size = _indexed(body), len(body)
     if not 0 <= position <= size:
         raise ValueError("a position outside the records")
     records: list[Fields] = []
@@ -145,8 +145,8 @@ def read(
                 data, start, stop
             )
             pairs = _read_headers(data, at, stop, headers) if headers or at != stop else ()
-            key = data[key_start:key_end] if key_end >= key_start else None
-            value = data[value_start:value_end] if value_end >= value_start else None
+            key = bytes(data[key_start:key_end]) if key_end >= key_start else None
+            value = bytes(data[value_start:value_end]) if value_end >= value_start else None
             records.append(
                 (_wrap(base_offset + offset), _wrap(base_timestamp + timestamp), key, value, pairs)
             )
@@ -156,12 +156,19 @@ def read(
     return records, position, fault
 
 
+def _indexed(body: Buffer) -> bytes | bytearray:
+    """The same bytes, quick to look at one by one. What a reader of chunks holds is not copied: it may have
+    seen only a part of a large record, and comes back with every chunk.
+    """
+    return body if isinstance(body, bytes | bytearray) else bytes(body)
+
+
 def _wrap(value: int) -> int:
     """The number as a Java `long`, which wraps around at 64 bits."""
     return (value + _SIGN) % (2 * _SIGN) - _SIGN
 
 
-def read_varint(data: bytes, position: int, end: int, longest: int = 5) -> tuple[int, int]:
+def read_varint(data: bytes | bytearray, position: int, end: int, longest: int = 5) -> tuple[int, int]:
     """A zigzag varint and the position after it; bits beyond 32 (or 64, of 10 bytes) are dropped.
 
     Outside this module: for records that were found whole, so that it has an end.
@@ -182,7 +189,7 @@ def read_varint(data: bytes, position: int, end: int, longest: int = 5) -> tuple
     raise _Faulty(Fault.VARINT)
 
 
-def _open(data: bytes, position: int) -> tuple[int, int]:
+def _open(data: bytes | bytearray, position: int) -> tuple[int, int]:
     """Where the record at `position` begins after its length, and where it ends."""
     try:
         length, start = read_varint(data, position, len(data))
@@ -197,7 +204,7 @@ def _open(data: bytes, position: int) -> tuple[int, int]:
     return start, start + length
 
 
-def _span(data: bytes, position: int, end: int) -> tuple[int, int, int]:
+def _span(data: bytes | bytearray, position: int, end: int) -> tuple[int, int, int]:
     """Where a field begins and ends (before it begins: null), and where the next begins."""
     length, start = read_varint(data, position, end)
     if length < 0:
@@ -207,7 +214,7 @@ def _span(data: bytes, position: int, end: int) -> tuple[int, int, int]:
     return start, start + length, start + length
 
 
-def _read(data: bytes, position: int, end: int) -> tuple[int, int, int, int, int, int, int, int]:
+def _read(data: bytes | bytearray, position: int, end: int) -> tuple[int, int, int, int, int, int, int, int]:
     """Timestamp delta, offset delta, spans of key and value, header count, where the headers begin."""
     if position == end:
         raise _Faulty(Fault.FIELD)
@@ -222,7 +229,7 @@ def _read(data: bytes, position: int, end: int) -> tuple[int, int, int, int, int
     return timestamp_delta, offset_delta, key_start, key_end, value_start, value_end, headers, position
 
 
-def _read_headers(data: bytes, position: int, end: int, count: int) -> Headers:
+def _read_headers(data: bytes | bytearray, position: int, end: int, count: int) -> Headers:
     pairs = []
     for _ in range(count):
         start, stop, position = _span(data, position, end)
@@ -230,7 +237,7 @@ def _read_headers(data: bytes, position: int, end: int, count: int) -> Headers:
             raise _Faulty(Fault.HEADER_KEY)
         name = data[start:stop].decode(errors="replace")
         start, stop, position = _span(data, position, end)
-        pairs.append((name, data[start:stop] if stop >= start else None))
+        pairs.append((name, bytes(data[start:stop]) if stop >= start else None))
     if position != end:
         raise _Faulty(Fault.LEFT_OVER)
     return tuple(pairs)
