@@ -3,26 +3,10 @@
  *
  * The poll is Linux's, for it asks epoll; where data lies is found out anywhere.
  *
- * The GIL is kept: all calls are of the non-blocking kind and move little. The only state is what is read from the
- * Python modules when this one is imported.
+ * The GIL is kept: all calls are of the non-blocking kind and move little. The only state is that of _state.h.
  */
-#include "kcompat/_module.h"
+#include "kcompat/net/_state.h"
 #include <stdint.h>
-
-/* The attributes of hubs, limits, handlers and connections that are read, written and called here. */
-#define NAMES(each)                                                                                                    \
-    each(_gate) each(_held) each(_answers) each(_handler) each(_deadline) each(last_active) each(lead)                 \
-    each(on_frame) each(on_readable) each(on_writable) each(received) each(answered) each(request_failed)              \
-    each(transmit) each(scratch_view) each(read_size) each(now) each(limits) each(max_frame)
-
-typedef struct {
-#define each(name) PyObject *name;
-    NAMES(each)
-#undef each
-    PyObject *no_deadline;
-    int closed;          /* gate.CLOSED; the others are of sizes.py */
-    int grain, prefix, join_limit, events_a_poll, sends_at_once;
-} state;
 
 /* How much further on data should be, to be written quickly: see placing.py. */
 static PyObject *misfit(PyObject *module, PyObject *const *args, Py_ssize_t given)
@@ -379,75 +363,15 @@ static int fits(const state *numbers)
 
 #endif
 
-static int read_numbers(state *numbers)
+static int start(PyObject *module)
 {
-    const shared_number gate[] = {{"CLOSED", &numbers->closed}, {NULL, NULL}};
-    const shared_number sizes[] = {
-        {"GRAIN", &numbers->grain},
-        {"PREFIX", &numbers->prefix},
-        {"JOIN_LIMIT", &numbers->join_limit},
-        {"EVENTS_A_POLL", &numbers->events_a_poll},
-        {"SENDS_AT_ONCE", &numbers->sends_at_once},
-        {NULL, NULL},
-    };
-    if (read_shared("kcompat.net.gate", NULL, gate) < 0 || read_shared("kcompat.net.sizes", NULL, sizes) < 0)
+    state *shared = PyModule_GetState(module);
+    if (read_names(shared) < 0 || add_names(module, shared) < 0 || read_numbers(shared) < 0)
         return -1;
-    if (fits(numbers))
+    if (fits(shared))
         return 0;
     PyErr_SetString(PyExc_ImportError, "the native poll was not made for these numbers of kcompat.net.sizes");
     return -1;
-}
-
-/* Give the module NAMES, for a test to compare with the classes. */
-static int add_names(PyObject *module, const state *names)
-{
-    PyObject *all = PyTuple_Pack(0
-#define each(name) +1
-                                     NAMES(each)
-#undef each
-#define each(name) , names->name
-                                         NAMES(each)
-#undef each
-    );
-    if (all == NULL)
-        return -1;
-    const int result = PyModule_AddObjectRef(module, "NAMES", all);
-    Py_DECREF(all);
-    return result;
-}
-
-static int start(PyObject *module)
-{
-    state *names = PyModule_GetState(module);
-#define each(name)                                                                                                     \
-    if ((names->name = PyUnicode_InternFromString(#name)) == NULL)                                                     \
-        return -1;
-    NAMES(each)
-#undef each
-    names->no_deadline = PyFloat_FromDouble(0.0);
-    if (names->no_deadline == NULL || add_names(module, names) < 0)
-        return -1;
-    return read_numbers(names);
-}
-
-static int traverse(PyObject *module, visitproc visit, void *arg)
-{
-    const state *names = PyModule_GetState(module);
-#define each(name) Py_VISIT(names->name);
-    NAMES(each)
-#undef each
-    Py_VISIT(names->no_deadline);
-    return 0;
-}
-
-static int clear(PyObject *module)
-{
-    state *names = PyModule_GetState(module);
-#define each(name) Py_CLEAR(names->name);
-    NAMES(each)
-#undef each
-    Py_CLEAR(names->no_deadline);
-    return 0;
 }
 
 static PyMethodDef methods[] = {
