@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from admission.personas import PERSONAS, DenyingAuthorizer, kafka_rules
-from admission.scenes import Asker, share
+from admission.stage import Asker, share
 from kcompat.config.broker import BrokerConfig
 from kcompat.node.broker import BrokerNode
 from kcompat.node.world import real_world

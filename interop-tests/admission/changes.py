@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from admission.personas import PERSONAS
-from admission.scenes import Asker
+from admission.stage import Asker
 from differential.compare import differences
 
 if TYPE_CHECKING:
-    from admission.scenes import Played
+    from admission.stage import Played
     from differential.play import Step
 
 FILE = Path(__file__).with_name("expected.json")

@@ -13,12 +13,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from admission.brokers import kafka
 from admission.changes import changes, store
-from admission.scenes import SCENES
+from admission.scenes import load_all
+from admission.stage import SCENES
 from differential.catalogue import release_of
 
 
 def main() -> None:
     """Play every scene at each version to the Kafka that is the reference for it."""
+    load_all()
     cases = [(played, version) for played in SCENES for version in played.versions]
     found = {}
     for release in ("3.9.2", "4.3.0"):

@@ -14,16 +14,18 @@ import pytest
 
 from admission.brokers import kafka, ours
 from admission.changes import changes, load
-from admission.scenes import SCENES
+from admission.scenes import load_all
+from admission.stage import SCENES
 from differential.catalogue import release_of
 from kcompat.api.registry import SERVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from admission.scenes import Played
+    from admission.stage import Played
     from kcompat.protocol.api_keys import ApiKey
 
+load_all()
 EXPECTED = load()
 CASES = [
     pytest.param(played, version, id=f"{played.name}-v{version}")

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.fault_scenario import EXTRA, KEPT, Trial
+from support.fault_clients import EXTRA
+from support.fault_scenario import KEPT, Trial
 from support.recorded_files import memory_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from support.fault_scenario import Failure, Partition
+    from support.fault_clients import Failure, Partition
 
 pytestmark = pytest.mark.timeout(3600)
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import random
-import socket
 import struct
-import threading
 import time
 from itertools import chain, islice
 from pathlib import Path
@@ -27,9 +25,10 @@ from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
-from kcompat.records.batch import build_batch, read_header, read_records, seal
+from kcompat.records.batch import build_batch, read_header, seal
 from kcompat.records.compression import Codec, compress
 from kcompat.records.record import Record
+from support.hostile_clients import MIB, HealthyNeighbour, connect, half_open_connections, now_ms, send_all
 from support.hostile_frames import (
     FOREIGN,
     FRAME_LENGTHS,
@@ -41,14 +40,13 @@ from support.hostile_frames import (
 )
 from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient, request_frame
-from support.raw_requests import create_topic, describe_topic, fetch, fetch_request, produce
+from support.raw_requests import create_topic, describe_topic, fetch_request, produce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 SEED = 20240229
 FRAMES = 50_000
-MIB = 1 << 20
 VICTIM, COMPACTED, HEALTHY = "victim-of-noise", "compacted-victim", "healthy-neighbour"
 SLOW = "slowly-read"
 IMPOSSIBLE = "//////////"
@@ -108,11 +106,6 @@ def chooser(key: ApiKey, group: str, topic_id: bytes) -> Callable[[str, str], An
     return choose
 
 
-def now_ms() -> int:
-    """The time of records that retention leaves alone."""
-    return int(time.time() * 1000)
-
-
 POLICIES = {VICTIM: "delete", HEALTHY: "delete", COMPACTED: "compact", SLOW: "delete"}
 PARTITIONS = 2
 
@@ -120,102 +113,6 @@ PARTITIONS = 2
 def create_topics(client: RawClient) -> None:
     for name, policy in POLICIES.items():
         assert create_topic(client, name, partitions=PARTITIONS, configs={"cleanup.policy": policy}) == 0
-
-
-class HealthyNeighbour(threading.Thread):
-    """Produces a record and reads it back, over and over; `rounds` of them until something goes wrong."""
-
-    def __init__(self, address: tuple[str, int]) -> None:
-        super().__init__(daemon=True)
-        self._address = address
-        self._stop_asked = threading.Event()
-        self.rounds = 0
-        self.slowest_s = 0.0
-        self.error: Exception | None = None
-
-    def run(self) -> None:
-        try:
-            with RawClient(self._address) as client:
-                while not self._stop_asked.wait(0.01):
-                    started = time.monotonic()
-                    self._round(client)
-                    self.slowest_s = max(self.slowest_s, time.monotonic() - started)
-                    self.rounds += 1
-        except Exception as error:
-            self.error = error
-
-    def _round(self, client: RawClient) -> None:
-        value = b"%d" % self.rounds
-        answer = produce(client, HEALTHY, build_batch([Record(0, now_ms(), None, value)]))
-        assert (answer.error_code, answer.base_offset) == (0, self.rounds)
-        fetched = fetch(client, HEALTHY, self.rounds, max_wait_ms=1000)
-        assert fetched.error_code == 0
-        assert [record.value for record in read_records(memoryview(fetched.records))] == [value]
-
-    def finish(self) -> None:
-        self._stop_asked.set()
-        self.join(15)
-        assert not self.is_alive()
-
-
-class Sender(threading.Thread):
-    """Sends frames from a shared iterator, each until it is answered, refused, or waited for long enough."""
-
-    def __init__(self, address: tuple[str, int], frames: Iterator[bytes], lock: threading.Lock) -> None:
-        super().__init__(daemon=True)
-        self._address = address
-        self._frames = frames
-        self._lock = lock
-        self._socket: socket.socket | None = None
-        self.sent = self.answered = 0
-        self.error: Exception | None = None
-
-    def run(self) -> None:
-        try:
-            while frame := self._next():
-                self._send(frame)
-                self.sent += 1
-        except Exception as error:
-            self.error = error
-        finally:
-            self._hang_up()
-
-    def _next(self) -> bytes | None:
-        with self._lock:
-            return next(self._frames, None)
-
-    def _send(self, frame: bytes) -> None:
-        if self._socket is None:
-            self._socket = connect(self._address)
-        whole = len(frame) >= 4 and struct.unpack_from(">i", frame)[0] == len(frame) - 4
-        try:
-            self._socket.sendall(frame)
-            if not whole:
-                self._socket.shutdown(socket.SHUT_WR)
-            answer = self._socket.recv(1 << 16)
-            if answer and whole:
-                self.answered += 1
-                size = struct.unpack_from(">i", answer)[0] + 4 - len(answer)
-                while size > 0:
-                    size -= len(self._socket.recv(size))
-                return
-        except OSError:
-            pass
-        self._hang_up()
-
-    def _hang_up(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-
-
-def connect(address: tuple[str, int]) -> socket.socket:
-    """A connection whose end leaves no TIME_WAIT behind, and whose reads give up soon."""
-    connection = socket.create_connection(address, timeout=5)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.settimeout(0.1)
-    return connection
 
 
 def hostile_frames(valid: list[bytes], rng: random.Random) -> Iterator[bytes]:
@@ -229,34 +126,6 @@ def hostile_frames(valid: list[bytes], rng: random.Random) -> Iterator[bytes]:
     rng.shuffle(every)
     assert len(every) >= FRAMES
     return iter(every)
-
-
-def send_all(address: tuple[str, int], frames: Iterable[bytes], threads: int = 8) -> list[Sender]:
-    lock = threading.Lock()
-    shared = iter(frames)
-    senders = [Sender(address, shared, lock) for _ in range(threads)]
-    for sender in senders:
-        sender.start()
-    for sender in senders:
-        sender.join()
-    assert [sender.error for sender in senders if sender.error] == []
-    return senders
-
-
-def half_open_connections(address: tuple[str, int]) -> list[socket.socket]:
-    """Peers that say nothing, part of a length, or announce much and never send it."""
-    connections = []
-    for beginning in (
-        b"",
-        b"\x00",
-        struct.pack(">i", 100 * MIB) + b"\x00\x00",
-        struct.pack(">i", 100) + bytes(50),
-    ):
-        for _ in range(50):
-            connection = socket.create_connection(address, timeout=5)
-            connection.sendall(beginning)
-            connections.append(connection)
-    return connections
 
 
 def digest(data: Path) -> dict[str, str]:
@@ -348,7 +217,7 @@ def test_fifty_thousand_malformed_frames(broker: KcompatBroker, address: tuple[s
     before, directories = digest(data), partitions(data)
     sockets, resident = open_sockets(broker.pid), memory(broker.pid, "VmRSS")
     forget_peak(broker.pid)
-    neighbour = HealthyNeighbour(address)
+    neighbour = HealthyNeighbour(address, HEALTHY)
     neighbour.start()
     half_open = half_open_connections(address)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import common_versions, release_of, scenario
+from differential.members import ready
 from differential.play import NOBODY, request_bytes
-from differential.scenarios.groups import ready
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
-from differential.scenarios.groups import joining, ready, stable
+from differential.members import joining, ready, stable
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:

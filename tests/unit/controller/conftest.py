@@ -1,14 +1,18 @@
-"""A controller's state to decide on, without a store."""
+"""A controller's state to decide on, without a store; and where a store may be."""
 
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kcompat.cluster.image import BrokerInfo
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller.state import ControllerState, RegisteredBroker
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def broker(broker_id: int, rack: str | None = None, epoch: int = 5) -> RegisteredBroker:
@@ -39,3 +43,8 @@ def random() -> Random:
 @pytest.fixture
 def config() -> BrokerConfig:
     return BrokerConfig({"num.partitions": "4", "default.replication.factor": "1"})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "metadata.db"

@@ -1,0 +1,147 @@
+"""A controller with a store, and brokers that do as they are told."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from kcompat.cluster import znodes
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.process_store import ProcessStore
+from kcompat.cluster.sqlite_journal import SqliteJournal
+from kcompat.cluster.store import StoreUnavailableError
+from kcompat.cluster.znodes import BrokerRegistration
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
+from kcompat.controller import election, loading
+from kcompat.controller.controller import Controller
+from kcompat.controller.decisions import Decisions
+from kcompat.controller.producer_ids import ProducerIds
+from kcompat.protocol.errors import ErrorCode
+from support.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.news import AssignedPartition, News
+    from kcompat.cluster.tree import Node
+    from kcompat.controller.channels import Answered, PartitionErrors
+    from kcompat.controller.state import ControllerState
+    from kcompat.promise import Promise
+
+T = TypeVar("T")
+
+REGISTRATION = BrokerRegistration({"PLAINTEXT": ("h", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
+
+
+async def answer(promise: Promise[T]) -> T:
+    """What a promise comes to, or its exception raised."""
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    promise.then(future.set_result, future.set_exception)
+    return await asyncio.wait_for(future, 10)
+
+
+class FakeBroker:
+    """Takes every role, but for partitions in `broken`. It answers at once, or when the test says so."""
+
+    def __init__(self) -> None:
+        self.cluster = MetadataCache("the-cluster")
+        self.roles: dict[tuple[str, int], AssignedPartition] = {}
+        self.deleted: list[tuple[str, int]] = []
+        self.broken: set[tuple[str, int]] = set()
+        self.bugs: dict[type, Exception] = {}
+        self.held: list[Callable[[], None]] | None = None
+
+    @property
+    def image(self) -> ClusterImage:
+        return self.cluster.image
+
+    def give(self, news: News, answered: Answered) -> None:
+        if type(news) in self.bugs:
+            raise self.bugs[type(news)]
+        if self.held is None:
+            answered(self._failed(news))
+        else:
+            self.held.append(lambda: answered(self._failed(news)))
+
+    def _failed(self, news: News) -> PartitionErrors:
+        match news:
+            case LeaderAndIsr(partitions):
+                for part in partitions:
+                    self.roles[part.topic, part.index] = part
+                return self._errors(
+                    [(part.topic, part.index) for part in partitions if part.role.leader >= 0]
+                )
+            case StopReplica(stopped):
+                self.deleted += [partition for partition in stopped if partition not in self.broken]
+                return self._errors(stopped)
+            case UpdateMetadata() | UpdateConfigs():
+                self.cluster.hear(news)
+                return {}
+
+    def _errors(self, partitions: Sequence[tuple[str, int]]) -> PartitionErrors:
+        return {each: ErrorCode.KAFKA_STORAGE_ERROR for each in partitions if each in self.broken}
+
+    def release(self) -> None:
+        """Do and answer what was held, and from now on at once."""
+        held, self.held = self.held, None
+        for act in held or ():
+            act()
+
+
+class SmallDisk(SqliteJournal):
+    """A journal on a disk that can be full."""
+
+    full = False
+
+    async def write(self, zxid: int, staged: dict[str, Node | None]) -> None:
+        if self.full:
+            raise StoreUnavailableError("the disk is full")
+        await super().write(zxid, staged)
+
+
+class ControllerWorld:
+    """One broker's controller over a store that can be closed and opened again."""
+
+    def __init__(self, path: Path, config: dict[str, str] | None = None, *others: int) -> None:
+        """`others` are ids of brokers that are live when the controller starts, and reachable."""
+        self.path = path
+        self.others = {broker_id: FakeBroker() for broker_id in others}
+        self.config = ConfigFeed(BrokerConfig(config or {}))
+        self.clock = VirtualClock()
+        self.broker = FakeBroker()
+
+    async def __aenter__(self) -> Self:
+        self.disk = SmallDisk(self.path)
+        self.store = ProcessStore(self.disk, self.clock.now_ms)
+        self.session = await self.store.session()
+        await loading.prepare(self.session)
+        if await loading.cluster_id(self.session) is None:
+            await self.session.create(znodes.CLUSTER_ID, znodes.encode_cluster_id("the-cluster"))
+        assert await loading.cluster_id(self.session) == "the-cluster"
+        for broker_id in self.others:
+            await election.register_broker(await self.store.session(), broker_id, REGISTRATION, 0)
+        brokers = {1: self.broker, **self.others}
+        self.controller = Controller(1, self.session, brokers, self.clock)
+        self.decisions = Decisions(self.controller.submit, 1, self.config, Random(1))
+        self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
+        await self.controller.start(REGISTRATION)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.broker.image.check_invariants()
+        self.store.tree.check_invariants()
+        await self.controller.stop()
+        await self.store.close()
+
+    async def loaded(self) -> ControllerState:
+        """What a controller that starts now would find."""
+        epoch, _ = await self.session.get("/controller_epoch")
+        return await loading.load(self.session, 1, int(epoch), 0)
+
+    def paths(self, under: str) -> list[str]:
+        return sorted(path for path in self.store.tree.nodes if path.startswith(under))
