@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,15 @@ from commands import QUICK_JVM, Running, run
 from contract import BATCH_OVERHEAD, eventually
 from support.kafka_jars import class_path
 from support.places import CACHE
+from tools_jvm import Ended, ToolsJvm, compile_runner
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from support.broker_process import BrokerProcess
+
+
+TOPICS = "org.apache.kafka.tools.TopicCommand"
 
 
 @dataclass(frozen=True)
@@ -52,27 +57,38 @@ RELEASES = (
 
 @dataclass(frozen=True)
 class Tools:
-    """The tools of one release against one broker."""
+    """The tools of one release against one broker; all run in one JVM but the verifiable ones."""
 
     release: Release
     bootstrap: str
+    jvm: ToolsJvm
+
+    def ended(self, main_class: str, *arguments: str, text: str = "") -> Ended:
+        return self.jvm.run(
+            main_class, ["--bootstrap-server", self.bootstrap, *arguments], text, timeout_s=60
+        )
+
+    def run(self, main_class: str, *arguments: str, text: str = "") -> str:
+        ended = self.ended(main_class, *arguments, text=text)
+        assert ended.code == "0", ended
+        return ended.out
 
     def command(self, main_class: str, *arguments: str) -> list[str]:
         path = class_path(self.release.version)
         return [*QUICK_JVM, "-cp", path, main_class, "--bootstrap-server", self.bootstrap, *arguments]
 
     def topics(self, *arguments: str) -> str:
-        return run(self.command("org.apache.kafka.tools.TopicCommand", *arguments))
+        return self.run(TOPICS, *arguments)
 
     def configs(self, *arguments: str) -> str:
-        return run(self.command("kafka.admin.ConfigCommand", *arguments))
+        return self.run("kafka.admin.ConfigCommand", *arguments)
 
     def groups(self, *arguments: str) -> str:
-        return run(self.command("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", *arguments))
+        return self.run("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", *arguments)
 
     def produce(self, topic: str, lines: Sequence[str], *arguments: str) -> None:
-        command = self.command(self.release.console_producer, "--topic", topic, *arguments)
-        run(command, "".join(f"{line}\n" for line in lines).encode())
+        text = "".join(f"{line}\n" for line in lines)
+        self.run(self.release.console_producer, "--topic", topic, *arguments, text=text)
 
     def consume(self, topic: str, count: int, *arguments: str) -> list[str]:
         limits = ["--max-messages", str(count), "--timeout-ms", "20000"]
@@ -82,7 +98,7 @@ class Tools:
             for item in (self.release.formatter_property, f"print.{what}=true")
         ]
         main_class = "org.apache.kafka.tools.consumer.ConsoleConsumer"
-        return run(self.command(main_class, "--topic", topic, *limits, *shown, *arguments)).splitlines()
+        return self.run(main_class, "--topic", topic, *limits, *shown, *arguments).splitlines()
 
     def verifiable_produce(self, topic: str, count: int) -> None:
         main_class = "org.apache.kafka.tools.VerifiableProducer"
@@ -105,12 +121,23 @@ class Tools:
         return self.command(main_class, *arguments)
 
 
-@pytest.fixture(params=RELEASES, ids=lambda release: release.version)
-def tools(request: pytest.FixtureRequest, broker: BrokerProcess) -> Tools:
+@pytest.fixture(scope="module", params=RELEASES, ids=lambda release: release.version)
+def release_tools(
+    request: pytest.FixtureRequest, session_broker: BrokerProcess, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Tools]:
     release: Release = request.param
-    if shutil.which("java") is None or not (CACHE / f"kafka-{release.version}" / "libs").is_dir():
-        pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
-    return Tools(release, broker.bootstrap)
+    if shutil.which("javac") is None or not (CACHE / f"kafka-{release.version}" / "libs").is_dir():
+        pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
+    runner = tmp_path_factory.mktemp(f"tools-{release.version}")
+    compile_runner(release.version, runner)
+    with closing(ToolsJvm(release.version, runner)) as jvm:
+        yield Tools(release, session_broker.bootstrap, jvm)
+
+
+@pytest.fixture
+def tools(release_tools: Tools, broker: BrokerProcess) -> Tools:
+    """With a look at the broker after the test."""
+    return release_tools
 
 
 def events(member: Running, name: str) -> list[dict]:
@@ -161,14 +188,9 @@ def test_kafka_topics(tools, name):
     assert f"Created topic {name}." in tools.topics(
         "--create", "--topic", name, "--partitions", "2", "--config", "retention.ms=7777777"
     )
-    again = subprocess.run(
-        tools.command("org.apache.kafka.tools.TopicCommand", "--create", "--topic", name),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert again.returncode != 0
-    assert b"already exists" in again.stdout + again.stderr
+    again = tools.ended(TOPICS, "--create", "--topic", name)
+    assert again.code == "1"
+    assert "already exists" in again.out + again.err
     assert name in tools.topics("--list").split()
     described = tools.topics("--describe", "--topic", name)
     assert "PartitionCount: 2" in described
@@ -255,7 +277,7 @@ def test_other_tools(tools, name, tmp_path):
 
     def offset(time: str) -> str:
         main_class = "org.apache.kafka.tools.GetOffsetShell"
-        return run(tools.command(main_class, "--topic", name, "--time", time)).strip()
+        return tools.run(main_class, "--topic", name, "--time", time).strip()
 
     assert offset("latest") == f"{name}:0:10"
     assert offset("max-timestamp").startswith(f"{name}:0:")
@@ -264,14 +286,12 @@ def test_other_tools(tools, name, tmp_path):
         json.dumps({"partitions": [{"topic": name, "partition": 0, "offset": 4}], "version": 1})
     )
     main_class = "org.apache.kafka.tools.DeleteRecordsCommand"
-    deleted = run(tools.command(main_class, "--offset-json-file", str(wanted)))
+    deleted = tools.run(main_class, "--offset-json-file", str(wanted))
     assert f"{name}-0\tlow_watermark: 4" in deleted
     assert offset("earliest") == f"{name}:0:4"
-    described = run(
-        tools.command("org.apache.kafka.tools.LogDirsCommand", "--describe", "--topic-list", name)
-    )
+    described = tools.run("org.apache.kafka.tools.LogDirsCommand", "--describe", "--topic-list", name)
     (broker,) = json.loads(described.splitlines()[-1])["brokers"]
     assert [row["partition"] for row in broker["logDirs"][0]["partitions"]] == [f"{name}-0"]
-    served = run(tools.command(tools.release.api_versions))
+    served = tools.run(tools.release.api_versions)
     assert "Produce(0): " in served
     assert tools.bootstrap.split(":")[1] in served

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import pytest
 
 LONGEST: Final = (
-    "test_java.py",
     "test_data_directories.py",
     "test_log_files.py",
     "test_spark.py",
