@@ -31,20 +31,6 @@ CREATE_VERSION, DELETE_VERSION = 5, 5
 TIMEOUT_MS = 30_000
 
 
-class KcompatBefore(KcompatBroker):
-    """Our broker as another checkout has it."""
-
-    name = "kcompat-before"
-
-    def __init__(self, checkout: Path, properties: Mapping[str, str]) -> None:
-        super().__init__(properties)
-        self._checkout = checkout
-
-    def command(self) -> list[str]:
-        """The same command, with the package of that checkout."""
-        return ["env", f"PYTHONPATH={self._checkout}", *super().command()]
-
-
 class KcompatWithoutEndedFetches(KcompatBroker):
     """Our broker, but a waiting fetch is not ended by the next request: to see what ending it is worth."""
 
@@ -88,6 +74,21 @@ class MockCluster(BrokerProcess):
 def kcompat(properties: Mapping[str, str] = PROPERTIES) -> BrokerProcess:
     """Our broker, not started yet."""
     return KcompatBroker(properties)
+
+
+def kcompat_before(checkout: Path) -> BrokerProcess:
+    """Our broker as another checkout has it, not started yet."""
+
+    class KcompatBefore(KcompatBroker):
+        """A class, as measures make more brokers of the same kind."""
+
+        name = "kcompat-before"
+
+        def command(self) -> list[str]:
+            """The same command, with the package of that checkout."""
+            return ["env", f"PYTHONPATH={checkout}", *super().command()]
+
+    return KcompatBefore(PROPERTIES)
 
 
 def kafka(properties: Mapping[str, str] = PROPERTIES) -> BrokerProcess:

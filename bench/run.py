@@ -120,7 +120,7 @@ def _run(options: argparse.Namespace) -> report.Results:
 def _peers(options: argparse.Namespace) -> dict[str, BrokerProcess]:
     chosen = {report.OURS: peers.kcompat()}
     if options.before is not None:
-        chosen[report.BEFORE] = peers.KcompatBefore(options.before, peers.PROPERTIES)
+        chosen[report.BEFORE] = peers.kcompat_before(options.before)
     if not options.no_kafka:
         chosen[report.KAFKA] = peers.kafka()
     if not options.no_mock:
