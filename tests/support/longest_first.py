@@ -12,14 +12,20 @@ if TYPE_CHECKING:
 
 LONGEST: Final = (
     "test_data_directories.py",
-    "test_log_files.py",
     "test_spark.py",
-    "test_differential.py",
-    "test_kafka_tools.py",
+    "test_log_files.py",
     "test_old_java.py",
+    "test_kafka_tools.py",
+    "test_differential.py",
+    "test_sdist.py",
+    "test_old_pinned.py",
+    "test_streams.py",
+    "test_java.py",
+    "test_take_over.py",
     "test_every_crash.py",
     "test_crash.py",
     "test_cleaner_native.py",
+    "test_injected_faults.py",
     "test_hostile_frames.py",
     "test_add_an_api.py",
 )
