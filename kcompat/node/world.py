@@ -21,6 +21,7 @@ from kcompat.log.cleaner import runners
 from kcompat.log.files import FILES
 from kcompat.net.admin_socket import AdminSocket
 from kcompat.net.loop_clock import LoopClock
+from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.plain_listener import bind
 from kcompat.worker import ThreadWorker
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from kcompat.log.files import Files
     from kcompat.net.admin_socket import Command
     from kcompat.net.listener import Bind
+    from kcompat.net.outbound import Connect
     from kcompat.worker import Worker
 
 
@@ -64,20 +66,24 @@ class World(Struct, frozen=True):
     """The metadata store of the cluster. Raises ConfigError, StoreUnavailableError."""
     bind: Bind
     """Opens a listener."""
+    connect: Connect
+    """Opens a connection to another broker."""
     administration: Callable[[str, Mapping[str, Command]], Administration]
     """`administration(directory, commands)`: for commands of the same machine."""
 
 
 def real_world() -> World:
     """That of this process: its running event loop, its machine's clock, files and network."""
+    loop = asyncio.get_running_loop()
     return World(
-        clock=LoopClock(asyncio.get_running_loop()),
+        clock=LoopClock(loop),
         random=SystemRandom(),
         files=FILES,
         start_worker=ThreadWorker,
         start_cleaning=runners.start,
         open_store=_open_store,
         bind=bind,
+        connect=SocketConnector(loop),
         administration=AdminSocket,
     )
 

@@ -5,6 +5,7 @@ its storage thread works when it is told to, its clock stands still.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,13 +15,14 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.faults import contained
 from kcompat.log.cleaner.runners import StepRunner
 from kcompat.log.files import FILES
+from kcompat.net.outbound import Ending
 from kcompat.node.broker import BrokerNode
 from kcompat.node.world import World
 from support.disk import Commit
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from kcompat.clock import Clock
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from kcompat.log.manager import LogManager
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
+    from kcompat.net.outbound import Receiver
     from kcompat.promise import Promise
     from kcompat.replication.replicas import ReplicaManager
     from support.disk import Disk, DiskOperation
@@ -131,6 +134,7 @@ class BrokerWorld:
             start_cleaning=lambda job: StepRunner(job, files, lambda: self.clock.now_ms() / 1000),
             open_store=open_store,
             bind=_Unreachable,
+            connect=partial(_NoConnection, self.clock),
             administration=NoAdministration,
         )
         config = BrokerConfig({"broker.id": "1", "log.dirs": str(home), **settings})
@@ -201,3 +205,19 @@ class _Unreachable:
 
     def close(self) -> None:
         pass
+
+
+class _NoConnection:
+    """What becomes of a connection where there is no other broker."""
+
+    def __init__(
+        self, clock: VirtualClock, _address: tuple[str, int], receiver: Receiver, **_: object
+    ) -> None:
+        self._ended = clock.call_later(0, lambda: receiver.ended(Ending.REFUSED))
+
+    def send(self, pieces: Sequence[bytes | bytearray | memoryview]) -> None:
+        """Nobody has accepted."""
+        raise AssertionError("sent on a connection that was never there")
+
+    def close(self) -> None:
+        self._ended.cancel()

@@ -10,16 +10,20 @@ import asyncio
 import os
 import struct
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from kcompat.net.listener import ListenerError
 from kcompat.net.sizes import KIB
 from kcompat.net.stream import Stream
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
     from kcompat.net.out_queue import Buffer
+
+End = TypeVar("End", bound="OtherEnd")
 
 WINDOW: Final = 256 * KIB
 """Bytes that a peer has not read yet, beyond which nothing more is sent to it."""
@@ -27,6 +31,9 @@ WINDOW: Final = 256 * KIB
 
 class MemoryConnection(Stream):
     """The broker's end of a connection."""
+
+    peer: OtherEnd
+    """Set right after it is made."""
 
     def __init__(
         self,
@@ -39,8 +46,6 @@ class MemoryConnection(Stream):
     ) -> None:
         """`peer` and `local_address` are a host and a port each."""
         super().__init__(hub, handler, listener_name, peer, local_address)
-        self.peer = MemoryPeer(self)
-        """The other end."""
         self._loop = hub.loop
         self._window = window
         self._inbound = bytearray()
@@ -113,24 +118,39 @@ class MemoryConnection(Stream):
         return self.send(data) if data else 0
 
 
-class MemoryPeer:
-    """A client's end of a connection."""
+class OtherEnd:
+    """The end of a connection that is not the broker's."""
 
     def __init__(self, connection: MemoryConnection) -> None:
         self._connection = connection
         self.unread = bytearray()
         self.is_ended = False
         """Whether the broker has closed the connection; what it sent before may be unread yet."""
-        self._news = asyncio.Event()
 
     def feed(self, data: bytes) -> None:
         """Bytes of the broker."""
         self.unread += data
-        self._news.set()
 
     def end(self) -> None:
         """The broker sends no more."""
         self.is_ended = True
+
+
+class MemoryPeer(OtherEnd):
+    """A client's end of a connection."""
+
+    def __init__(self, connection: MemoryConnection) -> None:
+        super().__init__(connection)
+        self._news = asyncio.Event()
+
+    def feed(self, data: bytes) -> None:
+        """Bytes of the broker."""
+        super().feed(data)
+        self._news.set()
+
+    def end(self) -> None:
+        """The broker sends no more."""
+        super().end()
         self._news.set()
 
     def send(self, data: bytes) -> None:
@@ -188,11 +208,13 @@ class MemoryListener:
         self._serves = None
         self._network.listeners.pop((self.host, self.port), None)
 
-    def accept(self, peer: tuple[str, int]) -> MemoryPeer:
+    def accept(self, peer: tuple[str, int], make_end: Callable[[MemoryConnection], End]) -> End:
         """A connection of `peer`. Raises ConnectionRefusedError before the start."""
         if self._serves is None:
             raise ConnectionRefusedError(f"nobody accepts on {self.host}:{self.port}")
-        return MemoryConnection(*self._serves, self.name, peer, (self.host, self.port)).peer
+        connection = MemoryConnection(*self._serves, self.name, peer, (self.host, self.port))
+        end = connection.peer = make_end(connection)
+        return end
 
 
 class MemoryNetwork:
@@ -221,6 +243,10 @@ class MemoryNetwork:
 
     def connect(self, host: str, port: int, *, source: str = "client") -> MemoryPeer:
         """A connection from a host. Raises ConnectionRefusedError."""
+        return self.open(host, port, source, MemoryPeer)
+
+    def open(self, host: str, port: int, source: str, make_end: Callable[[MemoryConnection], End]) -> End:
+        """A connection whose other end `make_end` makes. Raises ConnectionRefusedError."""
         if (host, port) not in self.listeners:
             raise ConnectionRefusedError(f"nobody listens on {host}:{port}")
-        return self.listeners[host, port].accept((source, next(self._ports)))
+        return self.listeners[host, port].accept((source, next(self._ports)), make_end)

@@ -80,6 +80,7 @@ class VirtualBrokers:
             start_cleaning=lambda job: StepRunner(job, files, self._loop.time),
             open_store=open_store,
             bind=self.network.bind,
+            connect=self.network.connector(address_of(broker_id)[0]),
             administration=NoAdministration,
         )
         listeners = {"listeners": f"PLAINTEXT://broker-{broker_id}:9092"}

@@ -1,5 +1,5 @@
 """The network in memory as simulations have it: what clients send takes a while, comes in pieces as chance
-has it, and is told.
+has it, and is told. Between hosts there are links, which can be cut and slowed, each way by itself.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from kcompat.protocol.api_keys import API_FACTS, response_class
 from support.memory_transport import MemoryNetwork
 from support.raw_client import request_frame
+from support.virtual_links import Link, VirtualConnector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from random import Random
 
     from kcompat.protocol.message import Message
@@ -30,6 +31,8 @@ class VirtualNetwork(MemoryNetwork):
         super().__init__()
         self.random = random
         self.told = told
+        self._links: dict[tuple[str, str], Link] = {}
+        self._connectors: list[VirtualConnector] = []
 
     async def client(self, name: str, address: Address) -> VirtualClient:
         """A connection of a client with this name. Raises ConnectionRefusedError."""
@@ -39,6 +42,40 @@ class VirtualNetwork(MemoryNetwork):
     async def delay(self) -> None:
         """The time that something is on its way."""
         await asyncio.sleep(self.random.uniform(0, LONGEST_DELAY_S))
+
+    def connector(self, host: str) -> VirtualConnector:
+        """How a broker on this host connects to others."""
+        connector = VirtualConnector(self, host)
+        self._connectors.append(connector)
+        return connector
+
+    def link(self, source: str, target: str) -> Link:
+        """The way from one host to another; the way back is a link of its own."""
+        found = self._links.get((source, target))
+        if found is None:
+            found = self._links[source, target] = Link(self.random, LONGEST_DELAY_S)
+        return found
+
+    def isolate(self, host: str, others: Iterable[str]) -> None:
+        """Cut the links between a host and others, both ways."""
+        for other in others:
+            self.link(host, other).cut()
+            self.link(other, host).cut()
+
+    def heal(self) -> None:
+        """All links work again; what was on its way arrives after all."""
+        for link in self._links.values():
+            link.heal()
+
+    def kill(self, host: str) -> None:
+        """The processes of a host are no more: its peers find their connections reset, and new ones refused.
+
+        Whoever runs what was on that host sees to it that it does nothing more.
+        """
+        for address in [address for address in self.listeners if address[0] == host]:
+            del self.listeners[address]
+        for connector in self._connectors:
+            connector.host_died(host)
 
 
 class VirtualClient:

@@ -1,0 +1,49 @@
+"""Host names into addresses, without holding the event loop."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Sequence
+
+    Address: TypeAlias = tuple[socket.AddressFamily, tuple[Any, ...]]
+
+
+def look_up(
+    loop: asyncio.AbstractEventLoop, host: str, port: int, found: Callable[[Sequence[Address]], object]
+) -> None:
+    """Call `found` from the loop, later, with what there is to connect to; with nothing if the name is not
+    known.
+
+    An address in numbers needs nobody who knows it. For a name there is a thread of its own: a name server
+    that is silent takes its time, and the end of the process waits for no such thread.
+    """
+    try:
+        numeric = _ask(host, port, socket.AI_NUMERICHOST)
+    except OSError:
+        threading.Thread(
+            target=_ask_aside, args=(loop, host, port, found), name=f"lookup of {host}", daemon=True
+        ).start()
+        return
+    loop.call_soon(found, numeric)
+
+
+def _ask_aside(
+    loop: asyncio.AbstractEventLoop, host: str, port: int, found: Callable[[Sequence[Address]], object]
+) -> None:
+    try:
+        addresses = _ask(host, port)
+    except OSError:
+        addresses = []
+    with suppress(RuntimeError):  # the loop was closed meanwhile
+        loop.call_soon_threadsafe(found, addresses)
+
+
+def _ask(host: str, port: int, flags: int = 0) -> list[Address]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+    return [(family, address) for family, _, _, _, address in found]

@@ -1,0 +1,76 @@
+"""Frames as they come in: cut anywhere, big and small."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kcompat.net.frame_reader import SPARED_FRAMES, BadFrameError, FrameReader
+from support.raw_peer import framed
+
+SCRATCH = 100
+MAX_FRAME = 5000
+
+
+def reader():
+    return FrameReader(memoryview(bytearray(SCRATCH)), MAX_FRAME)
+
+
+def feed(frames, data, piece):
+    """Let `data` come in pieces of at most `piece()` bytes; the frames that were whole, in order."""
+    found = []
+    while data:
+        room = frames.room()
+        count = min(len(room), len(data), piece())
+        room[:count] = data[:count]
+        data = data[count:]
+        found += frames.received(count)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_frames_are_the_same_however_they_are_cut(seed):
+    chosen = random.Random(seed)
+    bodies = [chosen.randbytes(chosen.choice([1, 3, 50, 96, 97, 100, 101, 1000, 5000])) for _ in range(20)]
+    longest = chosen.choice([1, 3, 30, 100, 10_000])
+    data = b"".join(map(framed, bodies))
+    frames = feed(reader(), data, lambda: chosen.randint(1, longest))
+    assert [bytes(frame) for frame in frames] == bodies
+
+
+@pytest.mark.parametrize("length", [0, -1, -(2**31), MAX_FRAME + 1, 2**31 - 1])
+def test_a_length_that_is_not_allowed_is_refused(length):
+    with pytest.raises(BadFrameError):
+        feed(reader(), length.to_bytes(4, "big", signed=True), lambda: 4)
+
+
+def test_a_frame_stays_as_it_is_while_somebody_holds_a_view_of_it():
+    frames = reader()
+    bodies = [bytes([number]) * 1000 for number in range(5)]
+    held = [feed(frames, framed(body), lambda: 1000)[0][10:] for body in bodies]
+    assert [bytes(view) for view in held] == [body[10:] for body in bodies]
+
+
+def test_the_buffer_of_a_big_frame_is_used_again_when_nobody_looks_at_it():
+    frames = reader()
+    first = feed(frames, framed(b"a" * 2000), lambda: 2000)[0]
+    buffer = first.obj
+    del first
+    second = feed(frames, framed(b"b" * 1500), lambda: 2000)[0]
+    assert second.obj is buffer
+    assert bytes(second) == b"b" * 1500
+
+
+def test_a_buffer_that_is_of_no_use_for_long_is_let_go():
+    frames = reader()
+    buffer = feed(frames, framed(b"a" * 2000), lambda: 2000)[0].obj
+    feed(frames, framed(b"small") * (SPARED_FRAMES + 1), lambda: 50)
+    assert feed(frames, framed(b"b" * 1500), lambda: 2000)[0].obj is not buffer
+
+
+def test_frames_can_be_changed_by_who_has_them():
+    small, big = feed(reader(), framed(b"small") + framed(b"b" * 2000), lambda: 2000)
+    small[0] = big[0] = 0
+    assert bytes(small) == b"\0mall"
+    assert big[:2] == b"\0b"
