@@ -4,12 +4,10 @@ Kafka's own tool. An example of a property test may take as long as a busy machi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import pytest
 from hypothesis import settings
 
-if TYPE_CHECKING:
-    import pytest
+pytest.register_assert_rewrite("support.store_conformance", "support.session_conformance")
 
 settings.register_profile("unhurried", parent=settings.default, deadline=None)
 settings.load_profile("unhurried")

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kcompat.cluster.store import NoNodeError, StoreUnavailableError
+import msgspec
+
+from kcompat.cluster.store import OPEN_ACL, Acl, NoNodeError, StoreUnavailableError
 from kcompat.cluster.tree import Node, Tree
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 METADATA_FILE = "metadata.db"
 """Its name in the first log directory."""
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _APPLICATION_ID = 1801678192  # "kcmp"
 
 _SCHEMA = """
@@ -30,12 +32,22 @@ BEGIN;
 CREATE TABLE node (
     path TEXT PRIMARY KEY, data BLOB NOT NULL, czxid INTEGER NOT NULL, mzxid INTEGER NOT NULL,
     ctime_ms INTEGER NOT NULL, mtime_ms INTEGER NOT NULL, version INTEGER NOT NULL, cversion INTEGER NOT NULL,
-    ephemeral_owner INTEGER NOT NULL
+    ephemeral_owner INTEGER NOT NULL, pzxid INTEGER NOT NULL, aversion INTEGER NOT NULL, acl BLOB
 ) WITHOUT ROWID;
 CREATE TABLE last_transaction (zxid INTEGER NOT NULL);
 INSERT INTO last_transaction VALUES (0);
 PRAGMA application_id = 1801678192;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
+COMMIT;
+"""
+
+_FROM_1_TO_2 = """
+BEGIN;
+ALTER TABLE node ADD COLUMN pzxid INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE node ADD COLUMN aversion INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE node ADD COLUMN acl BLOB;
+UPDATE node SET pzxid = czxid;
+PRAGMA user_version = 2;
 COMMIT;
 """
 
@@ -66,13 +78,13 @@ class SqliteJournal:
         try:
             (zxid,) = self._db.execute("SELECT zxid FROM last_transaction").fetchone()
             rows = self._db.execute(
-                "SELECT path, data, czxid, mzxid, ctime_ms, mtime_ms, version, cversion, ephemeral_owner "
-                "FROM node"
+                "SELECT path, data, czxid, mzxid, ctime_ms, mtime_ms, version, cversion, ephemeral_owner, "
+                "pzxid, aversion, acl FROM node"
             )
-            return Tree(zxid, ((row[0], Node(*row[1:])) for row in rows))
+            return Tree(zxid, ((row[0], _stored_node(row[1:])) for row in rows))
         except sqlite3.Error as error:
             raise self._unavailable(error) from error
-        except (NoNodeError, TypeError, ValueError) as error:
+        except (NoNodeError, TypeError, ValueError, msgspec.MsgspecError) as error:
             raise self._damaged(error) from error
 
     async def write(self, zxid: int, staged: dict[str, Node | None]) -> None:
@@ -80,7 +92,7 @@ class SqliteJournal:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
-                "INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     (
                         path,
@@ -92,6 +104,9 @@ class SqliteJournal:
                         node.version,
                         node.cversion,
                         node.ephemeral_owner,
+                        node.pzxid,
+                        node.aversion,
+                        None if node.acl == OPEN_ACL else msgspec.json.encode(node.acl),
                     )
                     for path, node in staged.items()
                     if node is not None
@@ -129,6 +144,8 @@ class SqliteJournal:
         self._db.execute("PRAGMA synchronous = FULL")
         if not tables:
             self._db.executescript(_SCHEMA)
+        elif version == 1:
+            self._db.executescript(_FROM_1_TO_2)
 
     def _damaged(self, error: Exception) -> StoreUnavailableError:
         return StoreUnavailableError(
@@ -146,3 +163,11 @@ class SqliteJournal:
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return self._damaged(error)
         return StoreUnavailableError(f"the metadata store {self._path} failed: {error}")
+
+
+def _stored_node(row: tuple[Any, ...]) -> Node:
+    """A node from the columns after its path; no access control list stands for the open one."""
+    node = Node(*row[:-1])
+    if row[-1] is not None:
+        node.acl = msgspec.json.decode(row[-1], type=Acl)
+    return node

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kcompat.cluster.store import (
     ANY_VERSION,
+    OPEN_ACL,
     BadVersionError,
     Check,
     Create,
@@ -22,6 +23,7 @@ from kcompat.cluster.store import (
     NodeExistsError,
     NoNodeError,
     NotEmptyError,
+    SetAcl,
     SetData,
     Stat,
     WatchEvent,
@@ -32,13 +34,13 @@ from kcompat.cluster.store import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcompat.cluster.store import Op, OpResult
+    from kcompat.cluster.store import Acl, Op, OpResult
 
 ROOT = "/"
 
 
 class Node(Struct, gc=False):
-    """One node: its data, what `Stat` tells of it, and the names of its children."""
+    """One node: its data, what `Stat` tells of it, who may use it, and the names of its children."""
 
     data: bytes
     czxid: int
@@ -48,6 +50,9 @@ class Node(Struct, gc=False):
     version: int
     cversion: int
     ephemeral_owner: int
+    pzxid: int
+    aversion: int = 0
+    acl: Acl = OPEN_ACL
     children: set[str] | frozenset[str] = frozenset()
     """A set of its own only once there is a child: most nodes have none."""
 
@@ -62,6 +67,8 @@ class Node(Struct, gc=False):
             self.cversion,
             self.ephemeral_owner,
             len(self.children),
+            self.pzxid,
+            self.aversion,
         )
 
     def add_child(self, name: str) -> None:
@@ -82,6 +89,9 @@ class Node(Struct, gc=False):
             self.version,
             self.cversion,
             self.ephemeral_owner,
+            self.pzxid,
+            self.aversion,
+            self.acl,
             set(self.children) if self.children else frozenset(),
         )
 
@@ -92,7 +102,7 @@ class Tree:
     def __init__(self, zxid: int = 0, nodes: Iterable[tuple[str, Node]] = ()) -> None:
         """Take nodes as they were stored: any order, children not yet linked."""
         self.zxid = zxid
-        self.nodes: dict[str, Node] = {ROOT: Node(b"", 0, 0, 0, 0, 0, 0, 0)}
+        self.nodes: dict[str, Node] = {ROOT: Node(b"", 0, 0, 0, 0, 0, 0, 0, 0)}
         self.nodes.update(nodes)
         for path in self.nodes:
             if path != ROOT:
@@ -140,13 +150,15 @@ class Transaction:
         """Every node that changes, as it will be; None for those that go."""
         return self._staged
 
-    def run(self, op: Op) -> OpResult:
+    def run(self, op: Op | SetAcl) -> OpResult:
         """Stage one operation; raises the store's error and must then be dropped as a whole."""
         match op:
             case Create():
                 return self._create(op)
             case SetData():
                 return self._set(op)
+            case SetAcl():
+                return self._set_acl(op)
             case Delete():
                 self._delete(op)
                 return None
@@ -178,9 +190,11 @@ class Transaction:
             raise NodeExistsError(f"{path} exists")
         now_ms, zxid = self._now_ms, self.zxid
         owner = self._session_id if op.ephemeral else 0
-        self._staged[path] = Node(op.data, zxid, zxid, now_ms, now_ms, 0, 0, owner)
+        acl = OPEN_ACL if op.acl is None else op.acl
+        self._staged[path] = Node(op.data, zxid, zxid, now_ms, now_ms, 0, 0, owner, zxid, acl=acl)
         parent.add_child(name_of(path))
         parent.cversion += 1
+        parent.pzxid = zxid
         self._report(EventType.CREATED, path, parent_path)
         return path
 
@@ -194,6 +208,16 @@ class Transaction:
         self.events.append(WatchEvent(EventType.CHANGED, op.path))
         return node.stat()
 
+    def _set_acl(self, op: SetAcl) -> Stat:
+        node = self._touch(op.path)
+        if op.version not in (ANY_VERSION, node.aversion):
+            raise BadVersionError(
+                f"the access list of {op.path} has version {node.aversion}, not {op.version}"
+            )
+        node.acl = op.acl
+        node.aversion += 1
+        return node.stat()
+
     def _delete(self, op: Delete) -> None:
         parent_path = _validated_parent(op.path)
         if self._expect(op.path, op.version).children:
@@ -201,6 +225,7 @@ class Transaction:
         parent = self._touch(parent_path)
         parent.children -= {name_of(op.path)}
         parent.cversion += 1
+        parent.pzxid = self.zxid
         self._staged[op.path] = None
         self._report(EventType.DELETED, op.path, parent_path)
 

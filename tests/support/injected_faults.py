@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from kcompat.api.served import Handler, Served
     from kcompat.clock import Timer
-    from kcompat.cluster.store import Op, OpResult
+    from kcompat.cluster.store import Op, OpResult, SetAcl
     from kcompat.controller.state import ControllerState, Decision, Event
     from kcompat.log.files import OpenFile, Readable
     from kcompat.node.parts import Parts
@@ -225,7 +225,7 @@ class FaultyStore(ProcessStore):
 
     injector = Injector()
 
-    async def commit(self, session_id: int, ops: Sequence[Op]) -> list[OpResult]:
+    async def commit(self, session_id: int, ops: Sequence[Op | SetAcl]) -> list[OpResult]:
         """See `ProcessStore`."""
         self.injector.come_by(f"store: {type(ops[-1]).__name__}", lost_store)
         return await super().commit(session_id, ops)

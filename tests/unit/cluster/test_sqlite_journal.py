@@ -10,7 +10,7 @@ import pytest
 
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.sqlite_journal import FORMAT_VERSION, SqliteJournal
-from kcompat.cluster.store import StoreUnavailableError
+from kcompat.cluster.store import OPEN_ACL, Access, Create, Stat, StoreUnavailableError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,6 +98,46 @@ def test_a_file_from_a_newer_version_is_refused(tmp_path: Path) -> None:
         open_store(path)
 
 
+async def test_a_file_of_the_first_format_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.db"
+    database = sqlite3.connect(path)
+    database.executescript(
+        """
+        CREATE TABLE node (
+            path TEXT PRIMARY KEY, data BLOB NOT NULL, czxid INTEGER NOT NULL, mzxid INTEGER NOT NULL,
+            ctime_ms INTEGER NOT NULL, mtime_ms INTEGER NOT NULL, version INTEGER NOT NULL,
+            cversion INTEGER NOT NULL, ephemeral_owner INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE last_transaction (zxid INTEGER NOT NULL);
+        INSERT INTO last_transaction VALUES (7);
+        INSERT INTO node VALUES ('/a', x'78', 3, 7, 1, 2, 1, 0, 0);
+        PRAGMA application_id = 1801678192;
+        PRAGMA user_version = 1;
+        """
+    )
+    database.close()
+    for _ in range(2):
+        store = open_store(path)
+        session = await store.session()
+        assert await session.get("/a") == (b"x", Stat(3, 7, 1, 2, 1, 0, 0, 0, 3))
+        assert store.tree.get("/a").acl == OPEN_ACL
+        await store.close()
+
+
+async def test_access_control_lists_survive(tmp_path: Path) -> None:
+    acl = (Access(31, "digest", "alice:x="), Access(1, "world", "anyone"))
+    store = open_store(tmp_path / "metadata.db")
+    session = await store.session()
+    await session.multi([Create("/a", acl=acl), Create("/a/b")])
+    stat = await session.exists("/a")
+    await store.close()
+    store = open_store(tmp_path / "metadata.db")
+    assert store.tree.get("/a").acl == acl
+    assert store.tree.get("/a/b").acl == OPEN_ACL
+    assert store.tree.get("/a").stat() == stat
+    await store.close()
+
+
 def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     database = sqlite3.connect(path)
@@ -138,7 +178,7 @@ def test_a_node_without_its_parent_is_damage_and_the_file_is_released(tmp_path: 
     path = tmp_path / "metadata.db"
     SqliteJournal(path).close()
     database = sqlite3.connect(path)
-    database.execute("INSERT INTO node VALUES ('/a/b', x'', 1, 1, 0, 0, 0, 0, 0)")
+    database.execute("INSERT INTO node VALUES ('/a/b', x'', 1, 1, 0, 0, 0, 0, 0, 1, 0, NULL)")
     database.commit()
     database.close()
     journal = SqliteJournal(path)

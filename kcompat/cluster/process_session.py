@@ -1,0 +1,166 @@
+"""A session with a `ProcessStore`.
+
+Nothing between the two can break. To be cut off, to come back and to end are what somebody does to it: a
+server that lends the store to other processes, or a test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from kcompat.cluster.single_operations import SingleOperations
+from kcompat.cluster.store import EventType, SessionExpiredError, SessionState, WatchEvent
+from kcompat.cluster.subscriptions import Subscriptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.cluster.store import Op, OpResult, Stat, Watch
+    from kcompat.cluster.tree import Tree
+
+
+class SharedTree(Protocol):
+    """What the sessions of a process have in common: `ProcessStore`."""
+
+    @property
+    def tree(self) -> Tree:
+        """The nodes, to be read only."""
+
+    async def commit(self, session_id: int, ops: Sequence[Op]) -> list[OpResult]:
+        """Run `ops` as one transaction."""
+
+    def admit(self, session: ProcessSession) -> int:
+        """Take up a session that has ended; its new id."""
+
+    async def end(self, session: ProcessSession) -> None:
+        """Remove a session and its ephemeral nodes."""
+
+
+class ProcessSession(SingleOperations):
+    """One broker's `MetadataStore`."""
+
+    def __init__(self, store: SharedTree, session_id: int) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._watches: Subscriptions[str, WatchEvent] = Subscriptions("a watch of the metadata store")
+        self._listeners: Subscriptions[None, SessionState] = Subscriptions("a listener to a session's state")
+        self._state = SessionState.CONNECTED
+        self._settled: asyncio.Future[None] | None = None
+        """What calls wait for while the session is suspended."""
+        self._is_closed = False
+
+    @property
+    def session_id(self) -> int:
+        """The id that its ephemeral nodes carry; another after `renew`."""
+        return self._session_id
+
+    @property
+    def state(self) -> SessionState:
+        """The state last told."""
+        return self._state
+
+    def subscribe(self, listener: Callable[[SessionState], object]) -> Watch:
+        """Report every later state."""
+        return self._listeners.add(None, listener)
+
+    async def get(self, path: str) -> tuple[bytes, Stat]:
+        """Data and Stat of a node, or `NoNodeError`."""
+        await self._ready()
+        node = self._store.tree.get(path)
+        return node.data, node.stat()
+
+    async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        """Data and Stat of each node."""
+        await self._ready()
+        nodes = self._store.tree.nodes
+        return [(node.data, node.stat()) if (node := nodes.get(path)) else None for path in paths]
+
+    async def exists(self, path: str) -> Stat | None:
+        """The Stat of a node."""
+        await self._ready()
+        node = self._store.tree.nodes.get(path)
+        return None if node is None else node.stat()
+
+    async def children(self, path: str) -> list[str]:
+        """Sorted names of children, or `NoNodeError`."""
+        await self._ready()
+        return sorted(self._store.tree.get(path).children)
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
+        """One transaction."""
+        await self._ready()
+        results = await self._store.commit(self._session_id, ops)
+        await self._ready()  # no answer comes through while cut off
+        return results
+
+    def watch(self, path: str, listener: Callable[[WatchEvent], object]) -> Watch:
+        """Report changes of a node and of its children's names."""
+        self._insist()
+        return self._watches.add(path, listener)
+
+    def report(self, event: WatchEvent) -> None:
+        """A transaction has changed something; a session that is cut off does not hear of it."""
+        if self._state is SessionState.CONNECTED:
+            self._watches.tell(event.path, event)
+
+    # -- what is done to it ------------------------------------------------------------------------------
+
+    def suspend(self) -> None:
+        """Cut it off: its calls wait, and its watches hear nothing."""
+        if self._state is SessionState.CONNECTED:
+            self._become(SessionState.SUSPENDED)
+
+    def resume(self) -> None:
+        """Let it come back in time; each of its watches hears that it may have missed something."""
+        if self._state is SessionState.SUSPENDED:
+            self._take_up()
+
+    async def expire(self) -> None:
+        """End it as the store does when nothing was heard of it for too long."""
+        if self._state is not SessionState.EXPIRED:
+            self.suspend()
+            await self._store.end(self)
+            self._become(SessionState.EXPIRED)
+
+    async def renew(self) -> None:
+        """Take up a new session after the end of this one."""
+        if self._is_closed:
+            raise SessionExpiredError("the session with the metadata store was closed")
+        if self._state is SessionState.EXPIRED:
+            self._session_id = self._store.admit(self)
+            self._take_up()
+
+    async def close(self) -> None:
+        """End it for good."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._watches.clear()
+            self._listeners.clear()
+            await self._store.end(self)
+            self._become(SessionState.EXPIRED)
+
+    # -- states ------------------------------------------------------------------------------------------
+
+    async def _ready(self) -> None:
+        while self._state is SessionState.SUSPENDED and not self._is_closed:
+            if self._settled is None:
+                self._settled = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._settled)
+        self._insist()
+
+    def _insist(self) -> None:
+        if self._is_closed or self._state is SessionState.EXPIRED:
+            raise SessionExpiredError(f"session {self._session_id} of the metadata store has ended")
+
+    def _take_up(self) -> None:
+        self._become(SessionState.CONNECTED)
+        for path in self._watches.heard():
+            self._watches.tell(path, WatchEvent(EventType.MISSED, path))
+
+    def _become(self, state: SessionState) -> None:
+        self._state = state
+        self._listeners.tell(None, state)
+        if state is not SessionState.SUSPENDED and self._settled is not None:
+            self._settled.set_result(None)
+            self._settled = None

@@ -1,0 +1,69 @@
+"""Who wants to be told of what, in the order they asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from kcompat.faults import contained
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+Key = TypeVar("Key", bound="Hashable | None")
+News = TypeVar("News")
+
+
+class Subscriptions(Generic[Key, News]):
+    """Listeners by key. One that raises is logged, and the others hear all the same."""
+
+    def __init__(self, what: str) -> None:
+        """`what` a listener is called in the log."""
+        self._what = what
+        self._listeners: dict[Key, list[Subscription[Key, News]]] = {}
+
+    def add(self, key: Key, listener: Callable[[News], object]) -> Subscription[Key, News]:
+        """Tell `listener` of everything under `key` from now on."""
+        subscription = Subscription(self._listeners, key, listener)
+        self._listeners.setdefault(key, []).append(subscription)
+        return subscription
+
+    def tell(self, key: Key, news: News) -> None:
+        """Tell everyone who is there now."""
+        for subscription in tuple(self._listeners.get(key, ())):
+            with contained(self._what):
+                subscription.listener(news)
+
+    def heard(self) -> list[Key]:
+        """Keys that somebody listens to."""
+        return list(self._listeners)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._listeners
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._listeners.clear()
+
+
+class Subscription(Generic[Key, News]):
+    """One listener; it can be taken back."""
+
+    __slots__ = ("_key", "_listeners", "listener")
+
+    def __init__(
+        self,
+        listeners: dict[Key, list[Subscription[Key, News]]],
+        key: Key,
+        listener: Callable[[News], object],
+    ) -> None:
+        self._listeners = listeners
+        self._key = key
+        self.listener = listener
+
+    def cancel(self) -> None:
+        """Report nothing more; harmless when repeated."""
+        listeners = self._listeners.get(self._key, [])
+        if self in listeners:
+            listeners.remove(self)
+            if not listeners:
+                del self._listeners[self._key]
