@@ -8,6 +8,8 @@ Behaviour
 - The first batch found is returned whole, however small the limits (KIP-74); `fetch.max.bytes` caps every
   answer.
 - read_committed stops at the last stable offset and lists the aborted transactions of the range.
+- A follower (a replica id of 0 and more, which needs CLUSTER_ACTION) reads up to the log end. What lies below
+  the offset it fetches from, it has: that moves the high watermark, and lets it into the ISR.
 
 Version notes
 - 0, 1: messages of magic 0; 2, 3: of magic 1, converted while they are sent. 3: `max_bytes`; before it the
@@ -17,10 +19,10 @@ Version notes
 - 10: zstd (KIP-110): 4 to 9 still get zstd batches, as from Kafka, unless the topic itself demands zstd.
 - 11: rack id (KIP-392; no follower serves consumers yet, so none is preferred).
 - 12: last fetched epoch and diverging epoch (KIP-595), tagged fields. 13: topics by id (KIP-516).
-- 15: the replica id in a tagged struct.
+- 15: the replica id in a tagged struct, with the epoch of its broker (KIP-903): a fetch from a former life of
+  the follower is refused.
 
 Not here yet
-- Fetches by followers. They need CLUSTER_ACTION and are then refused with NOT_LEADER_OR_FOLLOWER.
 - 16: who leads instead, beside NOT_LEADER_OR_FOLLOWER (KIP-951).
 """
 
@@ -35,7 +37,8 @@ from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.records.compression import Codec
 from kcompat.replication.delayed_fetch import Fetch
 from kcompat.replication.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
-from kcompat.replication.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, Partition
+from kcompat.replication.partition import Partition
+from kcompat.replication.reading import READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, Reader
 from kcompat.replication.role import NO_EPOCH
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
@@ -68,17 +71,21 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
     session = _open_session(context, request)
     if isinstance(session, ErrorCode):
         return FetchResponse(error_code=session)
+    reader = _reader(context, request)
     fetch = Fetch(
-        _resolve(context, request, session.targets),
+        _resolve(context, session.targets, reader),
+        reader,
         min_bytes=request.min_bytes,
         max_bytes=min(request.max_bytes, context.services.config.fetch_max_bytes),
-        isolation_level=request.isolation_level,
         hard_limit=context.api_version < FIRST_WITH_MAX_BYTES,
     )
     results = fetch.read()
+    if reader.is_replica:
+        fetch.note(results, context.now_ms)
     if request.max_wait_ms <= 0 or not session.targets or fetch.must_answer(results):
         return _respond(context, session, results)
-    purgatory = context.services.replicas.fetches
+    replicas = context.services.replicas
+    purgatory = replicas.replica_fetches if reader.is_replica else replicas.fetches
     delayed = purgatory.wait(fetch, fetch.keys(results), request.max_wait_ms)
     answer = delayed.promise.map(lambda later: _respond(context, session, later))
     return Interruptible(answer, delayed.expire)
@@ -110,6 +117,7 @@ def _open_session(context: RequestContext, request: FetchRequest) -> FetchContex
                 asked.partition_max_bytes,
                 max(asked.current_leader_epoch, NO_EPOCH),
                 max(asked.last_fetched_epoch, NO_EPOCH),
+                asked.log_start_offset,
             )
             wanted[topic_key, asked.partition] = FetchTarget(topic_key, asked.partition, spec)
     forgotten: list[PartitionKey] = [
@@ -127,13 +135,18 @@ def _open_session(context: RequestContext, request: FetchRequest) -> FetchContex
     )
 
 
+def _reader(context: RequestContext, request: FetchRequest) -> Reader:
+    if context.api_version < FIRST_WITH_REPLICA_STATE:
+        return Reader(request.isolation_level, request.replica_id)
+    follower = request.replica_state
+    return Reader(request.isolation_level, follower.replica_id, follower.replica_epoch)
+
+
 def _resolve(
-    context: RequestContext, request: FetchRequest, targets: Sequence[FetchTarget]
+    context: RequestContext, targets: Sequence[FetchTarget], reader: Reader
 ) -> list[tuple[FetchTarget, Partition | ErrorCode]]:
     """The partition that each target names, or why there is none."""
-    has_state = context.api_version >= FIRST_WITH_REPLICA_STATE
-    is_follower = (request.replica_state.replica_id if has_state else request.replica_id) >= 0
-    if is_follower and not context.may(Operation.CLUSTER_ACTION, CLUSTER):
+    if reader.is_replica and not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return [(target, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for target in targets]
     find = context.services.replicas.find
     found: list[tuple[FetchTarget, Partition | ErrorCode]] = []
@@ -142,11 +155,9 @@ def _resolve(
     for target in targets:
         if target.topic != asked:  # partitions of a topic mostly follow each other: ask once
             asked = target.topic
-            topic = _readable_topic(context, asked, is_follower)
+            topic = _readable_topic(context, asked, reader.is_replica)
         found.append((target, find(topic, target.index) if isinstance(topic, str) else topic))
-    if is_follower:
-        return [(target, _not_for_followers(partition)) for target, partition in found]
-    if context.api_version < FIRST_WITH_ZSTD:
+    if context.api_version < FIRST_WITH_ZSTD and not reader.is_replica:
         return [(target, _not_zstd(partition)) for target, partition in found]
     return found
 
@@ -160,11 +171,6 @@ def _readable_topic(context: RequestContext, key: TopicKey, is_follower: bool) -
     if may_all or context.may(Operation.READ, Resource.topic(name)):
         return name
     return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-
-
-def _not_for_followers(partition: Partition | ErrorCode) -> ErrorCode:
-    """The leader has the only replica of a partition, so nobody may ask as its follower."""
-    return ErrorCode.NOT_LEADER_OR_FOLLOWER if isinstance(partition, Partition) else partition
 
 
 def _not_zstd(partition: Partition | ErrorCode) -> Partition | ErrorCode:

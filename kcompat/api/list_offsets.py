@@ -6,6 +6,8 @@ Behaviour
   offset (KIP-405, KIP-1005: nothing is tiered, so -1); any other time the first record at or after it. No
   match is offset -1, not an error. A special time that the version does not know is refused whatever the
   partition.
+- For a broker (a replica id other than -1) the latest offset is the log end. Who debugs (-2) may ask any
+  replica.
 - A partition named twice in one request is refused with INVALID_REQUEST, but for version 0.
 
 Version notes
@@ -23,7 +25,8 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from kcompat.replication.listing import EARLIEST_TIMESTAMP
+from kcompat.replication.listing import EARLIEST_TIMESTAMP, offset_for, offsets_before
+from kcompat.replication.reading import Reader
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 FIRST_WITH_ONE_OFFSET = 1
 FIRST_WITH_LEADER_EPOCH = 4
 FIRST_WITH_OFFSET_NOT_AVAILABLE = 5
+DEBUGGING = -2
 FIRST_VERSION_OF_SPECIAL = {-3: 7, -4: 8, -5: 9, -6: 11}
 
 TopicAnswer = ListOffsetsResponse.ListOffsetsTopicResponse
@@ -43,6 +47,8 @@ Question = ListOffsetsRequest.ListOffsetsPartition
 def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """Answer each question by itself."""
     response = ListOffsetsResponse()
+    replica = request.replica_id
+    reader = Reader(request.isolation_level, replica, leader_only=replica != DEBUGGING)
     asked: dict[tuple[str, int], int] = {}
     for topic in request.topics:
         for question in topic.partitions:
@@ -62,13 +68,13 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
                     partition_index=question.partition_index, error_code=ErrorCode.INVALID_REQUEST
                 )
             else:
-                answer = _answer(context, topic.name, question, request.isolation_level)
+                answer = _answer(context, topic.name, question, reader)
             topic_answer.partitions.append(answer)
         response.topics.append(topic_answer)
     return response
 
 
-def _answer(context: RequestContext, topic: str, question: Question, isolation_level: int) -> PartitionAnswer:
+def _answer(context: RequestContext, topic: str, question: Question, reader: Reader) -> PartitionAnswer:
     version = context.api_version
     answer = PartitionAnswer(partition_index=question.partition_index)
     if not _is_known(question.timestamp, version):
@@ -82,11 +88,11 @@ def _answer(context: RequestContext, topic: str, question: Question, isolation_l
         if question.max_num_offsets < 0:
             answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
             return answer
-        answer.error_code, answer.old_style_offsets = partition.offsets_before(
-            question.timestamp, question.max_num_offsets, context.now_ms
+        answer.error_code, answer.old_style_offsets = offsets_before(
+            partition, question.timestamp, question.max_num_offsets, context.now_ms
         )
         return answer
-    found = partition.offset_for(question.timestamp, isolation_level, question.current_leader_epoch)
+    found = offset_for(partition, question.timestamp, reader, question.current_leader_epoch)
     error = found.error
     if error == ErrorCode.OFFSET_NOT_AVAILABLE and version < FIRST_WITH_OFFSET_NOT_AVAILABLE:
         error = ErrorCode.LEADER_NOT_AVAILABLE

@@ -15,7 +15,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.down_convert import UnsupportedCodec
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.message_set import MAGIC_V0, MAGIC_V1
-from kcompat.replication.partition import Fetched
+from kcompat.replication.reading import Fetched
 
 if TYPE_CHECKING:
     from kcompat.replication.delayed_fetch import Results

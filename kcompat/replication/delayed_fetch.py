@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.replication.partition import Fetched, Partition
+from kcompat.replication.partition import Partition
+from kcompat.replication.reading import Fetched
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from kcompat.protocol.errors import ErrorCode
     from kcompat.replication.fetch_session import FetchTarget
-    from kcompat.replication.partition import FetchSpec
+    from kcompat.replication.reading import FetchSpec, Reader
 
 Results = list[tuple["FetchTarget", Fetched]]
 
@@ -27,9 +28,9 @@ class Fetch:
 
     __slots__ = (
         "_hard_limit",
-        "_isolation_level",
         "_max_bytes",
         "_min_bytes",
+        "_reader",
         "_sizes",
         "_specs",
         "_targets",
@@ -39,17 +40,17 @@ class Fetch:
     def __init__(
         self,
         targets: list[tuple[FetchTarget, Partition | ErrorCode]],
+        reader: Reader,
         *,
         min_bytes: int,
         max_bytes: int,
-        isolation_level: int,
         hard_limit: bool = False,
     ) -> None:
         self._targets = targets
+        self._reader = reader
         self._hard_limit = hard_limit
         self._min_bytes = min_bytes
         self._max_bytes = max_bytes
-        self._isolation_level = isolation_level
         self._sizes: dict[Hashable, int] = {}
         self._specs: dict[Hashable, FetchSpec] = {}
         self._total = 0
@@ -63,13 +64,21 @@ class Fetch:
                 results.append((target, Fetched(partition, aborted=[])))
                 continue
             spec = target.spec
-            fetched = partition.fetch(spec, self._isolation_level, min(left, spec.max_bytes), min_one_batch)
+            fetched = partition.fetch(spec, self._reader, min(left, spec.max_bytes), min_one_batch)
             size = len(fetched.records)
             if size:
                 min_one_batch = False
                 left = max(0, left - size)
             results.append((target, fetched))
         return results
+
+    def note(self, results: Results, now_ms: int) -> None:
+        """Tell each partition that a follower has what lies below where it fetches. Once for a request, with
+        the first results: what is appended while it waits does not make the follower late.
+        """
+        for (target, partition), (_, fetched) in zip(self._targets, results, strict=True):
+            if isinstance(partition, Partition) and not fetched.error and fetched.diverging is None:
+                partition.note_fetch(target.spec, self._reader, now_ms)
 
     def must_answer(self, results: Results) -> bool:
         """Whether these results leave nothing to wait for.
@@ -81,7 +90,7 @@ class Fetch:
             if isinstance(partition, Partition):
                 waits = True
                 total += len(fetched.records)
-                if fetched.error or fetched.diverging is not None:
+                if fetched.ends_wait:
                     return True
         return not waits or total >= self._min_bytes
 
@@ -98,11 +107,10 @@ class Fetch:
         """Look at the partition that changed; read them all once there is enough."""
         assert isinstance(key, Partition)
         spec = self._specs[key]
-        fetched = key.fetch(spec, self._isolation_level, spec.max_bytes, min_one_batch=True)
+        fetched = key.fetch(spec, self._reader, spec.max_bytes, min_one_batch=True)
         self._total += len(fetched.records) - self._sizes[key]
         self._sizes[key] = len(fetched.records)
-        ended = fetched.error or fetched.diverging is not None
-        return self.read() if ended or self._total >= self._min_bytes else None
+        return self.read() if fetched.ends_wait or self._total >= self._min_bytes else None
 
     def expire(self) -> Results:
         """Whatever is there at the deadline."""

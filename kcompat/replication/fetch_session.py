@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from random import Random
 
-    from kcompat.replication.partition import Fetched, FetchSpec
+    from kcompat.replication.reading import Fetched, FetchSpec
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0

@@ -17,6 +17,11 @@ class Follower:
         self.high_watermark = high_watermark
         self._is_retired = is_retired
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether consumers may read here what is committed (KIP-392)."""
+        return self.epoch != NO_EPOCH and not self._is_retired
+
     def refusal(self, *, has_failed: bool) -> ErrorCode:
         """What a client is told that takes this replica for the leader; `has_failed` is said of its disk."""
         if self._is_retired:
@@ -26,4 +31,3 @@ class Follower:
     def check_invariants(self, log_end_offset: int) -> None:
         """Assert that the high watermark lies in the log."""
         assert 0 <= self.high_watermark <= log_end_offset
-        assert self.epoch >= NO_EPOCH

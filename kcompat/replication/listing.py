@@ -1,7 +1,4 @@
-"""The questions of ListOffsets, answered from a leader's log (Kafka's `fetchOffsetForTimestamp`).
-
-What the log raises where it cannot be read passes through.
-"""
+"""The questions of ListOffsets, answered from the log of a partition (Kafka's `fetchOffsetForTimestamp`)."""
 
 from __future__ import annotations
 
@@ -10,10 +7,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.follower import Follower
+from kcompat.replication.leader import Leader
+from kcompat.replication.partition import FAULTS
+from kcompat.replication.reading import CONSUMER, READ_COMMITTED
+from kcompat.replication.role import NO_EPOCH
 
 if TYPE_CHECKING:
     from kcompat.log.log import Log
-    from kcompat.replication.leader import Leader
+    from kcompat.replication.partition import Partition
+    from kcompat.replication.reading import Reader
 
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
@@ -32,12 +35,49 @@ class OffsetFound(Struct):
     leader_epoch: int = -1
 
 
-def offset_for(log: Log, leader: Leader, timestamp: int, limit: int) -> OffsetFound:
-    """The offset for a time in ms, or for one of the special ones; `limit` is where the reader stops."""
+def offset_for(partition: Partition, timestamp: int, reader: Reader, leader_epoch: int) -> OffsetFound:
+    """The offset for a time in ms, or for one of the special ones. Who is no consumer is told of everything
+    in the log.
+    """
+    state, log = partition.replica_for(leader_epoch, reader), partition.log
+    if not isinstance(state, Leader) and not isinstance(state, Follower):
+        return OffsetFound(state)
+    limit, knows_latest = log.log_end_offset, True
+    if reader.replica_id == CONSUMER:
+        limit = state.high_watermark
+        if reader.isolation_level == READ_COMMITTED:
+            limit = partition.last_stable_offset
+        knows_latest = isinstance(state, Follower) or state.knows_latest_offset
+    try:
+        return _find(log, state.epoch, timestamp, limit, knows_latest=knows_latest)
+    except FAULTS as fault:
+        return OffsetFound(partition.failure(fault))
+
+
+def offsets_before(
+    partition: Partition, timestamp: int, limit: int, now_ms: int
+) -> tuple[ErrorCode, list[int]]:
+    """Version 0: where the segments begin whose newest record is not newer than `timestamp` (ms), at most
+    `limit` offsets, newest first. The high watermark counts as one that was written at `now_ms`.
+
+    A `timestamp` of -1 takes all of them, -2 the log start (Kafka's `legacyFetchOffsetsBefore`).
+    """
+    leader = partition.leader_for(NO_EPOCH)
+    if not isinstance(leader, Leader):
+        return leader, []
+    try:
+        found = _find_before(partition.log, leader.high_watermark, timestamp, limit, now_ms)
+    except FAULTS as fault:
+        return partition.failure(fault), []
+    return ErrorCode.NONE, found
+
+
+def _find(log: Log, epoch: int, timestamp: int, limit: int, *, knows_latest: bool) -> OffsetFound:
+    """`limit` is where the reader stops; a leader that was just elected may not know that yet."""
     if timestamp == LATEST_TIMESTAMP:
-        if not leader.knows_latest_offset:
+        if not knows_latest:
             return OffsetFound(ErrorCode.OFFSET_NOT_AVAILABLE)
-        return OffsetFound(ErrorCode.NONE, limit, -1, leader.epoch)
+        return OffsetFound(ErrorCode.NONE, limit, -1, epoch)
     if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
         return OffsetFound(
             ErrorCode.NONE, log.log_start_offset, -1, log.epochs.epoch_for(log.log_start_offset)
@@ -48,16 +88,11 @@ def offset_for(log: Log, leader: Leader, timestamp: int, limit: int) -> OffsetFo
         return OffsetFound(ErrorCode.UNSUPPORTED_VERSION)
     found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
     if found is None or found.offset >= limit:
-        return OffsetFound(ErrorCode.NONE if leader.knows_latest_offset else ErrorCode.OFFSET_NOT_AVAILABLE)
+        return OffsetFound(ErrorCode.NONE if knows_latest else ErrorCode.OFFSET_NOT_AVAILABLE)
     return OffsetFound(ErrorCode.NONE, found.offset, found.timestamp, found.leader_epoch)
 
 
-def offsets_before(log: Log, high_watermark: int, timestamp: int, limit: int, now_ms: int) -> list[int]:
-    """Version 0: where the segments begin whose newest record is not newer than `timestamp` (ms), at most
-    `limit` offsets, newest first. The high watermark counts as one that was written at `now_ms`.
-
-    A `timestamp` of -1 takes all of them, -2 the log start (Kafka's `legacyFetchOffsetsBefore`).
-    """
+def _find_before(log: Log, high_watermark: int, timestamp: int, limit: int, now_ms: int) -> list[int]:
     points = [(max(base, log.log_start_offset), modified_ms) for base, modified_ms in log.segment_starts()]
     if points[-1][0] < high_watermark:
         points.append((high_watermark, now_ms))

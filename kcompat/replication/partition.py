@@ -1,12 +1,11 @@
 """One partition on this broker: a log, and whether this broker leads it (Kafka's `Partition`).
 
 `Leader` and `Follower` know the rules and touch nothing. Here they are asked, the log is written and read as
-they say, and who waits for that is woken: the partition itself is the key that delayed requests wait on.
-`produces` are woken when the high watermark moves, `fetches` when there is something new to read, both when
-the role changes.
+they say, and who waits for that is woken: see `Surroundings` for whom, and when. All are woken when the role
+changes.
 
 What reads or writes here answers a fault of the disk as an error: each such method has an `except FAULTS`,
-and `_failure` says which error that is.
+and `failure` says which error that is.
 """
 
 from __future__ import annotations
@@ -14,65 +13,39 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from kcompat.cluster.news import Role
 from kcompat.log.errors import StorageError
 from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.errors import RecordsDamaged
-from kcompat.replication import listing
+from kcompat.replication import reading
 from kcompat.replication.follower import Follower
 from kcompat.replication.leader import Leader
-from kcompat.replication.listing import OffsetFound
+from kcompat.replication.reading import NO_REPLICA, READ_COMMITTED, Fetched
 from kcompat.replication.role import NO_EPOCH, NO_ROLE, fence
 
 if TYPE_CHECKING:
     from kcompat.log.append_result import AppendResult
-    from kcompat.log.converted import ConvertedRange
-    from kcompat.log.files import FileRange
     from kcompat.log.log import Log
     from kcompat.records.batch import BatchHeader
-    from kcompat.replication.purgatory import Purgatory
+    from kcompat.replication.isr import Pending
+    from kcompat.replication.reading import FetchSpec, Reader
+    from kcompat.replication.surroundings import Surroundings
 
 logger = logging.getLogger(__name__)
 
-READ_UNCOMMITTED = 0
-READ_COMMITTED = 1
-
 FAULTS: Final = (StorageError, OSError, RecordsDamaged)
 """What a log raises where its disk fails, or does not hold what was written."""
-
-
-class FetchSpec(Struct):
-    """What a fetch asks of one partition; offsets and epochs as in FetchRequest, -1 for an absent epoch."""
-
-    offset: int
-    max_bytes: int
-    leader_epoch: int = NO_EPOCH
-    last_fetched_epoch: int = NO_EPOCH
-
-
-class Fetched(Struct):
-    """What one partition answers to a fetch. Offsets are those seen before the read."""
-
-    error: ErrorCode
-    high_watermark: int = -1
-    last_stable_offset: int = -1
-    log_start_offset: int = -1
-    records: FileRange | ConvertedRange | bytes = b""
-    aborted: list[tuple[int, int]] | None = None
-    diverging: tuple[int, int] | None = None
 
 
 class Partition:
     """A log and a `state`, which is `Leader` or `Follower`."""
 
     __slots__ = (
-        "_broker_id",
-        "_fetches",
         "_min_insync_replicas",
-        "_produces",
+        "_surroundings",
         "index",
         "log",
         "role",
@@ -81,9 +54,7 @@ class Partition:
         "topic_id",
     )
 
-    def __init__(
-        self, log: Log, broker_id: int, *, produces: Purgatory, fetches: Purgatory, high_watermark: int
-    ) -> None:
+    def __init__(self, log: Log, surroundings: Surroundings, *, high_watermark: int) -> None:
         """A replica without a role yet; the high watermark is the one that was stored."""
         self.log = log
         self.topic = log.topic
@@ -93,9 +64,7 @@ class Partition:
         known = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.state: Leader | Follower = Follower(NO_EPOCH, known)
         self._min_insync_replicas = 1
-        self._broker_id = broker_id
-        self._produces = produces
-        self._fetches = fetches
+        self._surroundings = surroundings
         log.durability.on_synced = self._synced
 
     # -- roles -------------------------------------------------------------------------------------------
@@ -110,32 +79,37 @@ class Partition:
         """Below this offset everything is on every replica in sync, as far as this broker knows."""
         return self.state.high_watermark
 
-    def take_role(self, role: Role) -> bool:
-        """Follow the controller's decision. False when it is older than the one in force: nothing
-        changes then.
+    def take_role(self, role: Role) -> ErrorCode:
+        """Follow the controller's decision, or answer why not: every decision has a leader epoch of its own,
+        and one that is not newer than that in force changes nothing.
         """
-        if role.leader_epoch < self.role.leader_epoch:
-            return False
+        surroundings = self._surroundings
+        if role.leader_epoch <= self.role.leader_epoch:
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if surroundings.broker_id not in role.replicas:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if role.partition_epoch < self.role.partition_epoch:
+            return ErrorCode.NONE
         self.role = role
         state = self.state
-        if role.leader != self._broker_id:
+        if role.leader != surroundings.broker_id:
             self.state = Follower(role.leader_epoch, state.high_watermark)
-        elif isinstance(state, Leader) and state.epoch == role.leader_epoch:
-            state.change(role)
         else:
-            end = self.log.log_end_offset
+            end, now_ms = self.log.log_end_offset, surroundings.clock.now_ms()
             self.log.epochs.begin(role.leader_epoch, end)
             self.state = Leader(
-                self._broker_id,
+                surroundings.broker_id,
                 role,
+                surroundings.rule,
                 min_insync_replicas=self._min_insync_replicas,
                 log_end_offset=end,
                 high_watermark=state.high_watermark,
+                now_ms=now_ms,
+                previous=state if isinstance(state, Leader) else None,
             )
-        if isinstance(self.state, Leader):
-            self._advance(self.state)
+            self._advance(self.state, now_ms)
         self._wake_all()
-        return True
+        return ErrorCode.NONE
 
     def retire(self) -> None:
         """The partition leaves this broker: lead it no more, and answer all that wait for it."""
@@ -145,15 +119,68 @@ class Partition:
         self._wake_all()
 
     def _wake_all(self) -> None:
-        self._produces.wake(self)
-        self._fetches.wake(self)
+        surroundings = self._surroundings
+        surroundings.produces.wake(self)
+        surroundings.fetches.wake(self)
+        surroundings.replica_fetches.wake(self)
+        surroundings.deletions.wake(self)
 
     def require_in_sync(self, min_insync_replicas: int) -> None:
         """Obey a changed `min.insync.replicas`."""
         self._min_insync_replicas = min_insync_replicas
         if isinstance(self.state, Leader):
             self.state.require_in_sync(min_insync_replicas)
-            self._advance(self.state)
+            self._advance(self.state, self._surroundings.clock.now_ms())
+
+    # -- who is in sync ----------------------------------------------------------------------------------
+
+    def note_fetch(self, spec: FetchSpec, reader: Reader, now_ms: int) -> None:
+        """A follower has everything below the offset that it fetches from; this is told before anything else
+        is appended.
+        """
+        leader, replica = self.state, reader.replica_id
+        if not isinstance(leader, Leader):
+            return
+        has_moved = leader.fetched(
+            replica,
+            spec.offset,
+            spec.log_start_offset,
+            log_end_offset=self.log.log_end_offset,
+            now_ms=now_ms,
+            broker_epoch=reader.broker_epoch,
+        )
+        self._surroundings.deletions.wake(self)
+        if self._surroundings.propose is not None:
+            self._propose(leader.expand(replica))
+        if has_moved:
+            self._advance(leader, now_ms)
+
+    def shrink_isr(self, now_ms: int) -> None:
+        """Propose an ISR without those that have fallen behind."""
+        leader = self.state
+        if isinstance(leader, Leader) and self._surroundings.propose is not None:
+            self._propose(leader.shrink(self.log.log_end_offset, now_ms))
+
+    def _propose(self, pending: Pending | None) -> None:
+        propose = self._surroundings.propose
+        if pending is not None and propose is not None:
+            logger.info("%s-%d asks for the ISR %s", self.topic, self.index, pending.proposed)
+            propose(self, pending)
+
+    def isr_accepted(
+        self, pending: Pending, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
+    ) -> None:
+        """The controller stored an ISR, which may be the one that was asked for."""
+        leader = self.state
+        if isinstance(leader, Leader) and leader.accepted(pending, leader_epoch, partition_epoch, isr):
+            self.role = replace(self.role, isr=isr, partition_epoch=partition_epoch)
+            self._advance(leader, self._surroundings.clock.now_ms())
+            self._surroundings.produces.wake(self)
+
+    def isr_refused(self, pending: Pending, error: ErrorCode) -> bool:
+        """The controller did not take the ISR that was asked for; True if it has to be asked again."""
+        leader = self.state
+        return isinstance(leader, Leader) and leader.refused(pending, error)
 
     # -- writing -----------------------------------------------------------------------------------------
 
@@ -176,13 +203,14 @@ class Partition:
         try:
             result = self.log.append_as_leader(batch, header, leader.epoch, now_ms, origin)
         except FAULTS as fault:
-            return self._failure(fault)
+            return self.failure(fault)
         if not result.error:
-            self._advance(leader)
-            self._fetches.wake_soon(self)
+            self._advance(leader, now_ms)
+            if leader.remotes:
+                self._surroundings.replica_fetches.wake_soon(self)
         return result
 
-    def _advance(self, leader: Leader) -> bool:
+    def _advance(self, leader: Leader, now_ms: int) -> bool:
         """Tell the leader how far its log is, without what waits for a sync (`flush.messages`). True if the
         high watermark moved.
         """
@@ -190,8 +218,10 @@ class Partition:
         end, unsynced_from = log.log_end_offset, log.durability.unsynced_from
         if end > unsynced_from:
             end = unsynced_from
-        if leader.advance(end):
-            self._produces.wake(self)
+        if leader.advance(end, now_ms):
+            surroundings = self._surroundings
+            surroundings.produces.wake(self)
+            surroundings.fetches.wake_soon(self)
             return True
         return False
 
@@ -214,9 +244,11 @@ class Partition:
 
     def _synced(self) -> None:
         """A sync has ended, or the log has failed: look again at what waits for either."""
-        if not (isinstance(self.state, Leader) and self._advance(self.state)):
-            self._produces.wake(self)
-        self._fetches.wake_soon(self)
+        surroundings, leader = self._surroundings, self.state
+        if isinstance(leader, Leader):
+            self._advance(leader, surroundings.clock.now_ms())
+        surroundings.produces.wake(self)
+        surroundings.fetches.wake_soon(self)
 
     def delete_records_before(self, offset: int) -> tuple[ErrorCode, int]:
         """Advance the log start to `offset` (-1 = the high watermark). The error and the new low watermark,
@@ -233,7 +265,7 @@ class Partition:
         try:
             self.log.delete_records_before(offset)
         except FAULTS as fault:
-            return self._failure(fault), -1
+            return self.failure(fault), -1
         return ErrorCode.NONE, self.log.log_start_offset
 
     # -- reading -----------------------------------------------------------------------------------------
@@ -247,10 +279,10 @@ class Partition:
         """Fence a client that knows another leader epoch (KIP-320), then insist on being the leader and on a
         disk that works.
         """
-        found = self._leader_for(leader_epoch)
+        found = self.leader_for(leader_epoch)
         return ErrorCode.NONE if isinstance(found, Leader) else found
 
-    def _leader_for(self, known_epoch: int) -> Leader | ErrorCode:
+    def leader_for(self, known_epoch: int) -> Leader | ErrorCode:
         """The leader, for a client that knows this epoch, or what the client is told."""
         state = self.state
         if known_epoch != state.epoch and (fenced := fence(known_epoch, state.epoch)):
@@ -263,66 +295,57 @@ class Partition:
         """What a client is told that wants to write, or waits for what it wrote."""
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
-    def fetch(self, spec: FetchSpec, isolation_level: int, max_bytes: int, min_one_batch: bool) -> Fetched:
-        """Read for a consumer: from the batch that holds `spec.offset` on, below the high watermark or the
-        last stable offset; the last batch may be cut short.
+    def fetch(self, spec: FetchSpec, reader: Reader, max_bytes: int, min_one_batch: bool) -> Fetched:
+        """Read from the batch that holds `spec.offset` on; the last batch may be cut short.
+
+        Followers read up to the log end, consumers up to the high watermark or the last stable offset.
         """
-        leader = self._leader_for(spec.leader_epoch)
-        if not isinstance(leader, Leader):
-            return Fetched(leader)
+        if reader.replica_id >= 0:
+            state: Leader | Follower | ErrorCode = self._leader_for_follower(spec.leader_epoch, reader)
+        else:
+            state = self.replica_for(spec.leader_epoch, reader)
+        if not isinstance(state, Leader) and not isinstance(state, Follower):
+            return Fetched(state)
         log = self.log
-        high_watermark = leader.high_watermark
+        high_watermark = state.high_watermark
         stable = log.producer_state.last_stable_offset(high_watermark)
         answer = Fetched(ErrorCode.NONE, high_watermark, stable, log.log_start_offset)
-        offset = spec.offset
-        if spec.last_fetched_epoch != NO_EPOCH:
-            epoch, end_offset = log.end_offset_for_epoch(spec.last_fetched_epoch)
-            if epoch == NO_EPOCH or offset < log.log_start_offset:
-                return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
-            if epoch < spec.last_fetched_epoch or end_offset < offset:
-                answer.diverging = (epoch, end_offset)  # KIP-595
+        if reader.choice is not None and isinstance(state, Leader):
+            answer.preferred_replica = reader.choice.choose(state, spec.offset)
+            if answer.preferred_replica != NO_REPLICA:
                 return answer
-        if offset < log.log_start_offset or offset > log.log_end_offset:
-            return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
-        committed_only = isolation_level == READ_COMMITTED
-        upper = stable if committed_only else high_watermark
-        data: FileRange | None = None
-        if offset < upper:
-            if max_bytes < 0:
-                return Fetched(ErrorCode.UNKNOWN_SERVER_ERROR)
-            try:
-                data = log.read(offset, max_bytes, upper, min_one_batch)
-                if data is not None:
-                    answer.records = data
-                    if committed_only:
-                        answer.aborted = log.aborted_transactions(offset, upper, data)
-            except FAULTS as fault:
-                return Fetched(self._failure(fault))
-        if committed_only and data is None:
-            answer.aborted = []
-        return answer
-
-    def offset_for(self, timestamp: int, isolation_level: int, leader_epoch: int) -> OffsetFound:
-        """Answer one ListOffsets question."""
-        leader = self._leader_for(leader_epoch)
-        if not isinstance(leader, Leader):
-            return OffsetFound(leader)
-        limit = self.last_stable_offset if isolation_level == READ_COMMITTED else leader.high_watermark
+        committed_only = reader.isolation_level == READ_COMMITTED
+        if reader.replica_id >= 0:
+            upper, committed_only = log.log_end_offset, False
+        else:
+            upper = stable if committed_only else high_watermark
         try:
-            return listing.offset_for(self.log, leader, timestamp, limit)
+            return reading.read(
+                log,
+                spec,
+                answer,
+                upper=upper,
+                max_bytes=max_bytes,
+                min_one_batch=min_one_batch,
+                aborted=committed_only,
+            )
         except FAULTS as fault:
-            return OffsetFound(self._failure(fault))
+            return Fetched(self.failure(fault))
 
-    def offsets_before(self, timestamp: int, limit: int, now_ms: int) -> tuple[ErrorCode, list[int]]:
-        """Answer one question of ListOffsets v0 with at most `limit` offsets (`listing.offsets_before`)."""
-        leader = self._leader_for(NO_EPOCH)
+    def _leader_for_follower(self, known_epoch: int, reader: Reader) -> Leader | ErrorCode:
+        """The leader, for a follower that it knows."""
+        leader = self.leader_for(known_epoch)
         if not isinstance(leader, Leader):
-            return leader, []
-        try:
-            found = listing.offsets_before(self.log, leader.high_watermark, timestamp, limit, now_ms)
-        except FAULTS as fault:
-            return self._failure(fault), []
-        return ErrorCode.NONE, found
+            return leader
+        return leader.refusal(reader.replica_id, reader.broker_epoch, known_epoch) or leader
+
+    def replica_for(self, known_epoch: int, reader: Reader) -> Leader | Follower | ErrorCode:
+        """This replica, for a consumer that knows this epoch, or what the consumer is told."""
+        found = self.leader_for(known_epoch)
+        if isinstance(found, Leader) or reader.leader_only or found != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            return found
+        state = self.state
+        return state if isinstance(state, Follower) and state.is_readable else found
 
     def end_offset_for_epoch(self, requested_epoch: int, leader_epoch: int) -> tuple[ErrorCode, int, int]:
         """OffsetForLeaderEpoch: (error, epoch, end offset); -1, -1 when that epoch is unknown here."""
@@ -333,7 +356,7 @@ class Partition:
 
     # -- faults ------------------------------------------------------------------------------------------
 
-    def _failure(self, fault: StorageError | OSError | RecordsDamaged) -> ErrorCode:
+    def failure(self, fault: StorageError | OSError | RecordsDamaged) -> ErrorCode:
         """What a client is told of a fault. One of the disk takes the directory offline, unless it may pass
         (`LogContext.fault`); damaged records concern this partition alone.
         """

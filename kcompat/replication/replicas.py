@@ -5,13 +5,15 @@ The controller's decisions arrive here as roles; handlers look partitions up by 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kcompat.faults import contained
 from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.leader import IsrRule
 from kcompat.replication.partition import Partition
 from kcompat.replication.purgatory import Purgatory
 from kcompat.replication.storage_config import log_config
+from kcompat.replication.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,17 +26,51 @@ if TYPE_CHECKING:
 
     LeadershipListener = Callable[[Partition], None]
 
+MAX_LAG_MS: Final = 30_000
+"""Kafka's default."""
+
 
 class ReplicaManager:
     """The partitions this broker has, by topic name and index."""
 
-    def __init__(self, broker_id: int, clock: Clock, cluster: MetadataCache) -> None:
-        self.produces = Purgatory(clock)
-        self.fetches = Purgatory(clock)
+    def __init__(
+        self, broker_id: int, clock: Clock, cluster: MetadataCache, *, max_lag_ms: int = MAX_LAG_MS
+    ) -> None:
+        """`max_lag_ms` is `replica.lag.time.max.ms`."""
         self._broker_id = broker_id
+        self._clock = clock
         self._cluster = cluster
+        self._surroundings = Surroundings(
+            broker_id,
+            clock,
+            IsrRule(max_lag_ms, lambda broker: broker in cluster.image.brokers),
+            produces=Purgatory(clock),
+            fetches=Purgatory(clock),
+            replica_fetches=Purgatory(clock),
+            deletions=Purgatory(clock),
+        )
         self._topics: dict[str, dict[int, Partition]] = {}
         self._listeners: dict[str, LeadershipListener] = {}
+
+    @property
+    def produces(self) -> Purgatory:
+        """Produces that wait for the in-sync replicas, or for the device."""
+        return self._surroundings.produces
+
+    @property
+    def fetches(self) -> Purgatory:
+        """Consumers that wait for something to read."""
+        return self._surroundings.fetches
+
+    @property
+    def replica_fetches(self) -> Purgatory:
+        """Followers that wait for appends."""
+        return self._surroundings.replica_fetches
+
+    @property
+    def deletions(self) -> Purgatory:
+        """DeleteRecords that wait for the followers' log starts."""
+        return self._surroundings.deletions
 
     def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
         """Call `listener` whenever the role or existence of a partition of `topic` changes (coordinators load
@@ -68,9 +104,7 @@ class ReplicaManager:
 
     def add(self, log: Log, config: TopicConfig, high_watermark: int) -> Partition:
         """Take a log in, with no role yet; `high_watermark` as checkpointed (0 for a new log)."""
-        partition = Partition(
-            log, self._broker_id, produces=self.produces, fetches=self.fetches, high_watermark=high_watermark
-        )
+        partition = Partition(log, self._surroundings, high_watermark=high_watermark)
         partition.require_in_sync(config.min_insync_replicas)
         self._topics.setdefault(log.topic, {})[log.partition] = partition
         return partition
@@ -91,10 +125,10 @@ class ReplicaManager:
         partition = self.get(topic, index)
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if not partition.take_role(role):
-            return ErrorCode.STALE_CONTROLLER_EPOCH
-        self._tell(partition)
-        return ErrorCode.NONE
+        error = partition.take_role(role)
+        if not error:
+            self._tell(partition)
+        return error
 
     def remove(self, topic: str, index: int) -> Partition | None:
         """Forget a partition (StopReplica); whatever waits on it is answered."""

@@ -8,13 +8,13 @@ import pytest
 
 from kcompat.api import fetch
 from kcompat.api.context import Interruptible
+from kcompat.cluster.news import Role
 from kcompat.protocol.messages.fetch import FetchRequest
-from kcompat.records.batch import build_batch
-from kcompat.records.record import Record
+from kcompat.replication.leader import Leader
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.log_world import LogWorld
+from support.log_world import ME, LogWorld, batch, rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +25,13 @@ def world(tmp_path: Path) -> LogWorld:
     world = LogWorld(tmp_path)
     world.create("t", partitions=2, topic_id=ONE)
     world.create("u", topic_id=TWO)
-    world.produce((0, bytes(build_batch([Record(0, 1000, b"k", b"v")]))), topic="t")
+    world.produce((0, batch(b"v")))
     return world
 
 
 ONE, TWO, STRANGE = b"1" * 16, b"2" * 16, b"?" * 16
 BY_ID = 13
+FOLLOWER = 2
 
 
 def asking(*partitions: tuple[str | bytes, int], **fields: Any) -> FetchRequest:
@@ -126,3 +127,89 @@ def test_whoever_says_that_it_is_a_follower_must_be_a_broker(world: LogWorld, ve
     assert errors(ask(world, version, follower)) == [29, 29]
     world.services.authorizer = Denying((Operation.READ, Resource.topic("t")))
     assert errors(ask(world, version, follower)) == [6, 100 if version >= BY_ID else 3]
+
+
+def following(version: int, *wanted: tuple[Any, int, int], broker_epoch: int = -1, **settings: Any) -> Any:
+    """The fetch of a follower: (topic, partition, offset)."""
+    state = FetchRequest.ReplicaState(FOLLOWER, broker_epoch)
+    request = asking(
+        *((topic, index) for topic, index, _ in wanted), replica_id=FOLLOWER, replica_state=state, **settings
+    )
+    for topic, (_, _, offset) in zip(request.topics, wanted, strict=True):
+        topic.partitions[0].fetch_offset = offset
+    return request
+
+
+@pytest.fixture
+def leading(world: LogWorld) -> LogWorld:
+    """The broker leads "t", which a follower has a replica of, too."""
+    for name in ("t", "u"):
+        role = Role(leader=ME, leader_epoch=1, isr=(ME, FOLLOWER), replicas=(ME, FOLLOWER))
+        world.replicas.take_role(name, 0, role)
+    return world
+
+
+@pytest.mark.parametrize("version", [4, 12, 15])
+def test_a_follower_reads_to_the_log_end_and_says_what_it_has(leading: LogWorld, version: int) -> None:
+    topic: Any = ONE if version >= BY_ID else "t"
+    partition = leading.partition("t")
+    leading.produce((0, batch(b"y")))
+    assert (partition.high_watermark, partition.log.log_end_offset) == (1, 2)
+    answer = ask(leading, version, following(version, (topic, 0, 0)))
+    assert found(answer) == [(0, 1, partition.log.size)]
+    answer = ask(leading, version, following(version, (topic, 0, 2)))
+    assert found(answer) == [(0, 1, 0)], "as it was before the fetch"
+    assert partition.high_watermark == 2
+
+
+def test_a_produce_to_all_is_answered_when_the_follower_has_it(leading: LogWorld) -> None:
+    produced = leading.produce((0, batch(b"y")), acks=-1)
+    reading = asking(("t", 0), max_wait_ms=500)
+    reading.topics[0].partitions[0].fetch_offset = 1
+    consumer = ask(leading, 11, reading)
+    follower = ask(leading, 11, following(11, ("t", 0, 2), max_wait_ms=500))
+    assert rows(produced.value) == [(0, 0, 1)]
+    leading.clock.advance(0)
+    assert [size for _, _, size in found(consumer.promise.value)] != [0]
+    assert not follower.promise.done
+    leading.produce((0, batch(b"z")))
+    leading.clock.advance(0)
+    assert [size for _, _, size in found(follower.promise.value)] != [0], "by the append alone"
+
+
+def test_what_is_appended_while_a_follower_waits_does_not_make_it_late(leading: LogWorld) -> None:
+    """The end of the wait is no further fetch."""
+    partition = leading.partition("t")
+    waiting = ask(leading, 11, following(11, ("t", 0, 1), max_wait_ms=500))
+    leading.clock.advance(100)
+    leading.produce((0, batch(b"y")))
+    leading.clock.advance(0)
+    assert waiting.promise.done
+    assert isinstance(partition.state, Leader)
+    remote = partition.state.remotes[FOLLOWER]
+    assert (remote.last_fetch_leader_end, leading.clock.now_ms() - remote.last_fetch_ms) == (1, 100)
+
+
+def test_a_follower_whose_log_is_another_moves_nothing(leading: LogWorld) -> None:
+    """KIP-595: it has to truncate before it counts."""
+    request = following(12, ("t", 0, 2))
+    request.topics[0].partitions[0].last_fetched_epoch = 0
+    answer = ask(leading, 12, request)
+    diverging = answer.responses[0].partitions[0].diverging_epoch
+    assert (diverging.epoch, diverging.end_offset) == (0, 1)
+    assert isinstance(leading.partition("t").state, Leader)
+    assert leading.partition("t").state.remotes[FOLLOWER].log_end_offset == -1
+
+
+@pytest.mark.parametrize(("epoch", "error"), [(-1, 6), (1, 75)])
+def test_a_broker_without_a_replica_is_not_served(leading: LogWorld, epoch: int, error: int) -> None:
+    request = following(11, ("t", 0, 0))
+    request.replica_id = FOLLOWER + 1
+    request.topics[0].partitions[0].current_leader_epoch = epoch
+    assert errors(ask(leading, 11, request)) == [error]
+
+
+def test_a_former_life_of_a_follower_is_not_heard(leading: LogWorld) -> None:
+    assert errors(ask(leading, 15, following(15, (ONE, 0, 1), broker_epoch=7))) == [0]
+    assert errors(ask(leading, 15, following(15, (ONE, 0, 0), broker_epoch=6))) == [6]
+    assert errors(ask(leading, 15, following(15, (ONE, 0, 1), broker_epoch=8))) == [0]

@@ -7,12 +7,14 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.delayed_fetch import Fetch
 from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.fetch_session import FetchTarget
-from kcompat.replication.partition import FetchSpec, Partition
+from kcompat.replication.reading import FetchSpec, Reader
 
 from .conftest import ME, append
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from kcompat.replication.partition import Partition
 
     MakePartition = Callable[..., Partition]
 
@@ -41,7 +43,7 @@ def test_a_produce_waits_for_the_high_watermark(
     append(partition, b"a")
     delayed, settled = wait_for_commit(replicas, partition, 1)
     assert not delayed.promise.done
-    replicas.take_role("t", 0, Role(leader=ME, leader_epoch=0, isr=(ME,), replicas=(ME,)))
+    replicas.take_role("t", 0, Role(leader=ME, leader_epoch=1, isr=(ME,), replicas=(ME,)))
     assert delayed.promise.value == "answer"
     assert settled == [ErrorCode.NONE]
     assert len(replicas.produces) == 0
@@ -72,7 +74,7 @@ def fetch_of(*partitions: Partition | ErrorCode, min_bytes: int = 1) -> Fetch:
     targets = [
         (FetchTarget(f"t{at}", 0, FetchSpec(0, 10_000)), partition) for at, partition in enumerate(partitions)
     ]
-    return Fetch(list(targets), min_bytes=min_bytes, max_bytes=100_000, isolation_level=0)
+    return Fetch(list(targets), Reader(), min_bytes=min_bytes, max_bytes=100_000)
 
 
 def wait_for_data(replicas: ReplicaManager, fetch: Fetch) -> Delayed[Results]:
@@ -142,9 +144,9 @@ def test_an_unknown_partition_does_not_end_the_wait_but_a_bad_offset_does(
     assert nothing_known.must_answer(nothing_known.read())
     bad = Fetch(
         [(FetchTarget("b", 0, FetchSpec(7, 10_000)), make_partition("b"))],
+        Reader(),
         min_bytes=1,
         max_bytes=100,
-        isolation_level=0,
     )
     assert bad.must_answer(bad.read())
 

@@ -12,7 +12,7 @@ from kcompat.replication.fetch_session import (
     FetchTarget,
     next_epoch,
 )
-from kcompat.replication.partition import Fetched, FetchSpec
+from kcompat.replication.reading import Fetched, FetchSpec
 
 
 def target(topic: str, index: int = 0, offset: int = 0) -> FetchTarget:

@@ -1,4 +1,4 @@
-"""The machine that a leader is: what is committed, given who is in sync and how far its own log is."""
+"""The machine that a leader is: who is in sync, and what is committed, given how far everybody's log is."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ import pytest
 
 from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.leader import Leader
+from kcompat.replication.isr import Committed, PendingExpand, PendingShrink
+from kcompat.replication.leader import NOT_APPLIED, OVERTAKEN, IsrRule, Leader
 
 ME, OTHER, THIRD = 1, 2, 3
+NOW = 1_000_000
+LAG = 30_000
+
+
+class Cluster:
+    """Which brokers are alive."""
+
+    def __init__(self) -> None:
+        self.alive = {ME, OTHER, THIRD}
+
+    def rule(self) -> IsrRule:
+        return IsrRule(LAG, lambda broker: broker in self.alive)
 
 
 def leader(
@@ -17,56 +30,99 @@ def leader(
     min_insync: int = 1,
     end: int = 10,
     high: int = 7,
+    epoch: int = 4,
+    cluster: Cluster | None = None,
+    previous: Leader | None = None,
+    now_ms: int = NOW,
 ) -> Leader:
-    """In epoch 4, with a log that ends at `end`."""
-    role = Role(ME, 4, isr, replicas)
-    return Leader(ME, role, min_insync_replicas=min_insync, log_end_offset=end, high_watermark=high)
+    """A leader since now, with a log that ends at `end`."""
+    role = Role(ME, epoch, isr, replicas)
+    made = Leader(
+        ME,
+        role,
+        (cluster or Cluster()).rule(),
+        min_insync_replicas=min_insync,
+        log_end_offset=end,
+        high_watermark=high,
+        now_ms=now_ms,
+        previous=previous,
+    )
+    made.check_invariants(end)
+    return made
 
 
-def test_who_is_in_sync_with_nobody_else_commits_at_once() -> None:
-    alone = leader(ME)
+def fetched(of: Leader, replica: int, offset: int, *, end: int, now_ms: int = NOW, start: int = 0) -> bool:
+    """A fetch by a follower; True if the high watermark moved."""
+    moved = of.fetched(replica, offset, start, log_end_offset=end, now_ms=now_ms, broker_epoch=-1)
+    advanced = moved and of.advance(end, now_ms)
+    of.check_invariants(end)
+    return advanced
+
+
+def test_the_only_replica_commits_at_once() -> None:
+    alone = leader(ME, replicas=(ME,))
     assert alone.high_watermark == 7
-    assert alone.advance(10)
-    assert alone.advance(12)
+    assert alone.advance(10, NOW)
+    assert alone.advance(12, NOW)
     assert alone.high_watermark == 12
     alone.check_invariants(12)
 
 
 def test_the_high_watermark_never_falls() -> None:
-    alone = leader(ME)
-    assert not alone.advance(6)
-    assert not alone.advance(7)
+    alone = leader(ME, replicas=(ME,))
+    assert not alone.advance(6, NOW)
+    assert not alone.advance(7, NOW)
     assert alone.high_watermark == 7
 
 
-@pytest.mark.parametrize("isr", [(ME, OTHER), (OTHER, ME), (ME, OTHER, THIRD), (OTHER,), ()])
-def test_the_ends_of_others_are_not_known_so_nothing_moves(isr: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("isr", [(ME, OTHER), (OTHER, ME), (ME, OTHER, THIRD)])
+def test_nothing_moves_before_all_in_sync_have_fetched(isr: tuple[int, ...]) -> None:
     among_others = leader(*isr)
-    assert not among_others.advance(12)
+    assert not among_others.advance(12, NOW)
+    assert not fetched(among_others, OTHER, 7, end=12)
     assert among_others.high_watermark == 7
     assert among_others.committed(8) is None
-    among_others.check_invariants(12)
 
 
-def test_it_moves_when_the_others_are_gone() -> None:
-    among_others = leader(ME, OTHER)
-    among_others.advance(12)
-    among_others.change(Role(ME, 4, (ME,), (ME, OTHER, THIRD), partition_epoch=1))
-    assert among_others.high_watermark == 7, "the log end is not told twice"
-    assert among_others.advance(12)
-    assert among_others.high_watermark == 12
+def test_the_slowest_in_sync_says_what_is_committed() -> None:
+    three = leader(ME, OTHER, THIRD)
+    assert not fetched(three, OTHER, 12, end=12)
+    assert fetched(three, THIRD, 9, end=12)
+    assert three.high_watermark == 9
+    assert three.committed(9) == ErrorCode.NONE
+    assert not fetched(three, OTHER, 11, end=12), "a follower that went back takes nothing back"
+    assert fetched(three, THIRD, 12, end=12)
+    assert three.high_watermark == 11
+
+
+def test_who_is_out_of_sync_is_not_waited_for() -> None:
+    two = leader(ME, OTHER)
+    assert fetched(two, OTHER, 12, end=12)
+    assert two.high_watermark == 12
+
+
+def test_who_is_about_to_join_is_waited_for_a_while() -> None:
+    """It would never get into sync if the high watermark ran ahead of it."""
+    cluster = Cluster()
+    alone = leader(ME, cluster=cluster, end=10, high=10)
+    fetched(alone, OTHER, 10, end=10)
+    assert not alone.advance(20, NOW + LAG), "it was caught up that long ago"
+    cluster.alive.remove(OTHER)
+    assert alone.advance(20, NOW + LAG), "it is down"
+    cluster.alive.add(OTHER)
+    assert alone.advance(21, NOW + LAG + 1), "it has fallen behind"
 
 
 def test_nothing_moves_below_min_insync_replicas() -> None:
     """KIP-966; what was committed before stays so, but no wait for more replicas ends well."""
     alone = leader(ME, min_insync=2)
     assert not alone.has_quorum
-    assert not alone.advance(12)
+    assert not alone.advance(12, NOW)
     assert alone.committed(7) == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
     assert alone.committed(8) is None
     alone.require_in_sync(1)
     assert alone.has_quorum
-    assert alone.advance(12)
+    assert alone.advance(12, NOW)
     assert alone.committed(12) == ErrorCode.NONE
 
 
@@ -91,12 +147,254 @@ def test_a_new_leader_does_not_know_the_latest_offset() -> None:
     """KIP-207: its predecessor may have shown more."""
     new = leader(ME, end=10, high=7)
     assert not new.knows_latest_offset
-    new.advance(9)
+    new.advance(9, NOW)
     assert not new.knows_latest_offset
-    new.advance(10)
+    new.advance(10, NOW)
     assert new.knows_latest_offset
 
 
-def test_another_epoch_is_another_leader() -> None:
+def test_a_leader_leads() -> None:
     with pytest.raises(AssertionError):
-        leader(ME).change(Role(ME, 5, (ME,), (ME,)))
+        Leader(
+            ME,
+            Role(OTHER, 5, (OTHER,), (ME, OTHER)),
+            Cluster().rule(),
+            min_insync_replicas=1,
+            log_end_offset=0,
+            high_watermark=0,
+            now_ms=NOW,
+        )
+
+
+# -- joining the ISR -------------------------------------------------------------------------------------
+
+
+def test_who_has_caught_up_is_proposed() -> None:
+    two = leader(ME, OTHER, end=10, high=7)
+    fetched(two, OTHER, 10, end=10)
+    fetched(two, THIRD, 9, end=10)
+    assert two.expand(THIRD) is None, "it lacks what was committed"
+    fetched(two, THIRD, 10, end=12)
+    pending = two.expand(THIRD)
+    assert isinstance(pending, PendingExpand)
+    assert (pending.isr, pending.proposed) == ((ME, OTHER), (ME, OTHER, THIRD))
+    assert pending.maximal == (ME, OTHER, THIRD)
+    two.check_invariants(12)
+
+
+def test_where_the_epoch_began_counts_too() -> None:
+    """Below it there may be records that an earlier leader has committed."""
+    two = leader(ME, OTHER, end=10, high=7)
+    fetched(two, THIRD, 8, end=10)
+    assert two.expand(THIRD) is None
+    fetched(two, THIRD, 10, end=10)
+    assert two.expand(THIRD) is not None
+
+
+def test_who_is_in_sync_or_down_is_not_proposed() -> None:
+    cluster = Cluster()
+    two = leader(ME, OTHER, cluster=cluster)
+    fetched(two, OTHER, 10, end=10)
+    fetched(two, THIRD, 10, end=10)
+    assert two.expand(OTHER) is None
+    cluster.alive.remove(THIRD)
+    assert two.expand(THIRD) is None
+
+
+def test_one_change_at_a_time() -> None:
+    alone = leader(ME)
+    fetched(alone, OTHER, 10, end=10)
+    fetched(alone, THIRD, 10, end=10)
+    assert alone.expand(OTHER) is not None
+    assert alone.expand(THIRD) is None
+    assert alone.shrink(10, NOW + LAG + 1) is None
+
+
+def test_the_newcomer_is_waited_for_before_it_is_in() -> None:
+    alone = leader(ME, end=10, high=10)
+    fetched(alone, OTHER, 10, end=10)
+    assert alone.expand(OTHER) is not None
+    assert not alone.advance(12, NOW + 10 * LAG), "however late it is"
+    assert fetched(alone, OTHER, 11, end=12)
+    assert alone.high_watermark == 11
+
+
+def test_an_accepted_newcomer_is_in() -> None:
+    alone = leader(ME, min_insync=2, end=10, high=10)
+    fetched(alone, OTHER, 10, end=10)
+    pending = alone.expand(OTHER)
+    assert pending is not None
+    assert not alone.has_quorum, "acks=all asks for what was stored"
+    assert alone.accepted(pending, 4, 1, (ME, OTHER))
+    assert (alone.state.isr, alone.partition_epoch, alone.has_quorum) == ((ME, OTHER), 1, True)
+    assert isinstance(alone.state, Committed)
+    alone.check_invariants(10)
+
+
+def test_acks_all_may_end_well_with_a_newcomer() -> None:
+    """Whoever is counted for the high watermark is counted here."""
+    alone = leader(ME, min_insync=2, end=10, high=10)
+    fetched(alone, OTHER, 10, end=10)
+    assert alone.committed(10) == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    alone.expand(OTHER)
+    assert alone.committed(10) == ErrorCode.NONE
+
+
+# -- leaving the ISR -------------------------------------------------------------------------------------
+
+
+def test_who_has_fallen_behind_is_to_leave() -> None:
+    three = leader(ME, OTHER, THIRD, end=10)
+    fetched(three, OTHER, 10, end=10, now_ms=NOW + LAG)
+    assert three.shrink(12, NOW + LAG) is None, "all were in sync when the epoch began"
+    pending = three.shrink(12, NOW + LAG + 1)
+    assert isinstance(pending, PendingShrink)
+    assert (pending.leaving, pending.proposed) == ((THIRD,), (ME, OTHER))
+    assert pending.maximal == (ME, OTHER, THIRD)
+
+
+def test_who_has_everything_stays_however_silent() -> None:
+    two = leader(ME, OTHER, end=10)
+    fetched(two, OTHER, 10, end=10)
+    assert two.shrink(10, NOW + 10 * LAG) is None
+
+
+def test_a_follower_of_a_busy_leader_stays() -> None:
+    """It never has everything, but it has each time what there was the last time."""
+    two = leader(ME, OTHER, end=10)
+    for step in range(10):
+        fetched(two, OTHER, 10 + 10 * step, end=20 + 10 * step, now_ms=NOW + LAG * step)
+    assert two.shrink(200, NOW + LAG * 9) is None
+    assert two.shrink(200, NOW + LAG * 9 + 1) is not None
+
+
+def test_who_leaves_is_waited_for_until_that_is_stored() -> None:
+    two = leader(ME, OTHER, end=10, high=7)
+    pending = two.shrink(10, NOW + LAG + 1)
+    assert pending is not None
+    assert not two.advance(10, NOW + LAG + 1)
+    assert two.accepted(pending, 4, 1, (ME,))
+    assert two.advance(10, NOW + LAG + 1)
+    assert two.high_watermark == 10
+
+
+def test_a_member_that_is_no_replica_leaves() -> None:
+    two = leader(ME, OTHER, replicas=(ME, THIRD))
+    pending = two.shrink(10, NOW)
+    assert pending is not None
+    assert pending.leaving == (OTHER,)
+
+
+# -- answers of the controller ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", sorted(NOT_APPLIED))
+def test_what_was_not_applied_is_forgotten(error: ErrorCode) -> None:
+    alone = leader(ME, end=10, high=10)
+    fetched(alone, OTHER, 10, end=10)
+    pending = alone.expand(OTHER)
+    assert pending is not None
+    assert not alone.refused(pending, error)
+    assert isinstance(alone.state, Committed)
+    assert alone.state.isr == (ME,)
+    assert alone.expand(OTHER) is not None, "it may be proposed again"
+
+
+@pytest.mark.parametrize("error", sorted(OVERTAKEN))
+def test_what_was_overtaken_stays_pending(error: ErrorCode) -> None:
+    two = leader(ME, OTHER)
+    pending = two.shrink(10, NOW + LAG + 1)
+    assert pending is not None
+    assert not two.refused(pending, error)
+    assert two.state is pending
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NOT_CONTROLLER, ErrorCode.UNKNOWN_SERVER_ERROR])
+def test_anything_else_is_asked_again(error: ErrorCode) -> None:
+    two = leader(ME, OTHER)
+    pending = two.shrink(10, NOW + LAG + 1)
+    assert pending is not None
+    assert two.refused(pending, error)
+    assert two.state is pending
+
+
+def test_old_news_change_nothing() -> None:
+    two = leader(ME, OTHER)
+    pending = two.shrink(10, NOW + LAG + 1)
+    assert pending is not None
+    assert not two.accepted(pending, 3, 1, (ME,)), "of an older leader epoch"
+    assert not two.accepted(PendingShrink(Committed((ME, OTHER)), (OTHER,)), 4, 1, (ME,)), "of another change"
+    two.partition_epoch = 2
+    assert not two.accepted(pending, 4, 1, (ME,)), "of an older partition epoch"
+    assert two.state is pending
+    assert two.accepted(pending, 4, 2, (ME, OTHER)), "it may also be what it was"
+    assert not two.refused(pending, ErrorCode.NOT_CONTROLLER), "it was answered"
+
+
+# -- elections -------------------------------------------------------------------------------------------
+
+
+def test_a_new_leader_knows_no_log_end_but_its_own() -> None:
+    new = leader(ME, OTHER, end=10, high=7)
+    assert [(remote.log_end_offset, remote.last_caught_up_ms) for remote in new.remotes.values()] == [
+        (-1, NOW),
+        (-1, 0),
+    ]
+
+
+def test_a_leader_that_goes_on_remembers() -> None:
+    old = leader(ME, OTHER, epoch=4)
+    fetched(old, OTHER, 9, end=10, start=2)
+    fetched(old, THIRD, 8, end=10)
+    again = leader(ME, OTHER, epoch=5, end=10, high=7, previous=old, now_ms=NOW + 5)
+    other, third = again.remotes.values()
+    assert (other.log_end_offset, other.log_start_offset, other.last_caught_up_ms) == (9, 2, NOW + 5)
+    assert (third.log_end_offset, third.last_caught_up_ms, third.last_fetch_ms) == (8, 0, 0)
+    assert again.advance(10, NOW + 5)
+    assert again.high_watermark == 9
+
+
+def test_who_is_out_of_sync_has_to_fetch_before_it_counts_as_caught_up() -> None:
+    old = leader(ME, epoch=4)
+    fetched(old, OTHER, 10, end=10)
+    again = leader(ME, epoch=5, end=10, high=10, previous=old)
+    assert again.advance(12, NOW), "it was caught up, but in another epoch"
+
+
+def test_new_replicas_of_a_leader_that_goes_on_are_unknown() -> None:
+    old = leader(ME, replicas=(ME,))
+    again = leader(ME, replicas=(ME, OTHER), previous=old, epoch=5)
+    assert again.remotes[OTHER].log_end_offset == -1
+
+
+# -- the rest --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("replica", "broker_epoch", "known_epoch", "refusal"),
+    [
+        (OTHER, 6, 4, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (OTHER, 7, 4, ErrorCode.NONE),
+        (OTHER, 8, 4, ErrorCode.NONE),
+        (OTHER, -1, 4, ErrorCode.NONE),
+        (THIRD, 1, -1, ErrorCode.NONE),
+        (9, 8, 4, ErrorCode.UNKNOWN_LEADER_EPOCH),
+        (9, 8, -1, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    ],
+)
+def test_who_may_follow(replica: int, broker_epoch: int, known_epoch: int, refusal: ErrorCode) -> None:
+    """Who has a replica, and is not a former life of itself (KIP-903); old followers do not say."""
+    three = leader(ME, OTHER)
+    three.fetched(OTHER, 10, 0, log_end_offset=10, now_ms=NOW, broker_epoch=7)
+    assert three.refusal(replica, broker_epoch, known_epoch) == refusal
+
+
+def test_the_low_watermark_is_the_smallest_log_start_of_brokers_that_live() -> None:
+    cluster = Cluster()
+    three = leader(ME, OTHER, THIRD, cluster=cluster)
+    assert three.low_watermark(5) == -1, "nobody has said"
+    fetched(three, OTHER, 10, end=10, start=5)
+    fetched(three, THIRD, 10, end=10, start=3)
+    assert three.low_watermark(5) == 3
+    cluster.alive.remove(THIRD)
+    assert three.low_watermark(5) == 5

@@ -11,7 +11,9 @@ from kcompat.log.context import LogContext
 from kcompat.log.files import FILES, Files
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.delayed_produce import DelayedProduce
-from kcompat.replication.partition import Fetched, FetchSpec, Partition
+from kcompat.replication.listing import offset_for, offsets_before
+from kcompat.replication.partition import Partition
+from kcompat.replication.reading import READ_COMMITTED, Fetched, FetchSpec, Reader
 
 from .conftest import ALONE, ME, append
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 OTHER = 2
-UNCOMMITTED, COMMITTED = 0, 1
+UNCOMMITTED, COMMITTED = Reader(), Reader(READ_COMMITTED)
 
 
 def fetch(partition: Partition, offset: int, *, epoch: int = -1, last_epoch: int = -1) -> Fetched:
@@ -109,7 +111,9 @@ def test_offsets_out_of_range(make_partition: MakePartition, offset: int, error:
 def test_a_negative_limit_is_an_error_where_there_is_something_to_read(make_partition: MakePartition) -> None:
     partition = make_partition()
     append(partition, b"a")
-    fetched = [partition.fetch(FetchSpec(offset, 100), 0, -1, min_one_batch=True) for offset in (0, 1)]
+    fetched = [
+        partition.fetch(FetchSpec(offset, 100), UNCOMMITTED, -1, min_one_batch=True) for offset in (0, 1)
+    ]
     assert [each.error for each in fetched] == [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE]
 
 
@@ -125,8 +129,8 @@ def test_a_failed_disk_is_what_clients_are_told(
     failed = ErrorCode.KAFKA_STORAGE_ERROR
     assert append(partition, b"b") == failed
     assert fetch(partition, 0).error == failed
-    assert partition.offset_for(-1, UNCOMMITTED, -1).error == failed
-    assert partition.offsets_before(-1, 1, now_ms=0) == (failed, [])
+    assert offset_for(partition, -1, UNCOMMITTED, -1).error == failed
+    assert offsets_before(partition, -1, 1, now_ms=0) == (failed, [])
     assert partition.delete_records_before(1) == (failed, -1)
     assert partition.committed(2) == failed
 
@@ -162,12 +166,12 @@ def test_delete_records_is_against_the_policy_of_a_compacted_topic(make_partitio
 def test_offsets_by_time(make_partition: MakePartition, timestamp: int, found: tuple[int, int, int]) -> None:
     partition = make_partition()
     append(partition, b"a", b"b", b"c")
-    answer = partition.offset_for(timestamp, UNCOMMITTED, -1)
+    answer = offset_for(partition, timestamp, UNCOMMITTED, -1)
     assert (answer.error, answer.offset, answer.timestamp, answer.leader_epoch) == (ErrorCode.NONE, *found)
 
 
 def test_a_time_before_minus_six_is_no_question_we_know(make_partition: MakePartition) -> None:
-    assert make_partition().offset_for(-7, UNCOMMITTED, -1).error == ErrorCode.UNSUPPORTED_VERSION
+    assert offset_for(make_partition(), -7, UNCOMMITTED, -1).error == ErrorCode.UNSUPPORTED_VERSION
 
 
 def test_a_new_leader_does_not_know_the_latest_offset_before_its_high_watermark_does(
@@ -177,9 +181,9 @@ def test_a_new_leader_does_not_know_the_latest_offset_before_its_high_watermark_
     partition = make_partition(role=role, min_insync_replicas="2")
     append(partition, b"a")
     partition.take_role(Role(leader=ME, leader_epoch=1, isr=(ME,), replicas=(ME, OTHER)))
-    assert partition.offset_for(-1, UNCOMMITTED, -1).error == ErrorCode.OFFSET_NOT_AVAILABLE
+    assert offset_for(partition, -1, UNCOMMITTED, -1).error == ErrorCode.OFFSET_NOT_AVAILABLE
     partition.take_role(Role(leader=ME, leader_epoch=2, isr=(ME,), replicas=(ME,)))
-    assert partition.offset_for(-1, COMMITTED, -1).offset == 1
+    assert offset_for(partition, -1, COMMITTED, -1).offset == 1
 
 
 def test_a_retired_partition_leads_no_more(make_partition: MakePartition, replicas: ReplicaManager) -> None:

@@ -1,0 +1,99 @@
+"""Who is in sync with a leader: the ISR that the controller stored, and a change that it was asked for
+(KIP-497). Pure.
+
+What is not answered yet may have been stored or not. So while a change is pending, the high watermark waits
+for the *maximal* ISR: for the replica that is to join, and still for those that are to leave. Kafka's
+counterparts: `CommittedPartitionState`, `PendingExpandIsr` and `PendingShrinkIsr`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from kcompat.protocol.errors import ErrorCode
+
+
+class Committed(Struct, frozen=True, eq=False, gc=False):
+    """The ISR as stored; no change is under way."""
+
+    isr: tuple[int, ...]
+
+    @property
+    def maximal(self) -> tuple[int, ...]:
+        """Whom the high watermark waits for."""
+        return self.isr
+
+
+class PendingExpand(Struct, frozen=True, eq=False):
+    """The controller was asked to let `newcomer` in."""
+
+    before: Committed
+    newcomer: int
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """The ISR as stored, as far as this leader knows."""
+        return self.before.isr
+
+    @property
+    def proposed(self) -> tuple[int, ...]:
+        """The ISR that was asked for."""
+        return (*self.before.isr, self.newcomer)
+
+    @property
+    def maximal(self) -> tuple[int, ...]:
+        """Whom the high watermark waits for: the newcomer as well, which is only stricter."""
+        return self.proposed
+
+
+class PendingShrink(Struct, frozen=True, eq=False):
+    """The controller was asked to take `leaving` out."""
+
+    before: Committed
+    leaving: tuple[int, ...]
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """The ISR as stored, as far as this leader knows."""
+        return self.before.isr
+
+    @property
+    def proposed(self) -> tuple[int, ...]:
+        """The ISR that was asked for."""
+        return tuple(member for member in self.before.isr if member not in self.leaving)
+
+    @property
+    def maximal(self) -> tuple[int, ...]:
+        """Whom the high watermark waits for: those that leave as well, one of which may yet be elected."""
+        return self.before.isr
+
+
+Pending = PendingExpand | PendingShrink
+IsrState = Committed | PendingExpand | PendingShrink
+
+
+class IsrOwner(Protocol):
+    """A partition that has asked for another ISR, and hears what became of it."""
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+
+    @property
+    def topic_id(self) -> bytes:
+        """The id of its topic; zero where that has none."""
+
+    @property
+    def index(self) -> int:
+        """Its number in the topic."""
+
+    def isr_accepted(
+        self, pending: Pending, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
+    ) -> None:
+        """The controller stored an ISR, which may be the one that was asked for."""
+
+    def isr_refused(self, pending: Pending, error: ErrorCode) -> bool:
+        """The controller did not take the ISR that was asked for; True if it has to be asked again."""

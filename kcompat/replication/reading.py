@@ -1,0 +1,118 @@
+"""What a fetch asks of a partition, and how a log answers it (Kafka's `Partition.readRecords`).
+
+What the log raises where it cannot be read passes through.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.role import NO_EPOCH
+
+if TYPE_CHECKING:
+    from kcompat.log.converted import ConvertedRange
+    from kcompat.log.files import FileRange
+    from kcompat.log.log import Log
+    from kcompat.replication.leader import Leader
+
+READ_UNCOMMITTED = 0
+READ_COMMITTED = 1
+CONSUMER = -1
+NO_REPLICA = -1
+
+
+class FetchSpec(Struct):
+    """What a fetch asks of one partition; offsets and epochs as in FetchRequest, -1 for an absent epoch."""
+
+    offset: int
+    max_bytes: int
+    leader_epoch: int = NO_EPOCH
+    last_fetched_epoch: int = NO_EPOCH
+    log_start_offset: int = -1
+    """Where the log of a follower starts."""
+
+
+class ReplicaChoice(Protocol):
+    """Sends a consumer to a replica that is nearer than the leader (KIP-392)."""
+
+    def choose(self, leader: Leader, offset: int) -> int:
+        """The broker to read from; `NO_REPLICA` to read here."""
+
+
+class Reader(Struct, frozen=True):
+    """Who fetches (Kafka's `FetchParams`)."""
+
+    isolation_level: int = READ_UNCOMMITTED
+    replica_id: int = CONSUMER
+    """The broker that follows; `CONSUMER` for any other client."""
+    broker_epoch: int = -1
+    """Under which that broker is registered; -1 where it does not say."""
+    leader_only: bool = True
+    """Whether the reader does not know that followers serve as well."""
+    choice: ReplicaChoice | None = None
+
+    @property
+    def is_replica(self) -> bool:
+        """Whether a follower asks: it reads up to the log end."""
+        return self.replica_id >= 0
+
+
+ANY_CONSUMER = Reader()
+
+
+class Fetched(Struct):
+    """What one partition answers to a fetch. Offsets are those seen before the read."""
+
+    error: ErrorCode
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    records: FileRange | ConvertedRange | bytes = b""
+    aborted: list[tuple[int, int]] | None = None
+    diverging: tuple[int, int] | None = None
+    preferred_replica: int = NO_REPLICA
+
+    @property
+    def ends_wait(self) -> bool:
+        """Whether the reader has to hear of this at once, however little there is to read."""
+        return bool(self.error) or self.diverging is not None or self.preferred_replica != NO_REPLICA
+
+
+def read(
+    log: Log,
+    spec: FetchSpec,
+    answer: Fetched,
+    upper: int,
+    max_bytes: int,
+    *,
+    min_one_batch: bool,
+    aborted: bool,
+) -> Fetched:
+    """Fill in the `answer` from the batch that holds `spec.offset` on, below `upper`; the last batch may be
+    cut short. `aborted` asks for the transactions that were aborted in what was read.
+    """
+    offset = spec.offset
+    if spec.last_fetched_epoch != NO_EPOCH:
+        epoch, end_offset = log.end_offset_for_epoch(spec.last_fetched_epoch)
+        if epoch == NO_EPOCH or offset < log.log_start_offset:
+            return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
+        if epoch < spec.last_fetched_epoch or end_offset < offset:
+            answer.diverging = (epoch, end_offset)  # KIP-595
+            return answer
+    if offset < log.log_start_offset or offset > log.log_end_offset:
+        return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
+    data: FileRange | None = None
+    if offset < upper:
+        if max_bytes < 0:
+            return Fetched(ErrorCode.UNKNOWN_SERVER_ERROR)
+        data = log.read(offset, max_bytes, upper, min_one_batch)
+        if data is not None:
+            answer.records = data
+            if aborted:
+                answer.aborted = log.aborted_transactions(offset, upper, data)
+    if aborted and data is None:
+        answer.aborted = []
+    return answer

@@ -1,0 +1,65 @@
+"""What a leader knows of one replica that follows it (Kafka's `Replica`). Pure."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+UNKNOWN_OFFSET = -1
+UNKNOWN_EPOCH = -1
+
+
+class RemoteReplica(Struct):
+    """A follower as its fetches show it; times in ms since the epoch, 0 for "never"."""
+
+    id: int
+    log_end_offset: int = UNKNOWN_OFFSET
+    log_start_offset: int = UNKNOWN_OFFSET
+    last_fetch_ms: int = 0
+    last_fetch_leader_end: int = UNKNOWN_OFFSET
+    """Where the leader's log ended when the follower last fetched."""
+    last_caught_up_ms: int = 0
+    """When the follower last had all there was."""
+    broker_epoch: int = UNKNOWN_EPOCH
+    """The registration that it fetched under (KIP-903)."""
+
+    def is_caught_up(self, leader_end: int, now_ms: int, max_lag_ms: int) -> bool:
+        """Whether it has everything, or had it not longer than `max_lag_ms` ago."""
+        return self.log_end_offset == leader_end or now_ms - self.last_caught_up_ms <= max_lag_ms
+
+    def fetched(
+        self, offset: int, log_start_offset: int, leader_end: int, now_ms: int, broker_epoch: int
+    ) -> None:
+        """Note a fetch from `offset`, while the leader's log ended at `leader_end` before it was read.
+
+        A follower of a busy leader never fetches from its log end. It was caught up at its last fetch if it
+        has now what the leader had then.
+        """
+        if offset >= leader_end:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
+        elif offset >= self.last_fetch_leader_end:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
+        self.log_end_offset = offset
+        self.log_start_offset = log_start_offset
+        self.last_fetch_ms = now_ms
+        self.last_fetch_leader_end = max(self.last_fetch_leader_end, leader_end)
+        self.broker_epoch = broker_epoch
+
+    def at_election(self, now_ms: int, is_in_sync: bool) -> RemoteReplica:
+        """The replica for a broker that was not the leader before: nothing is known but who is in sync."""
+        return RemoteReplica(self.id, last_caught_up_ms=now_ms if is_in_sync else 0)
+
+    def at_reelection(self, now_ms: int, is_in_sync: bool, epoch_start_offset: int) -> RemoteReplica:
+        """The replica for a leader that goes on in another epoch: what it has is still true.
+
+        One that is not in sync has to fetch before it may be taken for caught up.
+        """
+        since = now_ms if is_in_sync else 0
+        return RemoteReplica(
+            self.id,
+            self.log_end_offset,
+            self.log_start_offset,
+            last_fetch_ms=since,
+            last_fetch_leader_end=epoch_start_offset,
+            last_caught_up_ms=since,
+            broker_epoch=self.broker_epoch,
+        )

@@ -1,0 +1,33 @@
+"""What all partitions of a broker have in common: whom they are on, time, and who is told or woken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.clock import Clock
+    from kcompat.replication.isr import IsrOwner, Pending
+    from kcompat.replication.leader import IsrRule
+    from kcompat.replication.purgatory import Purgatory
+
+
+class Surroundings(Struct):
+    """The ports of the partitions of one broker. A partition is the key that delayed requests wait on."""
+
+    broker_id: int
+    clock: Clock
+    rule: IsrRule
+    produces: Purgatory
+    """Woken when the high watermark moves."""
+    fetches: Purgatory
+    """Consumers; woken when there is something new for them."""
+    replica_fetches: Purgatory
+    """Followers; woken by every append."""
+    deletions: Purgatory
+    """Woken when a log start moves, here or on a follower."""
+    propose: Callable[[IsrOwner, Pending], object] | None = None
+    """Asks the controller for another ISR; None while there is nobody to ask."""
