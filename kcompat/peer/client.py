@@ -1,0 +1,248 @@
+"""Asks another broker: many requests in flight on one connection, which is made when one is needed.
+
+A request that finds no connection waits for the next attempt, and fails with it if that fails. So whoever
+asks again at once is kept to the pace of the attempts: the first at once, then after 50 ms and twice as long
+each time, up to a second. A request that is not answered in time takes its connection with it: what is behind
+it in order cannot be answered either. Kafka's counterparts: `NetworkClient`, `InterBrokerSendThread`.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from kcompat.peer.backoff import backoff_ms
+from kcompat.peer.errors import PeerError, PeerFault
+from kcompat.peer.exchange import Exchange
+from kcompat.promise import Promise
+from kcompat.protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.net.outbound import Connect
+    from kcompat.peer.releases import Release
+    from kcompat.protocol.message import Message
+
+logger = logging.getLogger(__name__)
+
+RECONNECT_BACKOFF_MS: Final = 50
+RECONNECT_BACKOFF_MAX_MS: Final = 1000
+
+
+class PeerSettings(Struct, frozen=True):
+    """What a connection is made with."""
+
+    release: Release
+    """No newer versions are sent: `inter.broker.protocol.version`."""
+    setup_timeout_ms: int
+    """Of the first attempt: it doubles with each that fails, up to the next."""
+    setup_timeout_max_ms: int
+    max_frame: int
+    """Bytes of the largest answer taken."""
+    receive_buffer: int = -1
+    """Bytes; -1 leaves it to the system."""
+
+
+class PeerClient:
+    """One connection to one broker, or none, and those who wait for answers."""
+
+    def __init__(
+        self,
+        name: str,
+        client_id: str,
+        address: Callable[[], tuple[str, int] | None],
+        settings: Callable[[], PeerSettings],
+        ports: tuple[Connect, Clock, Random],
+    ) -> None:
+        """`name` is how the log calls the peer. `address` and `settings` are asked at each attempt; the
+        address is None while it is not known.
+        """
+        self.name = name
+        self._client_id = client_id
+        self._address = address
+        self._settings = settings
+        self._connect, self._clock, self._random = ports
+        self._exchange: Exchange | None = None
+        self._is_ready = False
+        self._is_closed = False
+        self._pause: Timer | None = None  # before the next attempt
+        self._failures = 0  # in a row, of connections that answered nothing
+        self._failed_setups = 0  # in a row, of those that were not even accepted
+        self._waiting: dict[_Call, None] = {}  # for a connection, in order
+        self._lost: Callable[[PeerFault], object] | None = None
+
+    def call(self, request: Message, timeout_ms: float) -> Promise[Any]:
+        """The response to a request, in the newest version that both sides have; fails with `PeerError`.
+
+        Views in the response (`records`) are the caller's for as long as it keeps them.
+        """
+        return self.ask(ApiKey(request.api_key), lambda _: request, timeout_ms)
+
+    def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: float) -> Promise[Any]:
+        """As `call`, for a request that is made once its version is known: `make(version)`."""
+        call = _Call(self, key, make)
+        if self._is_closed:
+            call.miss(PeerFault.ABANDONED)
+            return call.promise
+        call.timer = self._clock.call_later(timeout_ms, partial(self._overdue, call))
+        if self._is_ready and self._exchange is not None:
+            self._exchange.send(call)
+        else:
+            self._waiting[call] = None
+            self._seek()
+        return call.promise
+
+    def stay_connected(self, lost: Callable[[PeerFault], object]) -> None:
+        """Connect now, and again whenever the connection is lost, until `close`; `lost` hears of each loss
+        and of each attempt that fails. So the end of the peer's process is seen when it happens.
+        """
+        self._lost = lost
+        self._seek()
+
+    def disconnect(self) -> None:
+        """Give the connection up, for one to whatever address is known then; those in flight fail."""
+        exchange = self._exchange
+        self._forget_exchange()
+        if exchange is not None:
+            exchange.close(PeerFault.ABANDONED)
+        self._failures = self._failed_setups = 0
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
+        if self._waiting or self._lost is not None:
+            self._seek()
+
+    def close(self) -> None:
+        """End everything; those who wait fail, and whoever asks later."""
+        self._is_closed = True
+        self._lost = None
+        self._miss_waiting(PeerFault.ABANDONED)
+        self.disconnect()
+
+    # Connecting
+
+    def _seek(self) -> None:
+        """Have a connection, now or after the pause."""
+        if self._exchange is not None or self._pause is not None or self._is_closed:
+            return
+        address = self._address()
+        if address is None:
+            self._failed(PeerFault.UNKNOWN)
+            return
+        settings = self._settings()
+        timeout_ms = backoff_ms(
+            self._failed_setups, settings.setup_timeout_ms, settings.setup_timeout_max_ms, self._random
+        )
+        self._exchange = Exchange(self, self._client_id, settings.release)
+        self._exchange.open(
+            self._connect,
+            address,
+            timeout_ms=timeout_ms,
+            max_frame=settings.max_frame,
+            receive_buffer=settings.receive_buffer,
+        )
+
+    def _paused(self) -> None:
+        self._pause = None
+        if self._waiting or self._lost is not None:
+            self._seek()
+
+    def ready(self) -> None:
+        """See `exchange.Owner`."""
+        exchange = self._exchange
+        assert exchange is not None
+        self._is_ready = True
+        waiting, self._waiting = self._waiting, {}
+        for call in waiting:
+            if self._exchange is exchange:
+                exchange.send(call)
+            else:
+                call.miss(PeerFault.ABANDONED)  # whoever made a call before it has ended the connection
+
+    def over(self, fault: PeerFault) -> None:
+        """See `exchange.Owner`."""
+        exchange = self._exchange
+        assert exchange is not None
+        if exchange.is_proven:
+            self._failures = 0
+        self._failed_setups = 0 if exchange.is_connected else self._failed_setups + 1
+        self._forget_exchange()
+        self._failed(fault, at_once=exchange.is_proven)
+
+    def _forget_exchange(self) -> None:
+        self._exchange = None
+        self._is_ready = False
+
+    def _failed(self, fault: PeerFault, *, at_once: bool = False) -> None:
+        """Pause before the next attempt, unless the connection was a good one, and tell who waits."""
+        if not at_once:
+            if not self._failures:
+                logger.info("%s: %s", self.name, fault.value)
+            wait = backoff_ms(self._failures, RECONNECT_BACKOFF_MS, RECONNECT_BACKOFF_MAX_MS, self._random)
+            self._pause = self._clock.call_later(wait, self._paused)
+            self._failures += 1
+        self._miss_waiting(fault)
+        if self._lost is not None:
+            self._lost(fault)
+            self._seek()
+
+    def _miss_waiting(self, fault: PeerFault) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for call in waiting:
+            call.miss(fault)
+
+    # Answers
+
+    def _overdue(self, call: _Call) -> None:
+        if call in self._waiting:
+            del self._waiting[call]
+            call.miss(PeerFault.TIMED_OUT)
+            return
+        exchange = self._exchange
+        assert exchange is not None
+        self.over(PeerFault.NO_ANSWER)
+        exchange.close(PeerFault.NO_ANSWER)
+
+    def answered(self) -> None:
+        """A request of somebody was answered: the connection is a good one."""
+        if self._exchange is not None:
+            self._exchange.is_proven = True
+
+
+class _Call:
+    """See `exchange.Call`."""
+
+    __slots__ = ("_client", "key", "make", "promise", "timer")
+
+    def __init__(self, client: PeerClient, key: ApiKey, make: Callable[[int], Message]) -> None:
+        self._client = client
+        self.key = key
+        self.make = make
+        self.promise: Promise[Any] = Promise()
+        self.timer: Timer | None = None
+
+    def settle(self, response: Message) -> None:
+        """See `exchange.Call`."""
+        self._client.answered()
+        self._stop_timer()
+        self.promise.complete(response)
+
+    def fail(self, error: Exception) -> None:
+        """See `exchange.Call`."""
+        self._stop_timer()
+        self.promise.fail(error)
+
+    def miss(self, fault: PeerFault) -> None:
+        """See `exchange.Call`."""
+        self.fail(PeerError(fault, self._client.name))
+
+    def _stop_timer(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None

@@ -1,0 +1,50 @@
+"""Why another broker gave no answer."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from kcompat.net.outbound import Ending
+
+
+class PeerFault(Enum):
+    """What went wrong, told apart as far as it can be seen from here."""
+
+    REFUSED = "nobody listens there"
+    RESET = "the connection was reset"
+    CLOSED = "the connection was closed by the peer"
+    TIMED_OUT = "no connection came about in time"
+    UNREACHABLE = "the address cannot be reached"
+    UNKNOWN = "the broker or its address is not known"
+    NO_ANSWER = "the peer is connected and does not answer"
+    GARBLED = "the answer is not what the protocol allows"
+    UNSUPPORTED = "the peer serves no version of the request that may be sent"
+    ABANDONED = "the connection was given up here"
+
+    @property
+    def shows_death(self) -> bool:
+        """Whether it is evidence that the peer's process is gone while its host lives.
+
+        It is no proof: a broker that is stopping refuses as well. Whoever acts on it must be safe if it is
+        wrong.
+        """
+        return self in (PeerFault.REFUSED, PeerFault.RESET)
+
+
+FAULT_OF: Final = {
+    Ending.REFUSED: PeerFault.REFUSED,
+    Ending.RESET: PeerFault.RESET,
+    Ending.CLOSED: PeerFault.CLOSED,
+    Ending.TIMED_OUT: PeerFault.TIMED_OUT,
+    Ending.UNREACHABLE: PeerFault.UNREACHABLE,
+    Ending.BAD_FRAME: PeerFault.GARBLED,
+}
+
+
+class PeerError(Exception):
+    """A request to another broker has no answer; whether it was served there is not known."""
+
+    def __init__(self, fault: PeerFault, peer: str) -> None:
+        super().__init__(f"{peer}: {fault.value}")
+        self.fault = fault

@@ -1,0 +1,217 @@
+"""One connection to another broker at work: it learns the peer's versions, then carries requests and answers.
+
+Answers come in the order of the requests; each names its request by the correlation id. What does not fit
+ends the connection, since nothing behind it could be trusted.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from msgspec import Struct
+
+from kcompat.peer.errors import FAULT_OF, PeerFault
+from kcompat.peer.releases import latest
+from kcompat.protocol.api_keys import API_FACTS, ApiKey, response_class
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kcompat.protocol.messages.headers import RequestHeader
+from kcompat.protocol.reading import skip_tags
+from kcompat.protocol.schema import ProtocolViolation
+
+if TYPE_CHECKING:
+    from kcompat.net.outbound import Connect, Ending
+    from kcompat.peer.releases import Release
+    from kcompat.protocol.message import Message
+
+logger = logging.getLogger(__name__)
+
+FIRST_VERSIONS_VERSION: Final = 3
+"""Of ApiVersions, what is asked first: brokers since 2.4 have it. Older ones name what they have instead."""
+SOFTWARE: Final = ("kcompat", "unknown")
+"""What the peer is told of this client and its version (KIP-511): both have to say something."""
+
+_LENGTH: Final = struct.Struct(">i").pack
+_CORRELATION_ID: Final = struct.Struct(">i").unpack_from
+_ERROR_CODE: Final = struct.Struct(">h").unpack_from
+
+
+class Call(Protocol):
+    """A request that somebody waits for."""
+
+    @property
+    def key(self) -> ApiKey:
+        """Which API."""
+
+    def make(self, version: int) -> Message:
+        """The request in a version."""
+
+    def settle(self, response: Message) -> None:
+        """It is answered."""
+
+    def fail(self, error: Exception) -> None:
+        """It cannot be made or sent: a fault of the caller."""
+
+    def miss(self, fault: PeerFault) -> None:
+        """It will not be answered."""
+
+
+class Owner(Protocol):
+    """Who is told what becomes of an exchange."""
+
+    def ready(self) -> None:
+        """Requests can be sent."""
+
+    def over(self, fault: PeerFault) -> None:
+        """The connection is no more; those in flight are told next. Not called after `Exchange.close`."""
+
+
+class _Sent(Struct):
+    correlation_id: int
+    version: int
+    call: Call
+
+
+class Exchange:
+    """A connection from `open` to its end. It is the connection's `Receiver`."""
+
+    def __init__(self, owner: Owner, client_id: str, limit: Release) -> None:
+        """No version that is newer than the release `limit` is sent."""
+        self._owner = owner
+        self._client_id = client_id
+        self._limit = limit
+        self._correlation_id = 0
+        self._in_flight: deque[_Sent] = deque()
+        self._served: dict[int, ApiVersionsResponse.ApiVersion] = {}
+        self.is_connected = False
+        """Whether the peer has accepted."""
+        self.is_proven = False
+        """Whether it has answered what somebody asked."""
+
+    def open(self, connect: Connect, address: tuple[str, int], **options: Any) -> None:
+        """Begin to connect; `options` are those of `Connect`."""
+        self._connection = connect(address, self, **options)
+
+    def close(self, fault: PeerFault) -> None:
+        """End the connection; those in flight miss their answers because of `fault`."""
+        self._connection.close()
+        in_flight, self._in_flight = self._in_flight, deque()
+        for sent in in_flight:
+            sent.call.miss(fault)
+
+    # What the connection tells
+
+    def connected(self) -> None:
+        """See `Receiver`."""
+        self.is_connected = True
+        self._send(_AskVersions(self), FIRST_VERSIONS_VERSION)
+
+    def ended(self, ending: Ending) -> None:
+        """See `Receiver`."""
+        self._break(FAULT_OF[ending])
+
+    def received(self, frame: memoryview) -> None:
+        """See `Receiver`."""
+        if not self._in_flight:
+            self._break(PeerFault.GARBLED)
+            return
+        sent = self._in_flight[0]
+        try:
+            response = _decode(sent, frame)
+        except (ProtocolViolation, struct.error, IndexError) as damage:
+            logger.warning("An answer of another broker cannot be read: %s", damage)
+            self._break(PeerFault.GARBLED)
+            return
+        self._in_flight.popleft()
+        sent.call.settle(response)
+
+    def _break(self, fault: PeerFault) -> None:
+        self._owner.over(fault)
+        self.close(fault)
+
+    # Versions
+
+    def versions(self, response: ApiVersionsResponse, asked: int) -> None:
+        """The peer has answered what it serves, or that it does not know this version of the question."""
+        offered = {row.api_key: row for row in response.api_keys}
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION and asked:
+            row = offered.get(ApiKey.API_VERSIONS)
+            self._send(_AskVersions(self), 0 if row is None else min(row.max_version, asked - 1))
+        elif response.error_code:
+            self._break(PeerFault.GARBLED)
+        else:
+            self._served = offered
+            self._owner.ready()
+
+    def version_of(self, key: ApiKey) -> int | None:
+        """The version in which a request goes to this peer; None if there is none."""
+        served = self._served.get(key)
+        version = -1 if served is None else min(served.max_version, latest(key, self._limit))
+        return None if served is None or version < served.min_version else version
+
+    # Requests
+
+    def send(self, call: Call) -> None:
+        """Send a request, once `Owner.ready` was called."""
+        version = self.version_of(call.key)
+        if version is None:
+            call.miss(PeerFault.UNSUPPORTED)
+        else:
+            self._send(call, version)
+
+    def _send(self, call: Call, version: int) -> None:
+        facts = API_FACTS[call.key]
+        header_version = facts.request_header_version(version)
+        self._correlation_id = correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
+        client_id = self._client_id if header_version else ""
+        header = RequestHeader(call.key, version, correlation_id, client_id)
+        try:
+            pieces = [*header.encode(header_version), *call.make(version).encode(version)]
+        except Exception as error:
+            call.fail(error)
+            return
+        self._in_flight.append(_Sent(correlation_id, version, call))
+        self._connection.send([_LENGTH(sum(map(len, pieces))), *pieces])
+
+
+class _AskVersions:
+    """The first request on a connection: what the peer serves (KIP-35)."""
+
+    key: Final = ApiKey.API_VERSIONS
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._version = 0
+
+    def make(self, version: int) -> Message:
+        """See `Call`."""
+        self._version = version
+        return ApiVersionsRequest(*SOFTWARE)
+
+    def settle(self, response: Message) -> None:
+        """See `Call`."""
+        assert isinstance(response, ApiVersionsResponse)
+        self._exchange.versions(response, self._version)
+
+    def fail(self, error: Exception) -> None:
+        """See `Call`; it is always of a version that can be made."""
+        raise error
+
+    def miss(self, fault: PeerFault) -> None:
+        """See `Call`; those who wait are told by the owner."""
+
+
+def _decode(sent: _Sent, frame: memoryview) -> Message:
+    key, version = sent.call.key, sent.version
+    (correlation_id,) = _CORRELATION_ID(frame)
+    if correlation_id != sent.correlation_id:
+        raise ProtocolViolation(f"an answer to {correlation_id}, where {sent.correlation_id} was next")
+    start = 4
+    if API_FACTS[key].response_header_version(version):
+        start = skip_tags(frame, start)
+    if key == ApiKey.API_VERSIONS and _ERROR_CODE(frame, start) == (ErrorCode.UNSUPPORTED_VERSION,):
+        version = 0  # in which any version may be refused (KIP-511)
+    return response_class(key).decode(frame, version, start)

@@ -1,0 +1,119 @@
+"""The other brokers of the cluster, as this one reaches them.
+
+Addresses are those of the cluster image, by `inter.broker.listener.name`. Each purpose has a connection of
+its own to each broker, as in Kafka: a fetch that waits holds up no decision of the controller.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kcompat.net.sizes import MIB
+from kcompat.peer.client import PeerClient, PeerSettings
+from kcompat.peer.releases import release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from kcompat.clock import Clock
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.config.feed import ConfigFeed
+    from kcompat.net.outbound import Connect
+
+ANSWER_OVERHEAD: Final = 16 * MIB
+"""Bytes an answer may have beside its records: it names many partitions."""
+
+
+class Cluster(Protocol):
+    """Where the image in force is found, and who is told of another."""
+
+    image: ClusterImage
+
+    def subscribe(self, listener: Callable[[ClusterImage, ClusterImage], object]) -> None:
+        """Call `listener(old, new)` after each replacement."""
+
+
+class Peers:
+    """The clients of one broker."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        config: ConfigFeed,
+        cluster: Cluster,
+        ports: tuple[Connect, Clock, Random],
+    ) -> None:
+        """`broker_id` is this broker's."""
+        self._broker_id = broker_id
+        self._config = config
+        self._cluster = cluster
+        self._ports = ports
+        self._clients: dict[tuple[int, str], PeerClient] = {}
+        cluster.subscribe(self._image_changed)
+
+    def of(self, broker_id: int, purpose: str = "general") -> PeerClient:
+        """The client for one purpose to a broker. It is closed when the broker leaves the cluster, so ask for
+        it each time; while the broker is not known, calls fail.
+        """
+        return self._client(broker_id, purpose, str(self._broker_id))
+
+    def fetcher(self, broker_id: int, number: int) -> PeerClient:
+        """The client of one of `num.replica.fetchers`; as `of`."""
+        return self._client(broker_id, f"fetcher {number}", f"broker-{self._broker_id}-fetcher-{number}")
+
+    def at(self, name: str, address: tuple[str, int]) -> PeerClient:
+        """A client of an address, whether it is in the image or not; whoever asks for it closes it."""
+        return PeerClient(name, str(self._broker_id), lambda: address, self._settings, self._ports)
+
+    def close(self) -> None:
+        """Close them all. `of` and `fetcher` are not asked any more."""
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+
+    def _client(self, broker_id: int, purpose: str, client_id: str) -> PeerClient:
+        client = self._clients.get((broker_id, purpose))
+        if client is None:
+            name = f"broker {broker_id} ({purpose})"
+            address = partial(self._address, broker_id)
+            client = PeerClient(name, client_id, address, self._settings, self._ports)
+            self._clients[broker_id, purpose] = client
+        return client
+
+    def _address(self, broker_id: int) -> tuple[str, int] | None:
+        return self._address_in(self._cluster.image, broker_id)
+
+    def _address_in(self, image: ClusterImage, broker_id: int) -> tuple[str, int] | None:
+        broker = image.brokers.get(broker_id)
+        return None if broker is None else broker.endpoints.get(self._config.current.inter_broker_listener)
+
+    def _settings(self) -> PeerSettings:
+        return settings_of(self._config.current)
+
+    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
+        if old.brokers is new.brokers:
+            return
+        for (broker_id, purpose), client in list(self._clients.items()):
+            if broker_id not in new.brokers:
+                if broker_id in old.brokers:
+                    del self._clients[broker_id, purpose]
+                    client.close()
+            elif self._address_in(old, broker_id) != self._address_in(new, broker_id):
+                client.disconnect()
+
+
+def settings_of(config: BrokerConfig) -> PeerSettings:
+    """How connections to other brokers are made."""
+    buffer = config.integer("replica.socket.receive.buffer.bytes")
+    return PeerSettings(
+        release=release(config.string("inter.broker.protocol.version")),
+        setup_timeout_ms=config.integer("socket.connection.setup.timeout.ms"),
+        setup_timeout_max_ms=config.integer("socket.connection.setup.timeout.max.ms"),
+        # No record batch is larger than a request may be, and a fetch is answered with one at least.
+        max_frame=ANSWER_OVERHEAD
+        + max(config.socket_request_max_bytes, config.integer("replica.fetch.response.max.bytes")),
+        receive_buffer=buffer if "replica.socket.receive.buffer.bytes" in config.given else -1,
+    )
