@@ -62,7 +62,8 @@ class CoordinatorLog(Protocol):
         """Done with NONE once the high watermark is past `offset`, or with what prevents that."""
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Whole batches up to the log end, from the one that holds `offset`; empty only at the end.
+        """Bytes from the batch that holds `offset` on, at most `max_bytes` but the first batch whole; the last
+        batch may be cut short. Empty only at the log end.
 
         Raises StorageError where the disk does not give them.
         """

@@ -3,7 +3,7 @@
 Generic over the shard: groups keep theirs in `__consumer_offsets`, transactions in `__transaction_state`.
 Every write is an operation that reads state and returns (records, response); the records are appended,
 replayed into the state, and the response is given once they are committed. Loading after a start or a
-failover is the same replay. Answers to Kafka's `CoordinatorRuntime`.
+failover is the same replay. Kafka's counterpart: `CoordinatorRuntime`.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Runtime(Generic[S]):
 
         Like a write this takes its turn among the operations of the shard, so that markers and records are
         replayed in the order of the log. NONE once the marker is committed, else the error of the gate or of
-        the append. Answers to the `completeTransaction` of Kafka's coordinators.
+        the append. Kafka's counterpart: `CoordinatorRuntime.completeTransaction`.
         """
         slot = self._slots.get(partition)
         if slot is None or slot.loading:

@@ -1,6 +1,6 @@
 """Records of a coordinator's topic as bytes, in the form that Kafka's coordinators have in common.
 
-A key is an int16 record type and its fields, a value an int16 version and its fields. Answers to Kafka's
+A key is an int16 record type and its fields, a value an int16 version and its fields. Kafka's counterpart is
 `CoordinatorRecordSerde`.
 """
 

@@ -3,7 +3,7 @@
 A coordinator replays a record as soon as it is appended, so that the next operation builds on it; but readers
 must see it only once it is committed. A `TimelineDict` keeps, for each key with uncommitted changes, the
 values to go back to; a `Timeline` remembers in log order which keys those are. Once everything is committed
-nothing extra is kept. Answers to Kafka's `TimelineHashMap` and `SnapshotRegistry`.
+nothing extra is kept. Kafka's counterparts: `TimelineHashMap` and `SnapshotRegistry`.
 """
 
 from __future__ import annotations

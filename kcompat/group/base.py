@@ -1,6 +1,6 @@
 """What every kind of group can answer, so that offsets, removal and descriptions need not know the kinds.
 
-Answers to Kafka's interface `Group`.
+Kafka's counterpart: the interface `Group`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Members come, sync, beat, commit, leave, die; the coordinator is slow, fails, restarts.
 
-After every step the invariants hold, and replaying the log gives exactly what the live coordinator has kept
-(I17).
+After every step the invariants hold, and replaying the log gives exactly what the live coordinator has kept.
 """
 
 from __future__ import annotations

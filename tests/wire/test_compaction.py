@@ -128,7 +128,7 @@ def committed(client: RawClient, group: str, topic: str) -> int:
 
 
 def test_committed_offsets_survive_compaction(tmp_path: Path) -> None:
-    """I17: what is left of the offsets topic gives the same state as all of it."""
+    """What is left of the offsets topic gives the same state as all of it."""
     one = {"offsets.topic.num.partitions": "1", "log.cleaner.enable": "false"}
     with Broker(data_dir=tmp_path, config=one) as broker, client_of(broker) as client:
         create_topic(client, "t")

@@ -1,6 +1,6 @@
 """A classic group as the rest of the coordinator sees it: a roster of members, and what the log says of it.
 
-Answers to Kafka's `ClassicGroup`.
+Kafka's counterpart: `ClassicGroup`.
 """
 
 from __future__ import annotations

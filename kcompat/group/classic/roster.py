@@ -1,7 +1,7 @@
 """The members of a classic group, its generation, its state. It decides nothing and waits for nothing.
 
 It is held in memory alone: after a restart it is filled from the group's last record, and a rebalance that
-was under way is forgotten. Answers to Kafka's `GroupMetadata`.
+was under way is forgotten. Kafka's counterpart: `GroupMetadata`.
 """
 
 from __future__ import annotations

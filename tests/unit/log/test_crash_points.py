@@ -1,4 +1,4 @@
-"""A crash at every change of the directory: what is left recovers to what had been promised (I15)."""
+"""A crash at every change of the directory: what is left recovers to what had been promised."""
 
 from __future__ import annotations
 
