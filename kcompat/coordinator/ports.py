@@ -62,8 +62,8 @@ class CoordinatorLog(Protocol):
         """Done with NONE once the high watermark is past `offset`, or with what prevents that."""
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """Bytes from the batch that holds `offset` on, at most `max_bytes` but the first batch whole; the last
-        batch may be cut short. Empty only at the log end.
+        """Bytes from the batch that holds `offset` on, at most `max_bytes` unless the first batch is larger;
+        the last batch may be cut short. Empty only at the log end.
 
         Raises StorageError where the disk does not give them.
         """
