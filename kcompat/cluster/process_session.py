@@ -68,13 +68,13 @@ class ProcessSession(SingleOperations):
         """Data and Stat of a node, or `NoNodeError`."""
         await self._ready()
         node = self._store.tree.get(path)
-        return node.data, node.stat()
+        return node.data or b"", node.stat()
 
     async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
         """Data and Stat of each node."""
         await self._ready()
         nodes = self._store.tree.nodes
-        return [(node.data, node.stat()) if (node := nodes.get(path)) else None for path in paths]
+        return [(node.data or b"", node.stat()) if (node := nodes.get(path)) else None for path in paths]
 
     async def exists(self, path: str) -> Stat | None:
         """The Stat of a node."""

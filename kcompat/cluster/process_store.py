@@ -3,24 +3,30 @@ seen.
 
 `ProcessStore` holds the tree and its journal; `ProcessStore.session()` gives each broker its own
 `MetadataStore`. Sessions end when they are closed or made to expire, or when the process ends: opening the
-store again removes the ephemeral nodes it finds.
+store again removes the ephemeral nodes it finds. Sessions of clients that came by a port are in the journal
+and outlive the process, if whoever serves the port takes them over (`take_over_sessions`).
+
+Transactions that come while the journal is busy are made durable together, with one wait for the disk.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from typing import TYPE_CHECKING, Protocol
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kcompat.cluster.process_session import ProcessSession
-from kcompat.cluster.store import Delete
-from kcompat.cluster.tree import Transaction, Tree
+from kcompat.cluster.subscriptions import Subscriptions
+from kcompat.cluster.tree import Staged, Transaction, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from kcompat.cluster.store import Op, OpResult, SetAcl
-    from kcompat.cluster.tree import Node
+    from kcompat.cluster.store import Op, OpResult, SetAcl, Watch
+    from kcompat.cluster.tree import Change, StoredSession
+
+T = TypeVar("T")
 
 
 class Journal(Protocol):
@@ -29,8 +35,10 @@ class Journal(Protocol):
     def load(self) -> Tree:
         """The tree as last written; `StoreUnavailableError` says why it cannot be read."""
 
-    async def write(self, zxid: int, staged: dict[str, Node | None]) -> None:
-        """Make one transaction durable, or raise `StoreUnavailableError` and leave the journal as it was."""
+    async def write(self, zxid: int, staged: Staged) -> None:
+        """Make what the transactions up to `zxid` change durable, or raise `StoreUnavailableError` and leave
+        the journal as it was.
+        """
 
     def close(self) -> None:
         """Release the files."""
@@ -42,11 +50,34 @@ class _MemoryJournal:
     def load(self) -> Tree:
         return Tree()
 
-    async def write(self, zxid: int, staged: dict[str, Node | None]) -> None:  # noqa: ARG002
+    async def write(self, zxid: int, staged: Staged) -> None:  # noqa: ARG002
         return
 
     def close(self) -> None:
         return
+
+
+class _Waiting:
+    """A transaction to be made."""
+
+    __slots__ = ("_future", "session_id", "work")
+
+    def __init__(
+        self, session_id: int, work: Callable[[Transaction], Any], future: asyncio.Future[tuple[int, Any]]
+    ) -> None:
+        self.session_id = session_id
+        self.work = work
+        self._future = future
+
+    def succeed(self, zxid: int, result: object) -> None:
+        """Tell who waits, unless they were cancelled."""
+        if not self._future.done():
+            self._future.set_result((zxid, result))
+
+    def fail(self, error: Exception) -> None:
+        """The same."""
+        if not self._future.done():
+            self._future.set_exception(error)
 
 
 class ProcessStore:
@@ -61,10 +92,13 @@ class ProcessStore:
         except BaseException:
             journal.close()
             raise
-        self._writing = asyncio.Lock()
+        self._waiting: deque[_Waiting] = deque()
+        self._writer: asyncio.Task[None] | None = None
+        self._listeners: Subscriptions[None, Change] = Subscriptions("a listener to the metadata store")
         self._session_ids = itertools.count(1)
         self._sessions: list[ProcessSession] = []
-        self._left_over = self._tree.ephemerals()
+        self._left_over = {self._tree.nodes[path].ephemeral_owner for path in self._tree.ephemerals()}
+        self._left_over |= self._tree.sessions.keys()
 
     @classmethod
     def in_memory(cls, wall_ms: Callable[[], int]) -> ProcessStore:
@@ -76,11 +110,24 @@ class ProcessStore:
         """The nodes, to be read only."""
         return self._tree
 
+    def take_over_sessions(self) -> Mapping[int, StoredSession]:
+        """The sessions that outlive processes, which the caller ends from now on; to be called before the
+        first `session`.
+        """
+        self._left_over -= self._tree.sessions.keys()
+        return self._tree.sessions
+
+    def subscribe(self, listener: Callable[[Change], object]) -> Watch:
+        """Report every change, once it is durable, before any call that it lets go on is answered."""
+        return self._listeners.add(None, listener)
+
     async def session(self) -> ProcessSession:
-        """A new session. The first one removes the ephemeral nodes that a previous process left."""
-        left_over, self._left_over = self._left_over, []
+        """A new session. The first one ends the sessions that a previous process left, if nobody has taken
+        them over.
+        """
+        left_over, self._left_over = self._left_over, set()
         if left_over:
-            await self.commit(0, [Delete(path) for path in left_over])
+            await self.transact(0, lambda transaction: transaction.end_sessions(left_over))
         session = ProcessSession(self, next(self._session_ids))
         self._sessions.append(session)
         return session
@@ -91,35 +138,79 @@ class ProcessStore:
         return next(self._session_ids)
 
     async def commit(self, session_id: int, ops: Sequence[Op | SetAcl]) -> list[OpResult]:
-        """Run `ops` as one transaction of a session: checked, made durable, applied, reported.
-
-        A caller that is cancelled stops waiting; the transaction still runs to its end, as tree and journal
-        must agree.
-        """
-        return await asyncio.shield(asyncio.ensure_future(self._commit(session_id, ops)))
-
-    async def _commit(self, session_id: int, ops: Sequence[Op | SetAcl]) -> list[OpResult]:
-        async with self._writing:
-            transaction = Transaction(self._tree, session_id, self._wall_ms())
-            results = [transaction.run(op) for op in ops]
-            if transaction.staged:
-                await self._journal.write(transaction.zxid, transaction.staged)
-                transaction.apply()
-        for event in transaction.events:
-            for session in tuple(self._sessions):
-                session.report(event)
+        """Run `ops` as one transaction of a session; see `transact`."""
+        _, results = await self.transact(session_id, lambda transaction: [transaction.run(op) for op in ops])
         return results
+
+    async def transact(self, session_id: int, work: Callable[[Transaction], T]) -> tuple[int, T]:
+        """Run `work` on one transaction of a session: checked, made durable, applied, reported. Its id, and
+        what `work` returned; what it raises drops the transaction and is raised here.
+
+        Transactions run in the order of these calls. A caller that is cancelled stops waiting; the
+        transaction still runs to its end.
+        """
+        return await self.submit(session_id, work)
+
+    def submit(self, session_id: int, work: Callable[[Transaction], T]) -> asyncio.Future[tuple[int, T]]:
+        """The same, to be awaited later."""
+        future: asyncio.Future[tuple[int, T]] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(session_id, work, future))
+        if self._writer is None:
+            self._writer = asyncio.ensure_future(self._write())
+        return future
+
+    async def _write(self) -> None:
+        try:
+            while self._waiting:
+                await self._write_together([self._waiting.popleft() for _ in range(len(self._waiting))])
+        finally:
+            self._writer = None
+
+    async def _write_together(self, group: Sequence[_Waiting]) -> None:
+        staged = Staged.nothing()
+        zxid = self._tree.zxid
+        done: list[tuple[_Waiting, Transaction, object]] = []
+        for each in group:
+            try:
+                transaction = Transaction(self._tree, each.session_id, self._wall_ms(), zxid + 1, staged)
+                result = each.work(transaction)
+            except Exception as error:
+                each.fail(error)
+                continue
+            done.append((each, transaction, result))
+            if transaction.staged:
+                zxid += 1
+                staged.add(transaction.staged)
+        try:
+            if staged:
+                await self._journal.write(zxid, staged)
+        except Exception as error:
+            for each, _, _ in done:
+                each.fail(error)
+            return
+        for each, transaction, result in done:
+            if transaction.staged:
+                transaction.apply()
+                self._report(transaction.changes)
+            each.succeed(transaction.zxid if transaction.staged else self._tree.zxid, result)
+
+    def _report(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            for session in tuple(self._sessions):
+                session.report(change.event)
+            self._listeners.tell(None, change)
 
     async def end(self, session: ProcessSession) -> None:
         """Remove a session and its ephemeral nodes."""
         if session in self._sessions:
             self._sessions.remove(session)
-            ephemerals = self._tree.ephemerals(session.session_id)
-            if ephemerals:
-                await self.commit(session.session_id, [Delete(path) for path in ephemerals])
+            session_id = session.session_id
+            await self.transact(session_id, lambda transaction: transaction.end_sessions({session_id}))
 
     async def close(self) -> None:
         """End every session and release the files."""
         for session in tuple(self._sessions):
             await session.close()
+        while self._writer is not None:
+            await asyncio.wait([self._writer])
         self._journal.close()

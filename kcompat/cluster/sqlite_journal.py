@@ -1,8 +1,9 @@
 """The journal of a `ProcessStore` in one SQLite file, `metadata.db` in the data directory.
 
-One row a node. A transaction of the store is one of SQLite's, in WAL mode with `synchronous=FULL`: the commit
-returns after the log is on the disk, so an answered change survives a kill and a power cut. Only the commit
-waits for the disk, and it does so on a helper thread; the statements before it run where the caller runs.
+One row a node, one a session that outlives the process. A transaction of the store is one of SQLite's, or a
+part of one, in WAL mode with `synchronous=FULL`: the commit returns after the log is on the disk, so an
+answered change survives a kill and a power cut. Only the commit waits for the disk, and it does so on a
+helper thread; the statements before it run where the caller runs.
 
 The file is held with an exclusive lock while open: a second process is refused.
 """
@@ -11,15 +12,20 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from kcompat.cluster.store import OPEN_ACL, Acl, NoNodeError, StoreUnavailableError
-from kcompat.cluster.tree import Node, Tree
+from kcompat.cluster.tree import Node, StoredSession, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from kcompat.cluster.tree import Staged
+
+K = TypeVar("K", int, str)
 
 METADATA_FILE = "metadata.db"
 """Its name in the first log directory."""
@@ -27,29 +33,33 @@ METADATA_FILE = "metadata.db"
 FORMAT_VERSION = 2
 _APPLICATION_ID = 1801678192  # "kcmp"
 
-_SCHEMA = """
-BEGIN;
+_TABLES = """
 CREATE TABLE node (
-    path TEXT PRIMARY KEY, data BLOB NOT NULL, czxid INTEGER NOT NULL, mzxid INTEGER NOT NULL,
+    path TEXT PRIMARY KEY, data BLOB, czxid INTEGER NOT NULL, mzxid INTEGER NOT NULL,
     ctime_ms INTEGER NOT NULL, mtime_ms INTEGER NOT NULL, version INTEGER NOT NULL, cversion INTEGER NOT NULL,
     ephemeral_owner INTEGER NOT NULL, pzxid INTEGER NOT NULL, aversion INTEGER NOT NULL, acl BLOB
 ) WITHOUT ROWID;
-CREATE TABLE last_transaction (zxid INTEGER NOT NULL);
-INSERT INTO last_transaction VALUES (0);
-PRAGMA application_id = 1801678192;
+CREATE TABLE session (id INTEGER PRIMARY KEY, password BLOB NOT NULL, timeout_ms INTEGER NOT NULL);
 PRAGMA user_version = 2;
-COMMIT;
 """
 
-_FROM_1_TO_2 = """
+_SCHEMA = f"""
 BEGIN;
-ALTER TABLE node ADD COLUMN pzxid INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE node ADD COLUMN aversion INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE node ADD COLUMN acl BLOB;
-UPDATE node SET pzxid = czxid;
-PRAGMA user_version = 2;
+{_TABLES}
+CREATE TABLE last_transaction (zxid INTEGER NOT NULL);
+INSERT INTO last_transaction VALUES (0);
+PRAGMA application_id = {_APPLICATION_ID};
 COMMIT;
-"""
+"""  # noqa: S608
+
+_FROM_1_TO_2 = f"""
+BEGIN;
+ALTER TABLE node RENAME TO old;
+{_TABLES}
+INSERT INTO node SELECT old.*, old.czxid, 0, NULL FROM old;
+DROP TABLE old;
+COMMIT;
+"""  # noqa: S608
 
 
 class SqliteJournal:
@@ -81,14 +91,19 @@ class SqliteJournal:
                 "SELECT path, data, czxid, mzxid, ctime_ms, mtime_ms, version, cversion, ephemeral_owner, "
                 "pzxid, aversion, acl FROM node"
             )
-            return Tree(zxid, ((row[0], _stored_node(row[1:])) for row in rows))
+            sessions = self._db.execute("SELECT id, password, timeout_ms FROM session")
+            return Tree(
+                zxid,
+                ((row[0], _stored_node(row[1:])) for row in rows),
+                ((row[0], StoredSession(*row[1:])) for row in sessions),
+            )
         except sqlite3.Error as error:
             raise self._unavailable(error) from error
         except (NoNodeError, TypeError, ValueError, msgspec.MsgspecError) as error:
             raise self._damaged(error) from error
 
-    async def write(self, zxid: int, staged: dict[str, Node | None]) -> None:
-        """Write the nodes of one transaction and wait for the disk."""
+    async def write(self, zxid: int, staged: Staged) -> None:
+        """Write what changes and wait for the disk."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
@@ -108,13 +123,20 @@ class SqliteJournal:
                         node.aversion,
                         None if node.acl == OPEN_ACL else msgspec.json.encode(node.acl),
                     )
-                    for path, node in staged.items()
+                    for path, node in staged.nodes.items()
                     if node is not None
                 ],
             )
+            self._db.executemany("DELETE FROM node WHERE path = ?", _gone(staged.nodes))
             self._db.executemany(
-                "DELETE FROM node WHERE path = ?", [(path,) for path, node in staged.items() if node is None]
+                "INSERT OR REPLACE INTO session VALUES (?, ?, ?)",
+                [
+                    (session_id, session.password, session.timeout_ms)
+                    for session_id, session in staged.sessions.items()
+                    if session is not None
+                ],
             )
+            self._db.executemany("DELETE FROM session WHERE id = ?", _gone(staged.sessions))
             self._db.execute("UPDATE last_transaction SET zxid = ?", (zxid,))
             await asyncio.get_running_loop().run_in_executor(None, self._db.commit)
         except sqlite3.Error as error:
@@ -171,3 +193,7 @@ def _stored_node(row: tuple[Any, ...]) -> Node:
     if row[-1] is not None:
         node.acl = msgspec.json.decode(row[-1], type=Acl)
     return node
+
+
+def _gone(staged: Mapping[K, object | None]) -> list[tuple[K]]:
+    return [(key,) for key, value in staged.items() if value is None]

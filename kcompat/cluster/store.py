@@ -109,7 +109,8 @@ class Create(Struct, frozen=True, gc=False):
     """
 
     path: str
-    data: bytes = b""
+    data: bytes | None = b""
+    """None is ZooKeeper's null, which reads as b"" here and is told apart by its own clients alone."""
     ephemeral: bool = False
     sequential: bool = False
     acl: Acl | None = None
@@ -119,7 +120,7 @@ class SetData(Struct, frozen=True, gc=False):
     """Replace a node's data and add one to its version."""
 
     path: str
-    data: bytes
+    data: bytes | None
     version: int = ANY_VERSION
 
 

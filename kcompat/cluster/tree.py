@@ -7,7 +7,7 @@ take back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from msgspec import Struct
 
@@ -32,9 +32,12 @@ from kcompat.cluster.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from kcompat.cluster.store import Acl, Op, OpResult
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 ROOT = "/"
 
@@ -42,7 +45,8 @@ ROOT = "/"
 class Node(Struct, gc=False):
     """One node: its data, what `Stat` tells of it, who may use it, and the names of its children."""
 
-    data: bytes
+    data: bytes | None
+    """ZooKeeper tells nodes without data from those with none; only its own clients make the former."""
     czxid: int
     mzxid: int
     ctime_ms: int
@@ -71,6 +75,11 @@ class Node(Struct, gc=False):
             self.aversion,
         )
 
+    @property
+    def children_ever(self) -> int:
+        """How many children were ever made: the number after the name of a sequential one."""
+        return (self.cversion + len(self.children)) // 2
+
     def add_child(self, name: str) -> None:
         """Hang one more child on this node."""
         if isinstance(self.children, set):
@@ -96,12 +105,32 @@ class Node(Struct, gc=False):
         )
 
 
-class Tree:
-    """Nodes by path and the id of the last transaction."""
+class StoredSession(Struct, frozen=True, gc=False):
+    """A session that outlives the process which made it: its client has the password, and comes back."""
 
-    def __init__(self, zxid: int = 0, nodes: Iterable[tuple[str, Node]] = ()) -> None:
+    password: bytes
+    timeout_ms: int
+
+
+class Change(Struct, frozen=True, gc=False):
+    """What happened to a node, and the access list of the node it happened to."""
+
+    event: WatchEvent
+    acl: Acl
+
+
+class Tree:
+    """Nodes by path, sessions that outlive the process by id, and the id of the last transaction."""
+
+    def __init__(
+        self,
+        zxid: int = 0,
+        nodes: Iterable[tuple[str, Node]] = (),
+        sessions: Iterable[tuple[int, StoredSession]] = (),
+    ) -> None:
         """Take nodes as they were stored: any order, children not yet linked."""
         self.zxid = zxid
+        self.sessions = dict(sessions)
         self.nodes: dict[str, Node] = {ROOT: Node(b"", 0, 0, 0, 0, 0, 0, 0, 0)}
         self.nodes.update(nodes)
         for path in self.nodes:
@@ -134,21 +163,69 @@ class Tree:
         assert known == self.nodes.keys()
 
 
-class Transaction:
-    """Operations of one session, staged under the next transaction id."""
+class Staged(Struct):
+    """What changes: nodes and sessions as they will be, None for those that go."""
 
-    def __init__(self, tree: Tree, session_id: int, now_ms: int) -> None:
-        self.zxid = tree.zxid + 1
-        self.events: list[WatchEvent] = []
+    nodes: dict[str, Node | None]
+    sessions: dict[int, StoredSession | None]
+
+    @classmethod
+    def nothing(cls) -> Staged:
+        """To begin with."""
+        return cls({}, {})
+
+    def __bool__(self) -> bool:
+        return bool(self.nodes or self.sessions)
+
+    def add(self, later: Staged) -> None:
+        """What a later transaction changes as well."""
+        self.nodes |= later.nodes
+        self.sessions |= later.sessions
+
+
+class Transaction:
+    """Operations of one session, staged over a tree and over the transactions `before` that are not applied
+    yet, the last of which has the id `zxid` - 1.
+    """
+
+    def __init__(
+        self, tree: Tree, session_id: int, now_ms: int, zxid: int, before: Staged | None = None
+    ) -> None:
+        self.zxid = zxid
+        self.changes: list[Change] = []
+        self.staged = Staged.nothing()
         self._tree = tree
         self._session_id = session_id
         self._now_ms = now_ms
-        self._staged: dict[str, Node | None] = {}
+        self._before = before or self.staged
+        self._staged = self.staged.nodes
 
-    @property
-    def staged(self) -> dict[str, Node | None]:
-        """Every node that changes, as it will be; None for those that go."""
-        return self._staged
+    def find(self, path: str) -> Node | None:
+        """The node at `path` as the operations so far leave it, to be read only."""
+        for staged in (self._staged, self._before.nodes):
+            if path in staged:
+                return staged[path]
+        return self._tree.nodes.get(path)
+
+    def has_session(self, session_id: int) -> bool:
+        """Whether there is such a session among those that outlive the process."""
+        for staged in (self.staged.sessions, self._before.sessions):
+            if session_id in staged:
+                return staged[session_id] is not None
+        return session_id in self._tree.sessions
+
+    def open_session(self, session_id: int, session: StoredSession) -> None:
+        """Keep a session beyond the end of the process."""
+        self.staged.sessions[session_id] = session
+
+    def end_sessions(self, ids: Collection[int]) -> None:
+        """Remove the ephemeral nodes of sessions, and the sessions themselves where they are kept."""
+        self.staged.sessions |= {each: None for each in ids if self.has_session(each)}
+        before = [path for path, node in self._before.nodes.items() if node is not None]
+        for path in dict.fromkeys((*self._tree.ephemerals(), *before)):
+            node = self.find(path)
+            if node is not None and node.ephemeral_owner in ids:
+                self._delete(Delete(path))
 
     def run(self, op: Op | SetAcl) -> OpResult:
         """Stage one operation; raises the store's error and must then be dropped as a whole."""
@@ -170,23 +247,19 @@ class Transaction:
 
     def apply(self) -> None:
         """Make the staged changes the tree's."""
-        nodes = self._tree.nodes
-        for path, node in self._staged.items():
-            if node is None:
-                nodes.pop(path, None)
-            else:
-                nodes[path] = node
+        _put(self.staged.nodes, self._tree.nodes)
+        _put(self.staged.sessions, self._tree.sessions)
         self._tree.zxid = self.zxid
 
     def _create(self, op: Create) -> str:
         path = op.path
         parent_path = _validated_parent(path)
-        parent = self._staged.get(parent_path) or self._touch(parent_path)
+        parent = self._touch(parent_path)
         if parent.ephemeral_owner:
             raise NoChildrenForEphemeralsError(f"{parent_path} is ephemeral")
         if op.sequential:
-            path = f"{path}{parent.cversion:010d}"
-        if self._find(path) is not None:
+            path = f"{path}{parent.children_ever:010d}"
+        if self.find(path) is not None:
             raise NodeExistsError(f"{path} exists")
         now_ms, zxid = self._now_ms, self.zxid
         owner = self._session_id if op.ephemeral else 0
@@ -195,7 +268,8 @@ class Transaction:
         parent.add_child(name_of(path))
         parent.cversion += 1
         parent.pzxid = zxid
-        self._report(EventType.CREATED, path, parent_path)
+        self._report(EventType.CREATED, path, acl)
+        self._report(EventType.CHILDREN_CHANGED, parent_path, parent.acl)
         return path
 
     def _set(self, op: SetData) -> Stat:
@@ -205,7 +279,7 @@ class Transaction:
         node.version += 1
         node.mzxid = self.zxid
         node.mtime_ms = self._now_ms
-        self.events.append(WatchEvent(EventType.CHANGED, op.path))
+        self._report(EventType.CHANGED, op.path, node.acl)
         return node.stat()
 
     def _set_acl(self, op: SetAcl) -> Stat:
@@ -220,26 +294,22 @@ class Transaction:
 
     def _delete(self, op: Delete) -> None:
         parent_path = _validated_parent(op.path)
-        if self._expect(op.path, op.version).children:
+        node = self._expect(op.path, op.version)
+        if node.children:
             raise NotEmptyError(f"{op.path} has children")
         parent = self._touch(parent_path)
         parent.children -= {name_of(op.path)}
         parent.cversion += 1
         parent.pzxid = self.zxid
         self._staged[op.path] = None
-        self._report(EventType.DELETED, op.path, parent_path)
+        self._report(EventType.DELETED, op.path, node.acl)
+        self._report(EventType.CHILDREN_CHANGED, parent_path, parent.acl)
 
-    def _report(self, event: EventType, path: str, parent_path: str) -> None:
-        self.events.append(WatchEvent(event, path))
-        self.events.append(WatchEvent(EventType.CHILDREN_CHANGED, parent_path))
-
-    def _find(self, path: str) -> Node | None:
-        if path in self._staged:
-            return self._staged[path]
-        return self._tree.nodes.get(path)
+    def _report(self, event: EventType, path: str, acl: Acl) -> None:
+        self.changes.append(Change(WatchEvent(event, path), acl))
 
     def _expect(self, path: str, version: int) -> Node:
-        node = self._find(path)
+        node = self.find(path)
         if node is None:
             raise NoNodeError(f"{path} does not exist")
         if version not in (ANY_VERSION, node.version):
@@ -248,12 +318,20 @@ class Transaction:
 
     def _touch(self, path: str) -> Node:
         """The node to change, staged."""
-        node = self._find(path)
+        node = self.find(path)
         if node is None:
             raise NoNodeError(f"{path} does not exist")
         if path not in self._staged:
             node = self._staged[path] = node.copy()
         return node
+
+
+def _put(staged: Mapping[K, V | None], into: dict[K, V]) -> None:
+    for key, value in staged.items():
+        if value is None:
+            into.pop(key, None)
+        else:
+            into[key] = value
 
 
 def _validated_parent(path: str) -> str:

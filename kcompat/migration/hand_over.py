@@ -88,7 +88,7 @@ class Registration(Struct, frozen=True):
 def registration_of(nodes: Mapping[str, Node]) -> Registration:
     """What a stopped broker's store says: its persistent nodes, without `NOTIFICATIONS`."""
     kept = {
-        path: node.data
+        path: node.data or b""
         for path, node in sorted(nodes.items())
         if path != ROOT and not node.ephemeral_owner and not path.startswith(NOTIFICATIONS)
     }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.tree import Node
+    from kcompat.cluster.tree import Staged
     from kcompat.controller.decisions import Decisions
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.log.files import Files
@@ -80,8 +80,8 @@ class ListedTransactions:
     def load(self) -> Tree:
         return Tree(self._disk.zxid, self._disk.nodes.items())
 
-    async def write(self, zxid: int, staged: dict[str, Node | None]) -> None:
-        self._operations.append(Commit(zxid, dict(staged)))
+    async def write(self, zxid: int, staged: Staged) -> None:
+        self._operations.append(Commit(zxid, dict(staged.nodes)))
 
     def close(self) -> None:
         return

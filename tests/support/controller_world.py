@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import AssignedPartition, News
-    from kcompat.cluster.tree import Node
+    from kcompat.cluster.tree import Staged
     from kcompat.controller.channels import Answered, PartitionErrors
     from kcompat.controller.state import ControllerState
     from kcompat.promise import Promise
@@ -98,7 +98,7 @@ class SmallDisk(SqliteJournal):
 
     full = False
 
-    async def write(self, zxid: int, staged: dict[str, Node | None]) -> None:
+    async def write(self, zxid: int, staged: Staged) -> None:
         if self.full:
             raise StoreUnavailableError("the disk is full")
         await super().write(zxid, staged)

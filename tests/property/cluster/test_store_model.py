@@ -44,7 +44,8 @@ def apply(model: Model, op: Op) -> None:
             if parent is None or parent[2]:
                 raise RefusedByModelError
             if sequential:
-                path = f"{path}{parent[3]:010d}"
+                children = sum(parent_of(other) == parent_of(path) for other in model if other != "/")
+                path = f"{path}{(parent[3] + children) // 2:010d}"
             if path in model:
                 raise RefusedByModelError
             model[path] = (data, 0, ephemeral, 0)
@@ -76,7 +77,7 @@ def without_ephemerals(model: Model) -> Model:
 
 def picture(store: ProcessStore) -> Model:
     return {
-        path: (node.data, node.version, bool(node.ephemeral_owner), node.cversion)
+        path: (node.data or b"", node.version, bool(node.ephemeral_owner), node.cversion)
         for path, node in store.tree.nodes.items()
     }
 
