@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.image import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
@@ -47,8 +46,6 @@ def leader_error(
 
 
 def offline_replicas(partition: PartitionInfo, reachable: AbstractSet[int]) -> list[int]:
-    """The replicas that the client cannot reach, and those whose disk has failed: all that are in sync, where
-    nobody leads.
-    """
-    failed = partition.isr if partition.leader == NO_LEADER else ()
-    return [replica for replica in partition.replicas if replica not in reachable or replica in failed]
+    """The replicas that the client cannot reach, and those that the controller says are offline."""
+    offline = partition.offline
+    return [replica for replica in partition.replicas if replica not in reachable or replica in offline]

@@ -28,6 +28,7 @@ from kcompat.security.operations import Operation
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
     from kcompat.api.context import RequestContext
@@ -67,12 +68,12 @@ def handle(
         if topic is None:
             response.topics.append(_unknown(name))
             continue
-        answer = _describe(topic, range(start, min(start + room, len(topic.partitions))), image, reachable)
-        response.topics.append(answer)
-        room -= len(answer.partitions)
-        if start + len(answer.partitions) < len(topic.partitions):
-            response.next_cursor = Cursor(topic_name=name, partition_index=start + len(answer.partitions))
+        indexes = [index for index in topic.partitions if index >= start]
+        response.topics.append(_describe(topic, indexes[:room], image, reachable))
+        if len(indexes) > room:
+            response.next_cursor = Cursor(topic_name=name, partition_index=indexes[room])
             break
+        room -= len(indexes)
     for row in response.topics:
         row.topic_authorized_operations = context.operations_on(Resource.topic(row.name or ""))
     if names:
@@ -92,7 +93,7 @@ def _unknown(name: str) -> TopicAnswer:
 
 
 def _describe(
-    topic: TopicImage, indexes: range, image: ClusterImage, reachable: AbstractSet[int]
+    topic: TopicImage, indexes: Sequence[int], image: ClusterImage, reachable: AbstractSet[int]
 ) -> TopicAnswer:
     answers = []
     for index in indexes:

@@ -116,8 +116,8 @@ def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, 
     topic = context.services.cluster.image.topics.get(CONSUMER_OFFSETS)
     if key_type != GROUP or topic is None:
         return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
-    leader = topic.partitions[partition_for(key, len(topic.partitions))].leader
-    endpoint = reachable_brokers(context).get(leader)
-    if endpoint is None:
+    partition = topic.partitions.get(partition_for(key, len(topic.partitions)))
+    endpoint = None if partition is None else reachable_brokers(context).get(partition.leader)
+    if partition is None or endpoint is None:
         return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
-    return ErrorCode.NONE, leader, endpoint
+    return ErrorCode.NONE, partition.leader, endpoint

@@ -178,7 +178,7 @@ def _partitions(
 ) -> list[PartitionAnswer]:
     describe = _partition if version >= FIRST_WITH_NULL_FOR_ALL else _partition_v0
     answers = []
-    for index, partition in enumerate(topic.partitions):
+    for index, partition in topic.partitions.items():
         error = leader_error(partition, image.brokers, reachable)
         if error is ErrorCode.LISTENER_NOT_FOUND and version < FIRST_WITH_LISTENER_NOT_FOUND:
             error = ErrorCode.LEADER_NOT_AVAILABLE

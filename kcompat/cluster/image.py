@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
 NO_LEADER = -1
+LEADER_DURING_DELETION = -2
 NO_CONTROLLER = -1
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -35,20 +36,21 @@ class BrokerInfo(Struct, frozen=True, gc=False):
 
 
 class PartitionInfo(Struct, frozen=True, gc=False):
-    """Where clients find a partition, and who is in sync."""
+    """Where clients find a partition, and who is in sync; `offline` replicas lack a broker or a disk."""
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
+    offline: tuple[int, ...] = ()
 
 
 class TopicImage(Struct, frozen=True, gc=False):
-    """A topic and its partitions by index."""
+    """A topic and its partitions by index, ascending; some may not be known yet."""
 
     name: str
     topic_id: bytes
-    partitions: tuple[PartitionInfo, ...]
+    partitions: Mapping[int, PartitionInfo]
 
     @property
     def is_internal(self) -> bool:
@@ -58,7 +60,8 @@ class TopicImage(Struct, frozen=True, gc=False):
     @property
     def replication_factor(self) -> int:
         """Replicas of the first partition, as Kafka counts it."""
-        return len(self.partitions[0].replicas) if self.partitions else 0
+        first = next(iter(self.partitions.values()), None)
+        return 0 if first is None else len(first.replicas)
 
 
 class ClusterImage(Struct, frozen=True):
@@ -77,9 +80,9 @@ class ClusterImage(Struct, frozen=True):
         return None if name is None else self.topics[name]
 
     def partition(self, topic: str, index: int) -> PartitionInfo | None:
-        """One partition, if topic and index exist."""
+        """One partition, if topic and index are known."""
         image = self.topics.get(topic)
-        return image.partitions[index] if image is not None and 0 <= index < len(image.partitions) else None
+        return None if image is None else image.partitions.get(index)
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
         """Dynamic configs of an entity: `kind` "topics" or "brokers", `name` may be "<default>"; empty where
@@ -91,6 +94,8 @@ class ClusterImage(Struct, frozen=True):
         """This picture with topics added or replaced, and others removed together with their configs."""
         topics, names = dict(self.topics), dict(self.topic_names)
         for topic in changed:
+            if topic.name in topics:
+                names.pop(topics[topic.name].topic_id, None)
             topics[topic.name] = topic
             if topic.topic_id != ZERO_UUID:
                 names[topic.topic_id] = topic.name
@@ -112,6 +117,7 @@ class ClusterImage(Struct, frozen=True):
             name: topic.topic_id for name, topic in self.topics.items() if topic.topic_id != ZERO_UUID
         }
         for topic in self.topics.values():
-            for partition in topic.partitions:
+            assert list(topic.partitions) == sorted(topic.partitions), topic.name
+            for partition in topic.partitions.values():
                 assert set(partition.isr) <= set(partition.replicas), topic.name
                 assert partition.leader in (*partition.isr, NO_LEADER), topic.name

@@ -1,30 +1,44 @@
-"""News for a broker: what was decided that concerns it. Pure.
+"""News for a broker: what was decided that concerns it, and what it replies. Pure.
 
 A piece of news is the same value whether the controller of this process hands it over, a controller elsewhere
 sends it, or a watch of the store finds it out. All but `UpdateConfigs` are requests of Kafka and have their
-names.
+names; they carry the epoch of the controller that decided, and a broker refuses a smaller one than it knows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from kcompat.protocol.errors import ErrorCode
 
-    from kcompat.cluster.image import BrokerInfo, TopicImage
+if TYPE_CHECKING:
+    from kcompat.cluster.image import BrokerInfo, PartitionInfo
+
+NO_LEADER_EPOCH = -1
+"""The leader epoch of a replica to stop, where nobody knows one."""
+
+LEADER_EPOCH_DURING_DELETION = -2
+"""The leader epoch of a replica to stop because its topic is being deleted."""
 
 
 class Role(Struct, frozen=True, gc=False):
-    """What the controller decided for a partition: who leads, since which epoch, who is in sync."""
+    """What the controller decided for a partition: who leads, since which epoch, who is in sync.
+
+    `adding` and `removing` are those of the replicas that a reassignment brings and takes away;
+    `leader_recovery_state` is 1 while a leader that was elected uncleanly recovers.
+    """
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
     partition_epoch: int = 0
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    leader_recovery_state: int = 0
 
 
 class AssignedPartition(Struct, frozen=True, gc=False):
@@ -38,25 +52,51 @@ class AssignedPartition(Struct, frozen=True, gc=False):
 
 
 class LeaderAndIsr(Struct, frozen=True):
-    """Take these roles; create the logs that are missing."""
+    """Take these roles; create the logs that are missing. `live_leaders` are the brokers that lead them."""
 
+    controller_id: int
+    controller_epoch: int
     partitions: Sequence[AssignedPartition]
+    live_leaders: Sequence[BrokerInfo] = ()
+
+
+class StoppedPartition(Struct, frozen=True, gc=False):
+    """One partition of a StopReplica. A broker that knows a newer `leader_epoch` refuses; negative ones, the
+    two above, are never refused.
+    """
+
+    topic: str
+    index: int
+    leader_epoch: int
+    delete: bool
 
 
 class StopReplica(Struct, frozen=True):
-    """Stop serving these partitions and delete their logs."""
+    """Stop following the leaders of these partitions; of those to `delete` keep nothing."""
 
-    partitions: Sequence[tuple[str, int]]
+    controller_id: int
+    controller_epoch: int
+    partitions: Sequence[StoppedPartition]
+
+
+class ShownPartition(Struct, frozen=True, gc=False):
+    """One partition of an UpdateMetadata; the leader `LEADER_DURING_DELETION` takes it out of the picture."""
+
+    topic: str
+    topic_id: bytes
+    index: int
+    info: PartitionInfo
 
 
 class UpdateMetadata(Struct, frozen=True):
-    """Show clients this controller and these brokers, and what changed of the topics."""
+    """Show clients this controller, these brokers and no others, and these partitions; partitions not named
+    stay as they are.
+    """
 
     controller_id: int
+    controller_epoch: int
     brokers: Mapping[int, BrokerInfo]
-    topics: Sequence[TopicImage] = ()
-    """Those that are new or have changed, each as a whole."""
-    removed: Sequence[str] = ()
+    partitions: Sequence[ShownPartition] = ()
 
 
 class UpdateConfigs(Struct, frozen=True):
@@ -66,3 +106,22 @@ class UpdateConfigs(Struct, frozen=True):
 
 
 News = LeaderAndIsr | StopReplica | UpdateMetadata | UpdateConfigs
+
+
+class Reply(Struct, frozen=True):
+    """What a broker answers: an `error` of the whole request, or those of the partitions that failed, by
+    topic and index.
+    """
+
+    error: ErrorCode = ErrorCode.NONE
+    partitions: Mapping[tuple[str, int], ErrorCode] = {}
+
+
+Answered = Callable[[Reply], object]
+
+
+class BrokerPort(Protocol):
+    """A broker, as the controller reaches it."""
+
+    def give(self, news: News, answered: Answered) -> None:
+        """Take one request; call `answered` when it is done, before or after this returns."""

@@ -10,31 +10,18 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from kcompat.cluster.news import LeaderAndIsr, StopReplica
+from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica
 from kcompat.controller.deletion import ReplicasStopped
 from kcompat.controller.leadership import ReplicasFailed
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.cluster.news import News
+    from kcompat.cluster.news import Answered, BrokerPort, News
     from kcompat.controller.state import Event
 
-PartitionErrors = Mapping[tuple[str, int], ErrorCode]
-"""The partitions of a request that a broker failed, by topic and index."""
-
-Answered = Callable[[PartitionErrors], None]
-
 _log = logging.getLogger(__name__)
-
-
-class BrokerPort(Protocol):
-    """A broker, as the controller reaches it."""
-
-    def give(self, news: News, answered: Answered) -> None:
-        """Take one request; call `answered` when it is done, before or after this returns."""
 
 
 class Channel:
@@ -65,31 +52,37 @@ class Channel:
             self._in_hand = request = self._waiting.popleft()
             news, _ = request
 
-            def settle(failed: PartitionErrors, request: tuple[News, Answered] = request) -> None:
-                self._settle(request, failed)
+            def settle(reply: Reply, request: tuple[News, Answered] = request) -> None:
+                self._settle(request, reply)
 
             try:
                 self._port.give(news, settle)
             except Exception:
                 _log.exception("broker %d raised on %s", self._broker_id, type(news).__name__)
-                settle(dict.fromkeys(_partitions(news), ErrorCode.UNKNOWN_SERVER_ERROR))
+                settle(Reply(partitions=dict.fromkeys(_partitions(news), ErrorCode.UNKNOWN_SERVER_ERROR)))
         self._is_sending = False
 
-    def _settle(self, request: tuple[News, Answered], failed: PartitionErrors) -> None:
+    def _settle(self, request: tuple[News, Answered], reply: Reply) -> None:
         if self._in_hand is request:
             self._in_hand = None
-            request[1](failed)
+            request[1](reply)
             self._send()
 
 
-def event_of_answer(broker_id: int, news: News, failed: PartitionErrors) -> Event[None] | None:
-    """What the controller has to decide after a broker's answer."""
+def event_of_reply(broker_id: int, news: News, reply: Reply) -> Event[None] | None:
+    """What the controller has to decide after a broker's reply. A replica that refuses a leader epoch has
+    heard of a newer one, and has not failed.
+    """
     if isinstance(news, StopReplica):
-        return ReplicasStopped(broker_id, news.partitions, failed.keys())
-    return ReplicasFailed(broker_id, failed.keys()) if failed else None
+        deleted = [(partition.topic, partition.index) for partition in news.partitions if partition.delete]
+        if not deleted:
+            return None
+        return ReplicasStopped(broker_id, deleted, set(deleted) if reply.error else reply.partitions.keys())
+    failed = {key for key, error in reply.partitions.items() if error != ErrorCode.STALE_CONTROLLER_EPOCH}
+    return ReplicasFailed(broker_id, failed) if failed else None
 
 
 def _partitions(news: News) -> list[tuple[str, int]]:
-    if isinstance(news, LeaderAndIsr):
+    if isinstance(news, LeaderAndIsr | StopReplica):
         return [(partition.topic, partition.index) for partition in news.partitions]
-    return list(news.partitions) if isinstance(news, StopReplica) else []
+    return []

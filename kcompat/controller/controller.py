@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from kcompat.cluster.store import BadVersionError, Check, SessionExpiredError, StoreUnavailableError
 from kcompat.cluster.znodes import CONTROLLER_EPOCH
 from kcompat.controller import election, loading
-from kcompat.controller.channels import Channel, event_of_answer
+from kcompat.controller.channels import Channel, event_of_reply
 from kcompat.controller.leadership import BrokerStarted
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.clock import Clock
-    from kcompat.cluster.news import News
+    from kcompat.cluster.news import BrokerPort, News, Reply
     from kcompat.cluster.store import MetadataStore
     from kcompat.cluster.znodes import BrokerRegistration
-    from kcompat.controller.channels import BrokerPort, PartitionErrors
     from kcompat.controller.state import ControllerState, Decision, Event
 
 T = TypeVar("T")
@@ -165,12 +164,12 @@ class Controller:
             errand.outstanding += 1
         channel.put(news, partial(self._answered, broker_id, news, errand))
 
-    def _answered(
-        self, broker_id: int, news: News, errand: _Errand[Any] | None, failed: PartitionErrors
-    ) -> None:
-        if failed:
-            _log.error("broker %d failed replicas: %s", broker_id, failed)
-        event = event_of_answer(broker_id, news, failed)
+    def _answered(self, broker_id: int, news: News, errand: _Errand[Any] | None, reply: Reply) -> None:
+        if reply.error:
+            _log.error("broker %d refused %s: %s", broker_id, type(news).__name__, reply.error.name)
+        if reply.partitions:
+            _log.error("broker %d failed replicas: %s", broker_id, reply.partitions)
+        event = event_of_reply(broker_id, news, reply)
         if event is not None:
             self._put(_ANSWER, event, errand)
         elif errand is not None:

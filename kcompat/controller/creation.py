@@ -24,7 +24,15 @@ from kcompat.cluster.znodes import (
 from kcompat.config.errors import ConfigError
 from kcompat.config.topic import check_new_topic
 from kcompat.controller.assignment import replicas_of_more_partitions, replicas_of_new_topic
-from kcompat.controller.requests import assigned, picture, roles, to_all, topic_configs
+from kcompat.controller.requests import (
+    assigned,
+    picture,
+    roles,
+    shown,
+    shown_partition,
+    to_all,
+    topic_configs,
+)
 from kcompat.controller.state import ControlledPartition, ControlledTopic, Decision, encode_state
 from kcompat.controller.values import Outcome, RefusedError, TopicResult
 from kcompat.protocol.errors import ErrorCode
@@ -35,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from random import Random
 
-    from kcompat.cluster.news import AssignedPartition
     from kcompat.cluster.store import Op
     from kcompat.config.broker import BrokerConfig
     from kcompat.controller.state import ControllerState
@@ -105,7 +112,8 @@ class CreateTopics(Struct, frozen=True):
     def _topic(self, spec: TopicSpec, state: ControllerState) -> ControlledTopic:
         replicas = replicas_of_new_topic(spec, state, self.config, self.random)
         topic_id = random_uuid(self.random)
-        return ControlledTopic(spec.name, topic_id, tuple(_new_partition(ids, state) for ids in replicas))
+        new = {ids: _new_partition(ids, state) for ids in set(replicas)}
+        return ControlledTopic(spec.name, topic_id, tuple(new[ids] for ids in replicas))
 
     @staticmethod
     def _decision(
@@ -125,9 +133,13 @@ class CreateTopics(Struct, frozen=True):
             writes.extend(_partition_writes(topic, 0, state.epoch))
         news = topic_configs(configs)
         after = state.with_topics(made.values()).with_configs(news.changed)
-        parts = [part for topic in made.values() for part in _assigned(topic, 0)]
-        shown = to_all(after, picture(after, made.values()))
-        return Decision(after, results, writes, [*to_all(after, news), *roles(after, parts), *shown])
+        parts = [
+            assigned(topic, index, is_new=True)
+            for topic in made.values()
+            for index in range(len(topic.partitions))
+        ]
+        pictures = to_all(after, picture(after, shown(after, made.values())))
+        return Decision(after, results, writes, [*to_all(after, news), *roles(after, parts), *pictures])
 
 
 class CreatePartitions(Struct, frozen=True):
@@ -149,7 +161,7 @@ class CreatePartitions(Struct, frozen=True):
         if self.validate_only or not grown:
             return Decision(state, outcomes)
         writes: list[Op] = []
-        parts: list[AssignedPartition] = []
+        added: list[tuple[ControlledTopic, int]] = []
         for name, topic in grown.items():
             existing = len(state.topics[name].partitions)
             assignment = TopicAssignment(
@@ -157,10 +169,11 @@ class CreatePartitions(Struct, frozen=True):
             )
             writes.append(SetData(topic_path(name), encode_topic(assignment)))
             writes.extend(_partition_writes(topic, existing, state.epoch))
-            parts.extend(_assigned(topic, existing))
+            added.extend((topic, index) for index in range(existing, len(topic.partitions)))
         after = state.with_topics(grown.values())
-        shown = to_all(after, picture(after, grown.values()))
-        return Decision(after, outcomes, writes, [*roles(after, parts), *shown])
+        parts = [assigned(topic, index, is_new=True) for topic, index in added]
+        pictures = to_all(after, picture(after, (shown_partition(after, *each) for each in added)))
+        return Decision(after, outcomes, writes, [*roles(after, parts), *pictures])
 
     def refused(self, error: ErrorCode) -> dict[str, Outcome]:
         """The same error for every topic."""
@@ -232,7 +245,3 @@ def _partition_writes(topic: ControlledTopic, first: int, controller_epoch: int)
             data = states[partition] = encode_state(partition, controller_epoch)
         yield Create(partition_path(topic.name, index))
         yield Create(partition_state_path(topic.name, index), data)
-
-
-def _assigned(topic: ControlledTopic, first: int) -> Iterable[AssignedPartition]:
-    return (assigned(topic, index, is_new=True) for index in range(first, len(topic.partitions)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.cluster.news import StopReplica
+from kcompat.cluster.news import LEADER_EPOCH_DURING_DELETION, StoppedPartition, StopReplica
 from kcompat.cluster.store import Create, Delete
 from kcompat.cluster.znodes import (
     config_path,
@@ -22,7 +22,7 @@ from kcompat.cluster.znodes import (
     partition_state_path,
     topic_path,
 )
-from kcompat.controller.requests import picture, to_all
+from kcompat.controller.requests import hidden, picture, to_all
 from kcompat.controller.state import Decision, Deletion
 from kcompat.controller.values import Outcome
 from kcompat.protocol.errors import ErrorCode
@@ -64,7 +64,7 @@ class DeleteTopics(Struct, frozen=True):
             after,
             outcomes,
             [Create(delete_topic_path(name)) for name in topics],
-            [*to_all(after, picture(after, (), topics)), *stops],
+            [*to_all(after, picture(after, hidden(topics.values()))), *stops],
             revise,
         )
 
@@ -123,7 +123,10 @@ def stop_replicas(
         for broker_id, partitions in by_broker.items():
             stops.setdefault(broker_id, []).extend(partitions)
     after = replace(state, deleting=deleting)
-    return after, [(broker_id, StopReplica(partitions)) for broker_id, partitions in stops.items()]
+    return after, [
+        (broker_id, StopReplica(state.broker_id, state.epoch, [_to_delete(each) for each in partitions]))
+        for broker_id, partitions in stops.items()
+    ]
 
 
 def forget(name: str, entity_configs: dict[tuple[str, str], Mapping[str, str]]) -> list[Op]:
@@ -133,6 +136,10 @@ def forget(name: str, entity_configs: dict[tuple[str, str], Mapping[str, str]]) 
         writes.append(Delete(config_path("topics", name)))
     writes.append(Delete(delete_topic_path(name)))
     return writes
+
+
+def _to_delete(partition: tuple[str, int]) -> StoppedPartition:
+    return StoppedPartition(*partition, LEADER_EPOCH_DURING_DELETION, delete=True)
 
 
 def _is_stuck(state: ControllerState, topic: ControlledTopic) -> bool:

@@ -16,14 +16,22 @@ from msgspec.structs import replace
 
 from kcompat.cluster.image import NO_LEADER
 from kcompat.controller.deletion import forget, stop_replicas
-from kcompat.controller.requests import all_configs, assigned, picture, roles, to_all
+from kcompat.controller.requests import (
+    all_configs,
+    assigned,
+    picture,
+    roles,
+    shown,
+    shown_partition,
+    to_all,
+)
 from kcompat.controller.state import Decision, change_leader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
-    from kcompat.cluster.news import AssignedPartition
+    from kcompat.cluster.news import AssignedPartition, ShownPartition
     from kcompat.cluster.store import Op
     from kcompat.controller.state import (
         ControlledPartition,
@@ -62,9 +70,9 @@ class BrokerStarted(Struct, frozen=True):
         after, stops = stop_replicas(after, [deletion.topic for deletion in after.deleting.values()])
         others = [each for each in brokers if each != broker_id]
         requests: list[Request] = [(broker_id, all_configs(after)), *roles(after, led.assigned)]
-        requests.append((broker_id, picture(after, after.topics.values())))
+        requests.append((broker_id, picture(after, shown(after, after.topics.values()))))
         if others:
-            changed = picture(after, led.changed)
+            changed = picture(after, led.shown(after))
             requests.extend((other, changed) for other in others)
         return Decision(after, None, [*led.writes, *removals], [*requests, *stops])
 
@@ -92,27 +100,34 @@ class ReplicasFailed(Struct, frozen=True):
         led = _relead(state, [topic for name, topic in state.topics.items() if name in names], depose)
         if not led.writes:
             return Decision(state, None)
-        shown = to_all(led.state, picture(led.state, led.changed))
-        return Decision(led.state, None, led.writes, [*roles(led.state, led.assigned), *shown])
+        pictures = to_all(led.state, picture(led.state, led.shown(led.state)))
+        return Decision(led.state, None, led.writes, [*roles(led.state, led.assigned), *pictures])
 
     def refused(self, error: ErrorCode) -> None:
         """Nobody waits for an answer."""
 
 
 class _Led(Struct, frozen=True):
-    """Leaders changed: the state after it, its writes, the topics and the roles concerned."""
+    """Leaders changed: the state after it, its writes, and the partitions concerned by topic and index."""
 
     state: ControllerState
     writes: list[Op]
-    changed: list[ControlledTopic]
-    assigned: list[AssignedPartition]
+    changed: list[tuple[ControlledTopic, int]]
+
+    @property
+    def assigned(self) -> list[AssignedPartition]:
+        """The roles to take."""
+        return [assigned(topic, index, is_new=False) for topic, index in self.changed]
+
+    def shown(self, state: ControllerState) -> Iterator[ShownPartition]:
+        """What clients are shown of it."""
+        return (shown_partition(state, topic, index) for topic, index in self.changed)
 
 
 def _relead(state: ControllerState, topics: Iterable[ControlledTopic], new_leader: NewLeader) -> _Led:
     """Give partitions the leader and ISR that `new_leader` says, where it says any."""
     writes: list[Op] = []
-    changed: list[ControlledTopic] = []
-    roles_to_take: list[AssignedPartition] = []
+    changed: list[tuple[ControlledTopic, int]] = []
     for topic in topics:
         partitions = list(topic.partitions)
         indexes = []
@@ -124,9 +139,8 @@ def _relead(state: ControllerState, topics: Iterable[ControlledTopic], new_leade
                 indexes.append(index)
         if indexes:
             after = replace(topic, partitions=tuple(partitions))
-            changed.append(after)
-            roles_to_take.extend(assigned(after, index, is_new=False) for index in indexes)
-    return _Led(state.with_topics(changed), writes, changed, roles_to_take)
+            changed.extend((after, index) for index in indexes)
+    return _Led(state.with_topics(topic for topic, _ in changed), writes, changed)
 
 
 def _without_empty_marks(state: ControllerState) -> tuple[ControllerState, list[Op]]:

@@ -1,8 +1,8 @@
 """This broker as the controller reaches it: it takes roles, stops replicas and shows the cluster's image.
 
-It is a `BrokerPort`; a request of the controller beside it is a direct call. A fault fails its
-own partition and no other: with KAFKA_STORAGE_ERROR where a log cannot be made, read or written, else with
-UNKNOWN_SERVER_ERROR.
+It is a `BrokerPort`; a request of the controller beside it is a direct call. A request of a controller with a
+smaller epoch than the last is refused with STALE_CONTROLLER_EPOCH. A fault fails its own partition and no
+other: with KAFKA_STORAGE_ERROR where a log cannot be made, read or written, else with UNKNOWN_SERVER_ERROR.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.config.topic import topic_config
 from kcompat.log.errors import StorageError
 from kcompat.protocol.errors import ErrorCode
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.image import ClusterImage
-    from kcompat.cluster.news import AssignedPartition, News
+    from kcompat.cluster.news import Answered, AssignedPartition, News, StoppedPartition
     from kcompat.config.feed import ConfigFeed
     from kcompat.config.topic import TopicConfig
-    from kcompat.controller.channels import Answered, PartitionErrors
     from kcompat.log.manager import LogManager
     from kcompat.replication.partition import Partition
     from kcompat.replication.replicas import ReplicaManager
+
+    PartitionErrors = dict[tuple[str, int], ErrorCode]
 
 logger = logging.getLogger(__name__)
 
@@ -44,17 +45,23 @@ class LocalBroker:
         self._cluster = cluster
         self._logs = logs
         self._replicas = replicas
+        self._controller_epoch = -1
 
     def give(self, news: News, answered: Answered) -> None:
         """Take a request of the controller, and answer it before this returns."""
+        if not isinstance(news, UpdateConfigs):
+            if news.controller_epoch < self._controller_epoch:
+                answered(Reply(ErrorCode.STALE_CONTROLLER_EPOCH))
+                return
+            self._controller_epoch = news.controller_epoch
         match news:
-            case LeaderAndIsr(partitions):
-                answered(self._take_roles(partitions))
-            case StopReplica(partitions):
-                answered(self._stop_all(partitions))
+            case LeaderAndIsr():
+                answered(Reply(partitions=self._take_roles(news.partitions)))
+            case StopReplica():
+                answered(Reply(partitions=self._stop_all(news.partitions)))
             case UpdateMetadata() | UpdateConfigs():
                 self._cluster.hear(news)
-                answered({})
+                answered(Reply())
 
     def _take_roles(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
         """Create the logs that are missing and take the roles; the partitions that failed."""
@@ -99,23 +106,32 @@ class LocalBroker:
             log.update_config(log_config(config))
         return self._replicas.add(log, config, self._logs.high_watermark(*key))
 
-    def _stop_all(self, partitions: Sequence[tuple[str, int]]) -> PartitionErrors:
-        """Stop serving and delete the logs; the partitions that failed."""
+    def _stop_all(self, partitions: Sequence[StoppedPartition]) -> PartitionErrors:
+        """Stop following, and delete what shall be deleted; the partitions that failed."""
         failed: dict[tuple[str, int], ErrorCode] = {}
-        for key in partitions:
-            error = _contained(key, "be stopped", partial(self._stop, *key))
+        for stopped in partitions:
+            key = (stopped.topic, stopped.index)
+            error = _contained(key, "be stopped", partial(self._stop, stopped))
             if error:
                 failed[key] = error
         try:
             self._logs.sync_names()
         except StorageError as fault:
             logger.error("deletions are not on the device: %s", fault)  # noqa: TRY400
-            return dict.fromkeys(partitions, ErrorCode.KAFKA_STORAGE_ERROR)
+            return {(each.topic, each.index): ErrorCode.KAFKA_STORAGE_ERROR for each in partitions}
         return failed
 
-    def _stop(self, topic: str, index: int) -> ErrorCode:
-        self._replicas.remove(topic, index)
-        self._logs.delete(topic, index)
+    def _stop(self, stopped: StoppedPartition) -> ErrorCode:
+        """Delete a replica; or keep it, and have it follow nobody until it is told of a newer epoch."""
+        key = (stopped.topic, stopped.index)
+        partition = self._replicas.get(*key)
+        if partition is not None and 0 <= stopped.leader_epoch < partition.role.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if stopped.delete:
+            self._replicas.remove(*key)
+            self._logs.delete(*key)
+        else:
+            self._replicas.stop(*key)
         return ErrorCode.NONE
 
     def reconfigure(self, old: ClusterImage, new: ClusterImage, *, everything: bool = False) -> None:

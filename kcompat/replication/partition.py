@@ -24,7 +24,7 @@ from kcompat.replication import reading
 from kcompat.replication.follower import Follower
 from kcompat.replication.leader import Leader
 from kcompat.replication.reading import NO_REPLICA, READ_COMMITTED, Fetched
-from kcompat.replication.role import NO_EPOCH, NO_ROLE, fence
+from kcompat.replication.role import NO_EPOCH, NO_LEADER, NO_ROLE, fence
 
 if TYPE_CHECKING:
     from kcompat.log.append_result import AppendResult
@@ -110,6 +110,12 @@ class Partition:
             self._advance(self.state, now_ms)
         self._wake_all()
         return ErrorCode.NONE
+
+    def stop(self) -> None:
+        """Lead no more and follow nobody, until the controller decides on a newer leader epoch."""
+        self.role = replace(self.role, leader=NO_LEADER)
+        self.state = Follower(self.role.leader_epoch, self.high_watermark)
+        self._wake_all()
 
     def retire(self) -> None:
         """The partition leaves this broker: lead it no more, and answer all that wait for it."""

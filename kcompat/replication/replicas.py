@@ -130,6 +130,13 @@ class ReplicaManager:
             self._tell(partition)
         return error
 
+    def stop(self, topic: str, index: int) -> None:
+        """Keep a partition, but lead it no more and follow nobody (StopReplica without deletion)."""
+        partition = self.get(topic, index)
+        if partition is not None:
+            partition.stop()
+            self._tell(partition)
+
     def remove(self, topic: str, index: int) -> Partition | None:
         """Forget a partition (StopReplica); whatever waits on it is answered."""
         partitions = self._topics.get(topic, {})

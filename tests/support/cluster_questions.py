@@ -30,11 +30,11 @@ async def ask_metadata(world: ClusterWorld, version: int, *names: str, **fields:
 
 def with_a_world_of_three(world: ClusterWorld) -> None:
     """Broker 2 has another listener than the client's, broker 3 is down."""
-    partitions = (
-        PartitionInfo(1, 5, (1, 2), (1, 2, 3)),
-        PartitionInfo(2, 6, (2,), (2, 1)),
-        PartitionInfo(-1, 7, (3,), (3,)),
-    )
+    partitions = {
+        0: PartitionInfo(1, 5, (1, 2), (1, 2, 3)),
+        1: PartitionInfo(2, 6, (2,), (2, 1)),
+        2: PartitionInfo(-1, 7, (3,), (3,)),
+    }
     brokers = {**world.cluster.image.brokers, 2: BrokerInfo(2, None, {"INTERNAL": ("h2", 1)})}
     image = world.cluster.image.with_topics([TopicImage("t", b"t" * 16, partitions)])
     world.cluster.update(replace(image, brokers=brokers))

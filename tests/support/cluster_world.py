@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import UpdateConfigs, UpdateMetadata
+from kcompat.cluster.news import Reply, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.znodes import CLUSTER_ID, BrokerRegistration, encode_cluster_id
 from kcompat.config.broker import BrokerConfig
@@ -22,8 +22,7 @@ from support.asking import context_of, services_of, travelled
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from kcompat.cluster.news import News
-    from kcompat.controller.channels import Answered
+    from kcompat.cluster.news import Answered, News
     from kcompat.security.authorizer import Authorizer
 
 
@@ -37,7 +36,7 @@ class Brokerless:
         """No role fails, and no log is there to be deleted."""
         if isinstance(news, UpdateMetadata | UpdateConfigs):
             self._cluster.hear(news)
-        answered({})
+        answered(Reply())
 
 
 class ClusterWorld:

@@ -57,7 +57,7 @@ class ConfigWorld:
 
     def __init__(self) -> None:
         self.cluster = MetadataCache("cluster")
-        topics = [TopicImage(name, bytes(16), ()) for name in ("t1", "t2")]
+        topics = [TopicImage(name, bytes(16), {}) for name in ("t1", "t2")]
         brokers = {number: BrokerInfo(number, None, {}) for number in (1, 2)}
         self.cluster.update(replace(self.cluster.image.with_topics(topics), brokers=brokers))
         self.controller = Controller(self.cluster)

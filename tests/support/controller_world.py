@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from kcompat.cluster import znodes
 from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.cluster.store import StoreUnavailableError
@@ -27,9 +27,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.cluster.image import ClusterImage
+<<<<<<< HEAD
     from kcompat.cluster.news import AssignedPartition, News
     from kcompat.cluster.tree import Staged
     from kcompat.controller.channels import Answered, PartitionErrors
+=======
+    from kcompat.cluster.news import Answered, AssignedPartition, News
+    from kcompat.cluster.tree import Node
+>>>>>>> c4272f0 (News carry the controller's id and epoch, and partitions are shown one by one)
     from kcompat.controller.state import ControllerState
     from kcompat.promise import Promise
 
@@ -54,7 +59,7 @@ class FakeBroker:
         self.deleted: list[tuple[str, int]] = []
         self.broken: set[tuple[str, int]] = set()
         self.bugs: dict[type, Exception] = {}
-        self.held: list[Callable[[], None]] | None = None
+        self.held: list[Callable[[], object]] | None = None
 
     @property
     def image(self) -> ClusterImage:
@@ -64,27 +69,30 @@ class FakeBroker:
         if type(news) in self.bugs:
             raise self.bugs[type(news)]
         if self.held is None:
-            answered(self._failed(news))
+            answered(self._reply(news))
         else:
-            self.held.append(lambda: answered(self._failed(news)))
+            self.held.append(lambda: answered(self._reply(news)))
 
-    def _failed(self, news: News) -> PartitionErrors:
+    def _reply(self, news: News) -> Reply:
         match news:
-            case LeaderAndIsr(partitions):
-                for part in partitions:
+            case LeaderAndIsr():
+                for part in news.partitions:
                     self.roles[part.topic, part.index] = part
                 return self._errors(
-                    [(part.topic, part.index) for part in partitions if part.role.leader >= 0]
+                    [(part.topic, part.index) for part in news.partitions if part.role.leader >= 0]
                 )
-            case StopReplica(stopped):
+            case StopReplica():
+                stopped = [(part.topic, part.index) for part in news.partitions if part.delete]
                 self.deleted += [partition for partition in stopped if partition not in self.broken]
                 return self._errors(stopped)
             case UpdateMetadata() | UpdateConfigs():
                 self.cluster.hear(news)
-                return {}
+                return Reply()
 
-    def _errors(self, partitions: Sequence[tuple[str, int]]) -> PartitionErrors:
-        return {each: ErrorCode.KAFKA_STORAGE_ERROR for each in partitions if each in self.broken}
+    def _errors(self, partitions: Sequence[tuple[str, int]]) -> Reply:
+        return Reply(
+            partitions={each: ErrorCode.KAFKA_STORAGE_ERROR for each in partitions if each in self.broken}
+        )
 
     def release(self) -> None:
         """Do and answer what was held, and from now on at once."""

@@ -121,7 +121,7 @@ def facts_of(world: BrokerWorld) -> Facts:
     image = world.cluster.image
     logs: dict[Place, LogFacts] = {}
     for name, topic in image.topics.items():
-        for index, info in enumerate(topic.partitions):
+        for index, info in topic.partitions.items():
             partition = world.replicas.get(name, index)
             assert partition is not None, f"{name}-{index} is served"
             assert info.leader == 1

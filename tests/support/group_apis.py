@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ONE, TWO, STRANGE = b"1" * 16, b"2" * 16, b"?" * 16
 LEADS = PartitionInfo(leader=1, leader_epoch=0, isr=(1,), replicas=(1,))
 IMAGE = ClusterImage("cluster").with_topics(
-    [TopicImage("t1", ONE, (LEADS, LEADS)), TopicImage("t2", TWO, (LEADS,))]
+    [TopicImage("t1", ONE, {0: LEADS, 1: LEADS}), TopicImage("t2", TWO, {0: LEADS})]
 )
 
 

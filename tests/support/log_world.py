@@ -95,7 +95,7 @@ class LogWorld:
         image = self.cluster.image
         if topic in image.topics:
             image = image.with_topics([], [topic])
-        infos = (PartitionInfo(ME, 0, (ME,), (ME,)),) * partitions
+        infos = dict.fromkeys(range(partitions), PartitionInfo(ME, 0, (ME,), (ME,)))
         self.cluster.image = image.with_topics([TopicImage(topic, topic_id, infos)])
 
     def context(self, version: int) -> RequestContext:

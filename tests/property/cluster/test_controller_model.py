@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import LeaderAndIsr, StopReplica
+from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica
 from kcompat.controller import loading
-from kcompat.controller.requests import all_configs, picture
+from kcompat.controller.requests import all_configs, picture, shown
 from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from support.cluster_world import Brokerless, ClusterWorld
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcompat.cluster.image import TopicImage
-    from kcompat.cluster.news import News
-    from kcompat.controller.channels import Answered
+    from kcompat.cluster.news import Answered, News
     from kcompat.controller.state import ControllerState
     from kcompat.promise import Promise
 
@@ -59,7 +58,7 @@ async def play(requests: list[tuple[str, Any]]) -> None:
             assert {name: len(topic.partitions) for name, topic in image.topics.items()} == model
         loaded = await check_store(world)
         assert not loaded.deleting
-        assert all(part.leader_epoch == 0 for topic in image_of(world) for part in topic.partitions)
+        assert all(part.leader_epoch == 0 for topic in image_of(world) for part in topic.partitions.values())
 
 
 def image_of(world: ClusterWorld) -> Iterable[TopicImage]:
@@ -73,7 +72,7 @@ async def check_store(world: ClusterWorld) -> ControllerState:
     loaded.check_invariants()
     restarted = MetadataCache(world.cluster.image.cluster_id)
     restarted.hear(all_configs(loaded))
-    restarted.hear(picture(loaded, loaded.topics.values()))
+    restarted.hear(picture(loaded, shown(loaded, loaded.topics.values())))
     assert restarted.image == world.cluster.image
     return loaded
 
@@ -132,7 +131,7 @@ class LateBroker(Brokerless):
         failed: dict[tuple[str, int], ErrorCode] = {}
 
         def answer(_: object) -> None:
-            answered(failed)
+            answered(Reply(partitions=failed))
 
         if isinstance(news, LeaderAndIsr):
             for part in news.partitions:
@@ -142,13 +141,11 @@ class LateBroker(Brokerless):
                     self.not_led.add(key)
                 self.logs.add(key)
         if isinstance(news, StopReplica):
-            failed = {
-                key: ErrorCode.KAFKA_STORAGE_ERROR
-                for key in news.partitions
-                if key[1] == 0 and key[0] in self.broken
-            }
-            self.logs -= {key for key in news.partitions if key not in failed}
-            self.not_led -= set(news.partitions)
+            stopped = {(part.topic, part.index) for part in news.partitions}
+            broken = {key for key in stopped if key[1] == 0 and key[0] in self.broken}
+            failed = dict.fromkeys(broken, ErrorCode.KAFKA_STORAGE_ERROR)
+            self.logs -= stopped - broken
+            self.not_led -= stopped
         super().give(news, answer)
 
 
@@ -196,8 +193,8 @@ async def play_late(requests: list[tuple[str, Any]]) -> None:
             await ask(world.decisions.allocate_producer_ids())
         assert all(promise.done for promise in promises)
         loaded = await check_store(world)
-        shown = {(topic.name, index) for topic in image_of(world) for index in range(len(topic.partitions))}
-        assert {key for key in broker.logs if key[0] not in loaded.deleting} == shown
+        seen = {(topic.name, index) for topic in image_of(world) for index in topic.partitions}
+        assert {key for key in broker.logs if key[0] not in loaded.deleting} == seen
         led = {
             (topic.name, index): part.leader
             for topic in loaded.topics.values()

@@ -8,5 +8,5 @@ from kcompat.cluster.image import PartitionInfo
 
 def test_replicas_on_a_failed_disk_are_offline() -> None:
     """Those in sync would lead if they could; of the others nobody knows."""
-    assert offline_replicas(PartitionInfo(-1, 7, (1,), (1, 2, 3)), {1, 2}) == [1, 3]
+    assert offline_replicas(PartitionInfo(-1, 7, (1,), (1, 2, 3), offline=(1,)), {1, 2}) == [1, 3]
     assert offline_replicas(PartitionInfo(1, 7, (1,), (1, 2, 3)), {1, 2}) == [3]

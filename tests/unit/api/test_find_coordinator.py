@@ -66,7 +66,7 @@ async def test_transactional_producers_are_told_why_they_cannot_start(version: i
 
 async def test_find_coordinator_follows_the_group_to_its_partition() -> None:
     async with ClusterWorld() as world:
-        partitions = (PartitionInfo(1, 0, (1,), (1,)), PartitionInfo(-1, 1, (1,), (1,)))
+        partitions = {0: PartitionInfo(1, 0, (1,), (1,)), 1: PartitionInfo(-1, 1, (1,), (1,))}
         offsets = TopicImage("__consumer_offsets", b"o" * 16, partitions)
         world.cluster.update(world.cluster.image.with_topics([offsets]))
         # Java's "a".hashCode() is 97, "b" 98: partitions 1 and 0 of two.

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.image import ClusterImage, TopicImage
+from kcompat.cluster.feed import MetadataCache, merged
+from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.news import ShownPartition
+
+ID_A, ID_B = b"a" * 16, b"b" * 16
+PARTITION = PartitionInfo(1, 0, (1,), (1,))
+
+
+def image_of(*topics: TopicImage) -> ClusterImage:
+    return ClusterImage("c").with_topics(topics)
 
 
 def test_the_cache_tells_old_and_new() -> None:
     cache = MetadataCache("c")
     seen = []
     cache.subscribe(lambda old, new: seen.append((old, new)))
-    first, second = cache.image, ClusterImage("c").with_topics([TopicImage("a", b"a" * 16, ())])
+    first, second = cache.image, ClusterImage("c").with_topics([TopicImage("a", b"a" * 16, {})])
     cache.update(second)
     assert seen == [(first, second)]
     assert cache.image is second
@@ -28,3 +36,57 @@ def test_a_listener_that_raises_stops_nobody() -> None:
     picture = ClusterImage("c", controller_id=1)
     cache.update(picture)
     assert seen == [picture]
+
+
+def shown(topic: str, index: int, leader: int = 1, topic_id: bytes = ID_A) -> ShownPartition:
+    return ShownPartition(topic, topic_id, index, PartitionInfo(leader, 0, (1,), (1,)))
+
+
+def test_partitions_become_known_one_by_one_in_any_order() -> None:
+    image = merged(ClusterImage("c"), [shown("a", 2)])
+    assert image.partition("a", 2) == PARTITION
+    assert image.partition("a", 0) is None
+    image.check_invariants()
+    image = merged(image, [shown("b", 0, topic_id=ID_B), shown("a", 0)])
+    assert list(image.topics["a"].partitions) == [0, 2]
+    assert image.topic_by_id(ID_B) is image.topics["b"]
+    image.check_invariants()
+
+
+def test_partitions_that_are_not_named_stay_as_they_are() -> None:
+    old = image_of(TopicImage("a", ID_A, {0: PARTITION, 1: PARTITION}), TopicImage("b", ID_B, {0: PARTITION}))
+    new = merged(old, [shown("a", 1, leader=-1)])
+    assert [part.leader for part in new.topics["a"].partitions.values()] == [1, -1]
+    assert new.topics["b"] is old.topics["b"]
+    assert old.topics["a"].partitions[1] is PARTITION
+
+
+def test_partitions_that_are_being_deleted_go_and_the_topic_with_the_last() -> None:
+    image = image_of(TopicImage("a", ID_A, {0: PARTITION, 1: PARTITION}))
+    image = image.with_configs({("topics", "a"): {"k": "v"}})
+    image = merged(image, [shown("a", 0, leader=-2)])
+    assert list(image.topics["a"].partitions) == [1]
+    image = merged(image, [shown("a", 1, leader=-2), shown("unknown", 0, leader=-2)])
+    assert not image.topics
+    assert not image.topic_names
+    assert image.configs("topics", "a") == {}
+
+
+def test_a_topic_made_anew_has_no_partition_of_the_one_before() -> None:
+    image = image_of(TopicImage("a", ID_A, {0: PARTITION, 1: PARTITION}))
+    image = merged(image, [shown("a", 0, topic_id=ID_B)])
+    assert list(image.topics["a"].partitions) == [0]
+    assert image.topic_by_id(ID_A) is None
+    late = merged(image, [shown("a", 0, leader=-2, topic_id=ID_A)])
+    assert late.topics["a"].partitions == {0: PARTITION}
+    late.check_invariants()
+
+
+def test_a_controller_that_knows_no_topic_ids_leaves_them_as_they_are() -> None:
+    image = image_of(TopicImage("a", ID_A, {0: PARTITION}))
+    image = merged(image, [shown("a", 1, topic_id=bytes(16))])
+    assert image.topics["a"].topic_id == ID_A
+    assert len(image.topics["a"].partitions) == 2
+    nameless = merged(ClusterImage("c"), [shown("a", 0, topic_id=bytes(16)), shown("a", 1)])
+    assert nameless.topics["a"].topic_id == ID_A
+    nameless.check_invariants()

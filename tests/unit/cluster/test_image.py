@@ -11,7 +11,7 @@ def image_of(*topics: TopicImage) -> ClusterImage:
 
 
 def test_topics_are_found_by_name_and_id() -> None:
-    a = TopicImage("a", ID_A, (PARTITION,))
+    a = TopicImage("a", ID_A, {0: PARTITION})
     image = image_of(a)
     assert image.topics["a"] is a
     assert image.topic_by_id(ID_A) is a
@@ -24,7 +24,7 @@ def test_topics_are_found_by_name_and_id() -> None:
 
 
 def test_a_change_shares_what_it_does_not_touch_and_leaves_the_old_picture() -> None:
-    a, b = TopicImage("a", ID_A, (PARTITION,)), TopicImage("b", ID_B, (PARTITION,))
+    a, b = TopicImage("a", ID_A, {0: PARTITION}), TopicImage("b", ID_B, {0: PARTITION})
     old = image_of(a).with_configs({("topics", "a"): {"k": "v"}})
     new = old.with_topics([b])
     assert list(old.topics) == ["a"]
@@ -33,7 +33,7 @@ def test_a_change_shares_what_it_does_not_touch_and_leaves_the_old_picture() -> 
 
 
 def test_a_removed_topic_takes_its_configs_and_its_id_along() -> None:
-    image = image_of(TopicImage("a", ID_A, ()), TopicImage("b", ID_B, ()))
+    image = image_of(TopicImage("a", ID_A, {}), TopicImage("b", ID_B, {}))
     image = image.with_configs({("topics", "a"): {"k": "v"}, ("brokers", "1"): {"k": "w"}})
     image = image.with_topics((), removed=["a"])
     assert list(image.topics) == ["b"]
@@ -44,15 +44,15 @@ def test_a_removed_topic_takes_its_configs_and_its_id_along() -> None:
 
 
 def test_internal_topics_and_replication_factor() -> None:
-    assert TopicImage("__consumer_offsets", ID_A, ()).is_internal
-    assert TopicImage("__transaction_state", ID_A, ()).is_internal
-    assert not TopicImage("__mine", ID_A, ()).is_internal
-    assert TopicImage("t", ID_A, (PartitionInfo(1, 0, (1,), (1, 2)),)).replication_factor == 2
-    assert TopicImage("t", ID_A, ()).replication_factor == 0
+    assert TopicImage("__consumer_offsets", ID_A, {}).is_internal
+    assert TopicImage("__transaction_state", ID_A, {}).is_internal
+    assert not TopicImage("__mine", ID_A, {}).is_internal
+    assert TopicImage("t", ID_A, {0: PartitionInfo(1, 0, (1,), (1, 2))}).replication_factor == 2
+    assert TopicImage("t", ID_A, {}).replication_factor == 0
 
 
 def test_topics_without_an_id_are_found_by_name_alone() -> None:
-    image = image_of(TopicImage("a", bytes(16), ()), TopicImage("b", bytes(16), ()))
+    image = image_of(TopicImage("a", bytes(16), {}), TopicImage("b", bytes(16), {}))
     assert image.topic_by_id(bytes(16)) is None
     image.check_invariants()
     image = image.with_topics((), removed=["a"])

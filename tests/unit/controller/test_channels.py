@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateConfigs
-from kcompat.controller.channels import Channel, event_of_answer
+from kcompat.cluster.news import LeaderAndIsr, Reply, StoppedPartition, StopReplica, UpdateConfigs
+from kcompat.controller.channels import Channel, event_of_reply
 from kcompat.controller.deletion import ReplicasStopped
 from kcompat.controller.leadership import ReplicasFailed
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.cluster.news import News
-    from kcompat.controller.channels import Answered, PartitionErrors
+    from kcompat.cluster.news import Answered, News
 
-FAILED = {("t", 1): ErrorCode.KAFKA_STORAGE_ERROR}
+FAILED = Reply(partitions={("t", 1): ErrorCode.KAFKA_STORAGE_ERROR})
+DONE = Reply()
 
 
 class Port:
@@ -28,44 +28,48 @@ class Port:
         self.given.append((news, answered))
 
 
+def stop_all(*partitions: tuple[str, int], delete: bool = True) -> StopReplica:
+    return StopReplica(1, 7, [StoppedPartition(*each, leader_epoch=-2, delete=delete) for each in partitions])
+
+
 def stop(name: str) -> StopReplica:
-    return StopReplica([(name, 0)])
+    return stop_all((name, 0))
 
 
 def test_one_request_at_a_time_in_order() -> None:
     port = Port()
-    answers: list[tuple[str, PartitionErrors]] = []
+    answers: list[tuple[str, Reply]] = []
     channel = Channel(1, port)
     for name in "abc":
-        channel.put(stop(name), lambda failed, name=name: answers.append((name, failed)))
+        channel.put(stop(name), lambda reply, name=name: answers.append((name, reply)))
     assert [news for news, _ in port.given] == [stop("a")]
     port.given[0][1](FAILED)
     assert [news for news, _ in port.given] == [stop("a"), stop("b")]
-    port.given[1][1]({})
-    port.given[2][1]({})
-    assert answers == [("a", FAILED), ("b", {}), ("c", {})]
+    port.given[1][1](DONE)
+    port.given[2][1](DONE)
+    assert answers == [("a", FAILED), ("b", DONE), ("c", DONE)]
 
 
 def test_a_second_answer_is_none() -> None:
     port = Port()
-    answers: list[PartitionErrors] = []
+    answers: list[Reply] = []
     channel = Channel(1, port)
     channel.put(stop("a"), answers.append)
     channel.put(stop("b"), answers.append)
-    port.given[0][1]({})
+    port.given[0][1](DONE)
     port.given[0][1](FAILED)
-    assert answers == [{}]
+    assert answers == [DONE]
     assert len(port.given) == 2
 
 
 def test_a_closed_channel_hears_nothing_and_sends_nothing() -> None:
     port = Port()
-    answers: list[PartitionErrors] = []
+    answers: list[Reply] = []
     channel = Channel(1, port)
     channel.put(stop("a"), answers.append)
     channel.put(stop("b"), answers.append)
     channel.close()
-    port.given[0][1]({})
+    port.given[0][1](DONE)
     assert not answers
     assert len(port.given) == 1
 
@@ -83,16 +87,16 @@ class Broken:
 
 
 def test_what_a_port_raises_fails_all_partitions_of_the_request() -> None:
-    answers: list[PartitionErrors] = []
+    answers: list[Reply] = []
     channel = Channel(1, Broken(answers_first=False))
-    channel.put(StopReplica([("a", 0), ("b", 1)]), answers.append)
+    channel.put(stop_all(("a", 0), ("b", 1)), answers.append)
     channel.put(UpdateConfigs({}), answers.append)
     error = ErrorCode.UNKNOWN_SERVER_ERROR
-    assert answers == [{("a", 0): error, ("b", 1): error}, {}]
+    assert answers == [Reply(partitions={("a", 0): error, ("b", 1): error}), DONE]
 
 
 def test_what_was_answered_before_it_raised_counts() -> None:
-    answers: list[PartitionErrors] = []
+    answers: list[Reply] = []
     Channel(1, Broken(answers_first=True)).put(stop("t"), answers.append)
     assert answers == [FAILED]
 
@@ -104,22 +108,37 @@ def test_a_long_queue_costs_no_stack() -> None:
         def give(self, news: News, answered: Answered) -> None:
             super().give(news, answered)
             if len(self.given) > 1:
-                answered({})
+                answered(DONE)
 
     port = Slow()
-    answers: list[PartitionErrors] = []
+    answers: list[Reply] = []
     channel = Channel(1, port)
     for _ in range(10_000):
         channel.put(stop("t"), answers.append)
     assert len(port.given) == 1
-    port.given[0][1]({})
+    port.given[0][1](DONE)
     assert len(answers) == 10_000
 
 
 def test_events_of_answers() -> None:
-    event = partial(event_of_answer, 2)
-    assert event(LeaderAndIsr([]), {}) is None
-    assert event(LeaderAndIsr([]), FAILED) == ReplicasFailed(2, {("t", 1)})
-    assert event(UpdateConfigs({}), {}) is None
+    event = partial(event_of_reply, 2)
+    roles = LeaderAndIsr(1, 7, [])
+    assert event(roles, DONE) is None
+    assert event(roles, FAILED) == ReplicasFailed(2, {("t", 1)})
+    assert event(UpdateConfigs({}), DONE) is None
     partitions = [("t", 0), ("t", 1)]
-    assert event(StopReplica(partitions), FAILED) == ReplicasStopped(2, partitions, {("t", 1)})
+    assert event(stop_all(*partitions), FAILED) == ReplicasStopped(2, partitions, {("t", 1)})
+    assert event(stop_all(*partitions, delete=False), FAILED) is None
+
+
+def test_a_request_that_is_refused_as_a_whole_has_deleted_nothing() -> None:
+    refused = Reply(ErrorCode.STALE_CONTROLLER_EPOCH)
+    assert event_of_reply(2, stop_all(("t", 0)), refused) == ReplicasStopped(2, [("t", 0)], {("t", 0)})
+    assert event_of_reply(2, LeaderAndIsr(1, 7, []), refused) is None
+
+
+def test_a_replica_that_knows_a_newer_leader_epoch_has_not_failed() -> None:
+    stale = Reply(partitions={("t", 0): ErrorCode.STALE_CONTROLLER_EPOCH})
+    assert event_of_reply(2, LeaderAndIsr(1, 7, []), stale) is None
+    both = Reply(partitions={**stale.partitions, **FAILED.partitions})
+    assert event_of_reply(2, LeaderAndIsr(1, 7, []), both) == ReplicasFailed(2, {("t", 1)})

@@ -46,7 +46,7 @@ async def test_topics_configs_and_epochs_survive_a_restart(path: Path) -> None:
         after = await world.loaded()
         assert after.epoch == before.epoch + 1
         assert after.brokers[1].epoch > before.brokers[1].epoch
-        assert [part.leader_epoch for part in image.topics["t"].partitions] == [1, 1, 1]
+        assert [part.leader_epoch for part in image.topics["t"].partitions.values()] == [1, 1, 1]
         assert image.configs("topics", "t") == {"retention.ms": "5"}
         assert image.configs("brokers", "<default>") == {"num.io.threads": "3"}
         assert sorted(world.broker.roles) == [("t", 0), ("t", 1), ("t", 2), ("u", 0)]
@@ -90,12 +90,12 @@ async def test_a_partition_whose_log_cannot_be_made_has_no_leader(path: Path) ->
         world.broker.broken = {("t", 1)}
         (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 2, 1)]))
         assert created.error is ErrorCode.NONE
-        assert [part.leader for part in world.broker.image.topics["t"].partitions] == [1, -1]
+        assert [part.leader for part in world.broker.image.topics["t"].partitions.values()] == [1, -1]
         await answer(world.decisions.replicas_failed([("t", 0)]))
-        assert [part.leader for part in world.broker.image.topics["t"].partitions] == [-1, -1]
+        assert [part.leader for part in world.broker.image.topics["t"].partitions.values()] == [-1, -1]
     async with ControllerWorld(path) as world:
-        assert [part.leader for part in world.broker.image.topics["t"].partitions] == [1, 1]
-        assert [part.leader_epoch for part in world.broker.image.topics["t"].partitions] == [2, 2]
+        assert [part.leader for part in world.broker.image.topics["t"].partitions.values()] == [1, 1]
+        assert [part.leader_epoch for part in world.broker.image.topics["t"].partitions.values()] == [2, 2]
 
 
 async def test_automatic_topics(path: Path) -> None:

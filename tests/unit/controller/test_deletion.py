@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.news import StopReplica, UpdateMetadata
+from kcompat.cluster.news import StoppedPartition, StopReplica, UpdateMetadata
 from kcompat.cluster.store import Create, Delete
 from kcompat.controller.creation import CreateTopics
 from kcompat.controller.deletion import DeleteTopics, ReplicasStopped
@@ -25,6 +25,10 @@ def two_topics(one: ControllerState, config: BrokerConfig) -> ControllerState:
     return (
         CreateTopics([TopicSpec("a", 2, 1), TopicSpec("b", 1, 1)], False, config, Random(1)).decide(one).state
     )
+
+
+def stop_of(*partitions: tuple[str, int]) -> StopReplica:
+    return StopReplica(1, 7, [StoppedPartition(*each, leader_epoch=-2, delete=True) for each in partitions])
 
 
 def answered(
@@ -49,8 +53,11 @@ def test_first_the_mark_and_the_picture_then_the_logs(two_topics: ControllerStat
     assert decision.writes == [Create("/admin/delete_topics/a")]
     (_, picture), stop = decision.requests
     assert isinstance(picture, UpdateMetadata)
-    assert (picture.topics, picture.removed) == ([], ["a"])
-    assert stop == (1, StopReplica([("a", 0), ("a", 1)]))
+    assert [(part.topic, part.index, part.info.leader) for part in picture.partitions] == [
+        ("a", 0, -2),
+        ("a", 1, -2),
+    ]
+    assert stop == (1, stop_of(("a", 0), ("a", 1)))
     assert list(decision.state.deleting) == ["a"]
     assert list(decision.state.topics) == ["b"]
     assert decision.answer == {"a": Outcome(), "none": Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}
@@ -93,8 +100,8 @@ def test_the_znodes_go_when_the_last_broker_has_answered(
     state = CreateTopics([spec], False, config, Random(1)).decide(three).state
     decision = DeleteTopics(["t"]).decide(state)
     assert [(broker, news) for broker, news in decision.requests if isinstance(news, StopReplica)] == [
-        (1, StopReplica([("t", 0), ("t", 1)])),
-        (2, StopReplica([("t", 0), ("t", 1)])),
+        (1, stop_of(("t", 0), ("t", 1))),
+        (2, stop_of(("t", 0), ("t", 1))),
     ]
     first = answered(decision.state, 1, ("t", 0), ("t", 1))
     assert not first.writes
@@ -117,7 +124,7 @@ def test_a_topic_whose_brokers_are_all_gone_can_be_deleted(two_topics: Controlle
         two_topics.topics["b"], partitions=(replace(partition, replicas=(8, 9), isr=(8,), leader=-1),)
     )
     decision = DeleteTopics(["b"]).decide(two_topics.with_topics([elsewhere]))
-    assert decision.requests[-1] == (1, StopReplica([("b", 0)]))
+    assert decision.requests[-1] == (1, stop_of(("b", 0)))
     assert not answered(decision.state, 1, ("b", 0)).state.deleting
 
 

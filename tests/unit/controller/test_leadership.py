@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.cluster.image import BrokerInfo, PartitionInfo
-from kcompat.cluster.news import LeaderAndIsr, Role, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster.news import (
+    LeaderAndIsr,
+    Role,
+    ShownPartition,
+    StoppedPartition,
+    StopReplica,
+    UpdateConfigs,
+    UpdateMetadata,
+)
 from kcompat.cluster.store import Delete, SetData
 from kcompat.controller.leadership import BrokerStarted, ReplicasFailed
 from kcompat.controller.state import ControlledPartition, ControlledTopic, Deletion, RegisteredBroker
@@ -39,7 +47,7 @@ def test_a_broker_that_comes_back_leads_again_in_a_new_epoch(one: ControllerStat
     assert [(part.role, part.is_new) for part in roles.partitions] == [(Role(1, 5, (1,), (1,), 10), False)]
     assert isinstance(picture, UpdateMetadata)
     assert (picture.controller_id, picture.brokers) == (1, {1: BROKER_1.info})
-    assert picture.topics[0].partitions == (PartitionInfo(1, 5, (1,), (1,)),)
+    assert picture.partitions == [ShownPartition("t", b"t" * 16, 0, PartitionInfo(1, 5, (1,), (1,)))]
 
 
 def test_a_partition_without_leader_gets_the_first_live_replica_in_sync(three: ControllerState) -> None:
@@ -91,8 +99,8 @@ def test_a_broker_that_starts_resumes_deletions_and_sees_nothing_of_them(one: Co
     (_, configs), (_, picture), stop = decision.requests
     assert configs == UpdateConfigs({("brokers", "1"): {"num.io.threads": "3"}})
     assert isinstance(picture, UpdateMetadata)
-    assert not picture.topics
-    assert stop == (1, StopReplica([("d", 0)]))
+    assert not picture.partitions
+    assert stop == (1, StopReplica(1, 7, [StoppedPartition("d", 0, -2, delete=True)]))
 
 
 def test_the_other_brokers_hear_of_one_that_starts_and_of_what_it_changed(three: ControllerState) -> None:
@@ -108,7 +116,7 @@ def test_the_other_brokers_hear_of_one_that_starts_and_of_what_it_changed(three:
         3: [UpdateMetadata],
     }
     pictures = {
-        broker: [topic.name for topic in news.topics]
+        broker: [part.topic for part in news.partitions]
         for broker, news in decision.requests
         if isinstance(news, UpdateMetadata)
     }

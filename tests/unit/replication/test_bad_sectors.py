@@ -95,6 +95,7 @@ FROM_MEMORY = {
     "require_in_sync",
     "retire",
     "shrink_isr",
+    "stop",
     "stored",
     "take_role",
 }

@@ -7,9 +7,19 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import AssignedPartition, LeaderAndIsr, Role, StopReplica
+from kcompat.cluster.image import BrokerInfo
+from kcompat.cluster.news import (
+    AssignedPartition,
+    LeaderAndIsr,
+    Reply,
+    Role,
+    StoppedPartition,
+    StopReplica,
+    UpdateMetadata,
+)
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.log.checkpoints import parse_partition_metadata
@@ -27,10 +37,10 @@ from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from kcompat.cluster.news import News
-    from kcompat.controller.channels import PartitionErrors
     from kcompat.log.log import Log
 
 OLD, NEW = b"o" * 16, b"n" * 16
@@ -43,12 +53,23 @@ def local_broker(logs: LogManager, clock: VirtualClock) -> LocalBroker:
     return LocalBroker(ConfigFeed(BrokerConfig({})), cluster, logs, ReplicaManager(1, clock, cluster))
 
 
-def told(local: LocalBroker, news: News) -> PartitionErrors:
+def told(local: LocalBroker, news: News) -> Reply:
     """What the broker answers, at once."""
-    answers: list[PartitionErrors] = []
-    local.give(news, answers.append)
-    (failed,) = answers
-    return failed
+    replies: list[Reply] = []
+    local.give(news, replies.append)
+    (reply,) = replies
+    return reply
+
+
+def take(*assigned: AssignedPartition, controller_epoch: int = 1) -> LeaderAndIsr:
+    return LeaderAndIsr(1, controller_epoch, assigned)
+
+
+def delete(*partitions: tuple[str, int]) -> StopReplica:
+    return StopReplica(1, 1, [StoppedPartition(*each, leader_epoch=-2, delete=True) for each in partitions])
+
+
+DONE = Reply()
 
 
 def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
@@ -67,7 +88,7 @@ def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
             if metadata is not None:
                 (home / "t-0" / "partition.metadata").write_bytes(metadata)
     local = local_broker(logs, clock)
-    assert told(local, LeaderAndIsr([ASSIGNED])) == {}
+    assert told(local, take(ASSIGNED)) == DONE
     clock.advance(100)
     return logs
 
@@ -118,7 +139,7 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
         return AssignedPartition(topic, NEW, index, ROLE, is_new=is_new)
 
     logs, local = life(Files())
-    assert told(local, LeaderAndIsr([assigned("t", index, is_new=True) for index in range(2)])) == {}
+    assert told(local, take(*(assigned("t", index, is_new=True) for index in range(2)))) == DONE
     log = logs.get("t", 1)
     assert log is not None
     assert log.context.path == str(homes[1])
@@ -128,13 +149,13 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
 
     logs, local = life(UnreadableFiles(homes[1]))
     known = [assigned("t", index, is_new=False) for index in range(2)]
-    assert told(local, LeaderAndIsr(known)) == {("t", 1): ErrorCode.KAFKA_STORAGE_ERROR}
+    assert told(local, take(*known)) == Reply(partitions={("t", 1): ErrorCode.KAFKA_STORAGE_ERROR})
     assert logs.get("t", 1) is None
-    assert told(local, LeaderAndIsr([assigned("new", 0, is_new=True)])) == {}
+    assert told(local, take(assigned("new", 0, is_new=True))) == DONE
     logs.close()
 
     logs, local = life(Files())
-    assert told(local, LeaderAndIsr(known)) == {}
+    assert told(local, take(*known)) == DONE
     log = logs.get("t", 1)
     assert log is not None
     assert log.log_end_offset == 1
@@ -156,7 +177,7 @@ def test_a_deletion_is_on_the_device_before_it_is_answered(tmp_path: Path) -> No
         logs.create("t", index, NEW, LogConfig())
     clock.advance(100)
     synced.clear()
-    assert told(local, StopReplica([("t", 0), ("t", 2), ("gone", 0)])) == {}
+    assert told(local, delete(("t", 0), ("t", 2), ("gone", 0))) == DONE
     assert synced == [["t-0", "t-1", "t-2"]]
     assert sorted(path.name[-7:] for path in tmp_path.glob("t-*")) == ["-delete", "-delete", "t-1"]
     logs.close()
@@ -188,8 +209,49 @@ def test_a_fault_while_roles_are_taken_fails_its_own_partition_alone(
     logs.open(1, "cluster", LogConfig())
     local = local_broker(logs, clock)
     assigned = [AssignedPartition("t", NEW, index, ROLE, is_new=True) for index in range(3)]
-    assert told(local, LeaderAndIsr(assigned)) == {("t", 1): error}
+    assert told(local, take(*assigned)) == Reply(partitions={("t", 1): error})
     assert {(log.topic, log.partition) for log in logs} == {("t", 0), ("t", 2)}
-    assert told(local, StopReplica([("t", index) for index in range(3)])) == {("t", 1): error}
+    assert told(local, delete(*(("t", index) for index in range(3)))) == Reply(partitions={("t", 1): error})
     assert not list(logs)
     logs.close()
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Iterator[LogManager]:
+    manager = log_manager([tmp_path], VirtualClock())
+    manager.open(1, "cluster", LogConfig())
+    yield manager
+    manager.close()
+
+
+def test_a_controller_with_a_smaller_epoch_is_refused(logs: LogManager) -> None:
+    local = local_broker(logs, VirtualClock())
+    assert told(local, take(replace(ASSIGNED, is_new=True), controller_epoch=5)) == DONE
+    stale = Reply(ErrorCode.STALE_CONTROLLER_EPOCH)
+    newer = AssignedPartition("t", NEW, 0, replace(ROLE, leader=2, leader_epoch=9), is_new=False)
+    assert told(local, take(newer, controller_epoch=4)) == stale
+    assert told(local, delete(("t", 0))) == stale
+    assert told(local, UpdateMetadata(2, 4, {2: BrokerInfo(2, None, {})})) == stale
+    partition = local._replicas.get("t", 0)
+    assert partition is not None
+    assert partition.is_leader
+    assert told(local, take(newer, controller_epoch=5)) == DONE
+    assert not partition.is_leader
+
+
+def stop(leader_epoch: int) -> StopReplica:
+    return StopReplica(1, 1, [StoppedPartition("t", 0, leader_epoch, delete=False)])
+
+
+def test_a_replica_that_is_stopped_keeps_its_log_and_follows_nobody(logs: LogManager) -> None:
+    local = local_broker(logs, VirtualClock())
+    told(local, take(replace(ASSIGNED, is_new=True, role=Role(2, 3, (2,), (1, 2)))))
+    fenced = Reply(partitions={("t", 0): ErrorCode.FENCED_LEADER_EPOCH})
+    assert told(local, stop(leader_epoch=2)) == fenced
+    partition = local._replicas.get("t", 0)
+    assert partition is not None
+    assert partition.role.leader == 2
+    assert told(local, stop(leader_epoch=3)) == DONE
+    assert (partition.role.leader, partition.role.leader_epoch) == (-1, 3)
+    assert logs.get("t", 0) is partition.log
+    assert told(local, StopReplica(1, 1, [StoppedPartition("gone", 0, -1, delete=False)])) == DONE

@@ -39,7 +39,7 @@ def test_what_is_not_here_has_a_reason(
     """Its disk has failed, it is another broker's, nobody has it."""
     partition = make_partition()
     placed = ((1,), (2, 1), (2,))
-    partitions = tuple(PartitionInfo(-1, 0, replicas[:1], replicas) for replicas in placed)
+    partitions = {at: PartitionInfo(-1, 0, on[:1], on) for at, on in enumerate(placed)}
     cluster.update(ClusterImage("cluster").with_topics([TopicImage("t", bytes(16), partitions)]))
     assert replicas.find("t", 0) is partition
     assert replicas.find(topic, index) is error
