@@ -27,14 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.cluster.image import ClusterImage
-<<<<<<< HEAD
-    from kcompat.cluster.news import AssignedPartition, News
-    from kcompat.cluster.tree import Staged
-    from kcompat.controller.channels import Answered, PartitionErrors
-=======
     from kcompat.cluster.news import Answered, AssignedPartition, News
-    from kcompat.cluster.tree import Node
->>>>>>> c4272f0 (News carry the controller's id and epoch, and partitions are shown one by one)
+    from kcompat.cluster.tree import Staged
     from kcompat.controller.state import ControllerState
     from kcompat.promise import Promise
 
