@@ -63,11 +63,9 @@ def parse_connect(connect: str) -> tuple[str, str]:
 @contextmanager
 def session(hosts: str, timeout_s: float = TIMEOUT_S) -> Iterator[KazooClient]:
     """A client that is connected. Raises StoreError with a sentence, after `timeout_s` if nobody answers."""
-    try:
-        from kazoo.client import KazooClient
-        from kazoo.handlers.threading import KazooTimeoutError
-    except ImportError as error:
-        raise StoreError("this needs the ZooKeeper client kazoo: pip install 'kcompat[cluster]'") from error
+    from kazoo.client import KazooClient
+    from kazoo.handlers.threading import KazooTimeoutError
+
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # it logs every attempt to connect
     try:
         client = KazooClient(hosts, timeout=timeout_s)

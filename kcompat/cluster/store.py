@@ -60,6 +60,10 @@ class UnknownOutcomeError(StoreError):
     """
 
 
+class TransactionTooLargeError(StoreError):
+    """The operations have more bytes than the store takes at once."""
+
+
 class AccessDeniedError(StoreError):
     """The node's access control list does not let this session do that."""
 
@@ -257,6 +261,12 @@ class Sessions(Protocol):
 
     async def close(self) -> None:
         """End every session, and release what they needed."""
+
+
+def check_path(path: str) -> None:
+    """Raise ValueError unless a node of this path can be made or removed."""
+    if not path.startswith("/") or path.endswith("/") or "//" in path:
+        raise ValueError(f"not a path of a node to create or delete: {path!r}")
 
 
 def parent_of(path: str) -> str:

@@ -27,6 +27,7 @@ from kcompat.cluster.store import (
     SetData,
     Stat,
     WatchEvent,
+    check_path,
     name_of,
     parent_of,
 )
@@ -335,6 +336,5 @@ def _put(staged: Mapping[K, V | None], into: dict[K, V]) -> None:
 
 
 def _validated_parent(path: str) -> str:
-    if not path.startswith("/") or path.endswith("/") or "//" in path:
-        raise ValueError(f"not a path of a node to create or delete: {path!r}")
+    check_path(path)
     return parent_of(path)

@@ -131,6 +131,9 @@ class StoreConformance:
         assert await session.create("/q/n_", sequential=True) == "/q/n_0000000001"
         await session.delete("/q/n_0000000001")
         assert await session.create("/q/n_", sequential=True) == "/q/n_0000000002"
+        await session.create("/q/other")
+        await session.delete("/q/n_0000000000")
+        assert await session.create("/q/n_", sequential=True) == "/q/n_0000000004"
 
     async def test_changes_that_do_not_wait_for_each_other_are_made_in_order(
         self, store: StoreUnderTest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,18 +42,8 @@ def test_a_broker_that_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert f"a broker is running on {tmp_path}: stop it first" in capsys.readouterr().err
 
 
-def test_without_kazoo(
-    stopped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for module in ("kazoo", "kazoo.client"):
-        monkeypatch.setitem(sys.modules, module, None)
-    assert hand_over(stopped) == 1
-    assert "pip install 'kcompat[cluster]'" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("address", ["127.0.0.1:99999", "host:name/kafka", "/kafka"])
 def test_no_address(stopped: Path, address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("kazoo")
     assert hand_over(stopped, address) == 1
     assert "--zookeeper must be of the form HOST:PORT" in capsys.readouterr().err
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from kcompat import Broker
 from kcompat.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def take_over(directory: Path, address: str = "127.0.0.1:1") -> int:
@@ -40,7 +40,6 @@ def test_a_broker_that_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_no_address(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("kazoo")
     assert take_over(tmp_path, "host:name/kafka") == 1
     assert "--zookeeper must be of the form HOST:PORT" in capsys.readouterr().err
     assert not (tmp_path / "metadata.db").exists()

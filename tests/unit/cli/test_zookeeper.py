@@ -10,8 +10,6 @@ from kcompat.cli.zookeeper import FAILED, attempt, session
 
 
 def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("kazoo")
-
     def connect() -> None:
         with session(address, timeout_s=0.5):
             pytest.fail("nobody is there")

@@ -1,0 +1,132 @@
+"""A real ZooKeeper, and sessions with it over links that can be cut."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import itertools
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+from kazoo.client import KazooClient
+
+from kcompat.cluster.store import SessionState
+from kcompat.cluster.zookeeper.sessions import ZooKeeper
+from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings
+from support.cut_link import CutLink
+from zookeeper_kafka import ZooKeeper as ZooKeeperServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.cluster.store import MetadataStore
+
+pytest.register_assert_rewrite("support.store_conformance", "support.session_conformance")
+
+_numbers = itertools.count(1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run tests that are coroutines, and end the sessions of `store` on the same loop."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+
+    async def run() -> None:
+        try:
+            await pyfuncitem.obj(**arguments)
+        finally:
+            await pyfuncitem.funcargs["store"].close()
+
+    asyncio.run(run())
+    return True
+
+
+@pytest.fixture(scope="session")
+def zookeeper() -> Iterator[ZooKeeperServer]:
+    with ZooKeeperServer() as server:
+        yield server
+
+
+class ZooKeeperUnderTest:
+    """A path of its own in a real ZooKeeper."""
+
+    def __init__(self, server: ZooKeeperServer) -> None:
+        self.address = ("127.0.0.1", server.port)
+        self.chroot = f"/test/{next(_numbers)}"
+        self._links: dict[int, CutLink] = {}
+        self._stores: list[ZooKeeper] = []
+
+    async def session(
+        self, *, set_acl: bool = False, credentials: tuple[Credential, ...] = ()
+    ) -> MetadataStore:
+        """A session over a link of its own."""
+        link = CutLink(self.address)
+        settings = ZooKeeperSettings(
+            f"127.0.0.1:{await link.open()}",
+            self.chroot,
+            session_timeout_ms=30_000,
+            set_acl=set_acl,
+            credentials=credentials,
+        )
+        store = ZooKeeper(settings)
+        self._stores.append(store)
+        session = await store.session()
+        self._links[id(session)] = link
+        return session
+
+    def link(self, session: MetadataStore) -> CutLink:
+        """That of this session."""
+        return self._links[id(session)]
+
+    async def cut(self, session: MetadataStore) -> None:
+        """See `StoreUnderTest`."""
+        self.link(session).cut()
+        await until(session, SessionState.SUSPENDED)
+
+    def mend(self, session: MetadataStore) -> None:
+        """See `StoreUnderTest`."""
+        self.link(session).mend()
+
+    async def expire(self, session: MetadataStore) -> None:
+        """Another client takes the session over and closes it."""
+        link = self.link(session)
+        _, _, _, session_id, length = struct.unpack_from(">iiiqi", link.first_answer)
+        password = link.first_answer[24 : 24 + length]
+        link.cut()
+        await asyncio.to_thread(self._end_session, session_id, password)
+        link.mend()
+        await until(session, SessionState.EXPIRED)
+
+    def _end_session(self, session_id: int, password: bytes) -> None:
+        client = KazooClient("{}:{}".format(*self.address), client_id=(session_id, password))
+        client.start()
+        assert client.client_id == (session_id, password)
+        client.stop()
+        client.close()
+
+    async def close(self) -> None:
+        """End every session."""
+        for link in self._links.values():
+            link.mend()
+        for store in self._stores:
+            await store.close()
+        for link in self._links.values():
+            await link.close()
+
+
+async def until(session: MetadataStore, state: SessionState) -> None:
+    """Wait until a session is in this state."""
+    told = asyncio.Event()
+    subscription = session.subscribe(lambda news: told.set() if news is state else None)
+    if session.state is not state:
+        await asyncio.wait_for(told.wait(), 30)
+    subscription.cancel()
+
+
+@pytest.fixture
+def store(zookeeper: ZooKeeperServer) -> ZooKeeperUnderTest:
+    return ZooKeeperUnderTest(zookeeper)

@@ -1,0 +1,88 @@
+"""kazoo's callbacks on the event loop, in the one order in which its connection thread makes them.
+
+kazoo knows threads, gevent and eventlet by handlers; this is one more. Its own handler for threads runs
+answers and watches in two threads: an answer could then overtake a watch that fired before it.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections import deque
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kazoo.handlers.threading import AsyncResult, KazooTimeoutError, SequentialThreadingHandler
+
+from kcompat.faults import contained
+
+if TYPE_CHECKING:
+    import asyncio
+    import ssl
+    from collections.abc import Callable
+
+
+class LoopHandler:
+    """What kazoo asks of a handler (`kazoo.interfaces.IHandler`)."""
+
+    name = "event_loop_handler"
+    timeout_exception = KazooTimeoutError
+    sleep_func = staticmethod(time.sleep)
+    running = True
+    """kazoo runs callbacks in its own thread where a handler does not run."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None) -> None:
+        self._loop = loop
+        self._tls = tls
+        self._posted: deque[Callable[[], object]] = deque()
+        self._is_woken = False
+        threads = SequentialThreadingHandler()
+        self.select = threads.select
+        self.create_socket_pair = threads.create_socket_pair
+        self.event_object = threads.event_object
+        self.lock_object = threads.lock_object
+        self.rlock_object = threads.rlock_object
+        self.spawn = threads.spawn
+        self.completion_queue = self
+        """Where kazoo puts the callbacks of answers."""
+
+    def put(self, callback: Callable[[], object]) -> None:
+        """Call this on the loop after all that was put before. From any thread."""
+        self._posted.append(callback)
+        if not self._is_woken:
+            self._is_woken = True
+            with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+                self._loop.call_soon_threadsafe(self._run)
+
+    def dispatch_callback(self, callback: Any) -> None:
+        """A watch has fired."""
+        self.put(partial(callback.func, *callback.args))
+
+    def async_result(self) -> Any:
+        """What an answer will be put into."""
+        return AsyncResult(self)
+
+    def create_connection(self, address: tuple[str, int], hostname: str, timeout: float, **_: object) -> Any:
+        """A socket that is connected to a server, through TLS where it is wanted. May raise OSError."""
+        plain = socket.create_connection(address, timeout)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._tls is None:
+            return plain
+        try:
+            return self._tls.wrap_socket(plain, server_hostname=hostname)
+        except BaseException:
+            plain.close()
+            raise
+
+    def start(self) -> None:
+        """Nothing is needed: the loop runs."""
+
+    def stop(self) -> None:
+        """What is put stays put, and is called."""
+
+    def _run(self) -> None:
+        self._is_woken = False  # first: what is put from here on wakes the loop again
+        while self._posted:
+            with contained("an answer of ZooKeeper"):
+                self._posted.popleft()()
