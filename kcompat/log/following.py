@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 _UP_TO_MAGIC: Final = 17
 
 
-def check(data: memoryview, log_end_offset: int) -> Sequence[FoundBatch] | ErrorCode:
-    """The whole batches in `data`; a last one that is cut short is ignored.
+def check(data: memoryview, log_end_offset: int, leader_epoch: int) -> Sequence[FoundBatch] | ErrorCode:
+    """The whole batches in `data`; a last one that is cut short is ignored, and what comes from the first on
+    that is of a later epoch than `leader_epoch`: a leader may be cut, and written to by another, while its
+    answer is on the way (KAFKA-18723).
 
     CORRUPT_MESSAGE where a size, magic or CRC is wrong or a marker cannot be read, OFFSET_OUT_OF_RANGE where
     offsets go back.
@@ -41,6 +43,8 @@ def check(data: memoryview, log_end_offset: int) -> Sequence[FoundBatch] | Error
         described = describe(position, batch) if is_intact(batch) else None
         if described is None:
             return ErrorCode.CORRUPT_MESSAGE
+        if described.epoch > leader_epoch:
+            break
         if not expected <= described.base_offset <= described.last_offset:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         found.append(described)
@@ -48,6 +52,16 @@ def check(data: memoryview, log_end_offset: int) -> Sequence[FoundBatch] | Error
         position += size
         left -= size
     return found
+
+
+def first_offsets(data: memoryview) -> tuple[int, int]:
+    """The first and the last offset of the first batch in `data`, which is whole and sound; of an old format
+    only the last is known, and stands for both.
+    """
+    size = int.from_bytes(data[8:LOG_OVERHEAD], "big", signed=True) + LOG_OVERHEAD
+    described = describe(0, data[:size])
+    assert described is not None, "it is sound"
+    return described.base_offset, described.last_offset
 
 
 def append(log: Log, data: memoryview, found: Sequence[FoundBatch], now_ms: int) -> None:

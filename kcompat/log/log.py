@@ -207,12 +207,13 @@ class Log:
             raise self.context.fault(error) from error
         self.log_end_offset = last_offset + 1
 
-    def append_as_follower(self, data: memoryview, now_ms: int) -> AppendResult:
-        """Append what a leader sent, as it is. Where `following.check` finds an error, nothing is written.
+    def append_as_follower(self, data: memoryview, leader_epoch: int, now_ms: int) -> AppendResult:
+        """Append what the leader of this epoch sent, as it is, but nothing of a later epoch. Where
+        `following.check` finds an error, nothing is written.
 
         Raises StorageError.
         """
-        found = following.check(data, self.log_end_offset)
+        found = following.check(data, self.log_end_offset, leader_epoch)
         if isinstance(found, ErrorCode):
             return self._not_appended(found)
         if self.is_failed:

@@ -48,6 +48,7 @@ def chores_of(parts: Parts) -> list[Chore]:
             first,
         ),
         Chore("high watermarks", checkpoint_ms, partial(_checkpoint_high_watermarks, parts)),
+        Chore("in-sync replicas", config.replica_lag_time_max_ms // 2, parts.replicas.shrink_isrs),
         Chore("offline directories", checkpoint_ms, _OfflineDirectories(parts).report),
         Chore(
             "producers",

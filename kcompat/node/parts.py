@@ -56,7 +56,9 @@ class Parts:
         self.config = ConfigFeed(config)
         self.logs = LogManager(config.log_dirs, clock, world.files, world.start_worker, world.random)
         self.cluster = MetadataCache(cluster_id)
-        self.replicas = ReplicaManager(config.broker_id, clock, self.cluster)
+        self.replicas = ReplicaManager(
+            config.broker_id, clock, self.cluster, max_lag_ms=config.replica_lag_time_max_ms
+        )
         self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
         self.controller = Controller(config.broker_id, session, {config.broker_id: self.local}, clock)
         self.decisions = Decisions(self.controller.submit, config.broker_id, self.config, world.random)

@@ -31,6 +31,13 @@ class ErrorCode(IntEnum):
         member.refresh_metadata = remedy == _REFRESH
         return member
 
+    @classmethod
+    def of(cls, code: int) -> ErrorCode:
+        """What another broker answered; a code that is not known here is UNKNOWN_SERVER_ERROR."""
+        found = cls._value2member_map_.get(code, cls.UNKNOWN_SERVER_ERROR)
+        assert isinstance(found, ErrorCode)
+        return found
+
     UNKNOWN_SERVER_ERROR = -1, "The broker met a fault it did not expect."
     NONE = 0, "No error."
     OFFSET_OUT_OF_RANGE = 1, "The offset is before the start of the log or past its end."

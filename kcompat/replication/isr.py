@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from kcompat.cluster.news import Role
     from kcompat.protocol.errors import ErrorCode
 
 
@@ -89,6 +90,10 @@ class IsrOwner(Protocol):
     @property
     def index(self) -> int:
         """Its number in the topic."""
+
+    @property
+    def role(self) -> Role:
+        """The role that is in force."""
 
     def isr_accepted(
         self, pending: Pending, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]

@@ -131,6 +131,10 @@ class Partition:
         surroundings.replica_fetches.wake(self)
         surroundings.deletions.wake(self)
 
+    def wake_consumers(self) -> None:
+        """There is something new to read here, or less than there was."""
+        self._surroundings.fetches.wake_soon(self)
+
     def require_in_sync(self, min_insync_replicas: int) -> None:
         """Obey a changed `min.insync.replicas`."""
         self._min_insync_replicas = min_insync_replicas

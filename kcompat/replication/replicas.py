@@ -5,7 +5,7 @@ The controller's decisions arrive here as roles; handlers look partitions up by 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.faults import contained
 from kcompat.protocol.errors import ErrorCode
@@ -23,8 +23,20 @@ if TYPE_CHECKING:
     from kcompat.cluster.news import Role
     from kcompat.config.topic import TopicConfig
     from kcompat.log.log import Log
+    from kcompat.replication.isr import IsrOwner, Pending
 
     LeadershipListener = Callable[[Partition], None]
+
+
+class Followers(Protocol):
+    """What fetches for the partitions that others lead (`Fetching`)."""
+
+    def follow(self, partition: Partition) -> None:
+        """The partition has a role: follow the leader that it names, if that is another broker."""
+
+    def leave(self, topic: str, index: int) -> None:
+        """The partition goes: follow nobody."""
+
 
 MAX_LAG_MS: Final = 30_000
 """Kafka's default."""
@@ -51,6 +63,7 @@ class ReplicaManager:
         )
         self._topics: dict[str, dict[int, Partition]] = {}
         self._listeners: dict[str, LeadershipListener] = {}
+        self._following: Followers | None = None
 
     @property
     def produces(self) -> Purgatory:
@@ -71,6 +84,14 @@ class ReplicaManager:
     def deletions(self) -> Purgatory:
         """DeleteRecords that wait for the followers' log starts."""
         return self._surroundings.deletions
+
+    def propose_to(self, propose: Callable[[IsrOwner, Pending], object]) -> None:
+        """Have leaders ask for other ISRs there (`IsrProposals.submit`)."""
+        self._surroundings.propose = propose
+
+    def follow_with(self, following: Followers) -> None:
+        """Have followers fetch with this from now on."""
+        self._following = following
 
     def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
         """Call `listener` whenever the role or existence of a partition of `topic` changes (coordinators load
@@ -128,14 +149,24 @@ class ReplicaManager:
         error = partition.take_role(role)
         if not error:
             self._tell(partition)
+            if self._following is not None:
+                self._following.follow(partition)
         return error
 
     def stop(self, topic: str, index: int) -> None:
         """Keep a partition, but lead it no more and follow nobody (StopReplica without deletion)."""
         partition = self.get(topic, index)
         if partition is not None:
+            if self._following is not None:
+                self._following.leave(topic, index)
             partition.stop()
             self._tell(partition)
+
+    def shrink_isrs(self) -> None:
+        """Look who has fallen behind; to be done twice in `replica.lag.time.max.ms`."""
+        now_ms = self._clock.now_ms()
+        for partition in self:
+            partition.shrink_isr(now_ms)
 
     def remove(self, topic: str, index: int) -> Partition | None:
         """Forget a partition (StopReplica); whatever waits on it is answered."""
@@ -145,6 +176,8 @@ class ReplicaManager:
             return None
         if not partitions:
             del self._topics[topic]
+        if self._following is not None:
+            self._following.leave(topic, index)
         partition.retire()
         self._tell(partition)
         return partition

@@ -17,7 +17,7 @@ from kcompat.records.batch import build_batch
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
-from support.log_harness import LogHarness
+from support.log_harness import LAST_EPOCH, LogHarness
 
 if TYPE_CHECKING:
     from kcompat.log.files import OpenFile, Readable
@@ -139,9 +139,11 @@ def test_together_is_as_one_by_one(
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         single, whole = LogHarness(Path(one), config), LogHarness(Path(other), config)
         for batch in batches:
-            assert not single.log.append_as_follower(memoryview(batch), now_ms=1000).error
+            assert not single.log.append_as_follower(
+                memoryview(batch), leader_epoch=LAST_EPOCH, now_ms=1000
+            ).error
         data = b"".join(batches) + batches[0][:torn]
-        assert not whole.log.append_as_follower(memoryview(data), now_ms=1000).error
+        assert not whole.log.append_as_follower(memoryview(data), leader_epoch=LAST_EPOCH, now_ms=1000).error
         end = whole.log.log_end_offset
         assert state_of(whole) == state_of(single)
         assert whole.reopen().log_end_offset == end, "all of it is sound in the eyes of recovery"
@@ -153,5 +155,7 @@ def test_a_segment_is_written_to_once(batches: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as home:
         files = CountingFiles()
         harness = LogHarness(Path(home), LogConfig(segment_bytes=1 << 20), files)
-        assert not harness.log.append_as_follower(memoryview(b"".join(batches)), now_ms=1000).error
+        assert not harness.log.append_as_follower(
+            memoryview(b"".join(batches)), leader_epoch=LAST_EPOCH, now_ms=1000
+        ).error
         assert files.writes == len(harness.log.local.segments)

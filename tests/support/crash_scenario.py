@@ -17,6 +17,7 @@ from kcompat.topics import CONSUMER_OFFSETS
 from support.broker_world import BrokerWorld
 from support.crash_ledger import Ledger, facts_of
 from support.disk import Disk, tree_of
+from support.log_harness import LAST_EPOCH
 from support.recorded_files import RecordingFiles, memory_directory
 
 if TYPE_CHECKING:
@@ -296,7 +297,9 @@ class Life:
         self._values += 1
         record = Record(0, self._world.clock.now_ms(), None, b"%d" % self._values)
         batch = build_batch([record], base_offset=base, leader_epoch=epoch)
-        assert not log.append_as_follower(memoryview(batch), self._world.clock.now_ms()).error
+        assert not log.append_as_follower(
+            memoryview(batch), leader_epoch=LAST_EPOCH, now_ms=self._world.clock.now_ms()
+        ).error
         self._done("append as follower")
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kcompat.log.log import Log
 
 TOPIC_ID = bytes(range(16))
+LAST_EPOCH = 2**31 - 1
+"""For what a follower appends: no batch is of a later leader epoch."""
 
 
 def make_batch(

@@ -19,6 +19,8 @@ CLUSTER = Scope.CLUSTER
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("min.insync.replicas", INT, "1", "In-sync replicas that a write with acks=all needs.", HIGH,
               Range(1), scope=CLUSTER),
+    ConfigKey("replica.lag.time.max.ms", LONG, "30000",
+              "Time without catching up after which a follower leaves the ISR.", HIGH),
     ConfigKey("replica.high.watermark.checkpoint.interval.ms", LONG, "5000",
               "How often high watermarks are written to disk.", HIGH),
     *no_effect(
@@ -46,8 +48,6 @@ ROWS: tuple[ConfigKey, ...] = (
         ConfigKey("replica.fetch.response.max.bytes", INT, "10485760", "Bytes in one answer to a follower.",
                   validator=Range(0)),
         ConfigKey("replica.fetch.wait.max.ms", INT, "500", "Longest wait of a follower's fetch.", HIGH),
-        ConfigKey("replica.lag.time.max.ms", LONG, "30000",
-                  "Time without catching up after which a follower leaves the ISR.", HIGH),
         ConfigKey("replica.socket.receive.buffer.bytes", INT, "65536", "SO_RCVBUF of a fetcher's socket.",
                   HIGH),
         ConfigKey("replica.socket.timeout.ms", INT, "30000", "Socket timeout of a fetcher.", HIGH),

@@ -10,7 +10,7 @@ from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import crc_matches, iter_headers, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
-from support.log_harness import make_batch
+from support.log_harness import LAST_EPOCH, make_batch
 
 # -- appending -----------------------------------------------------------------------------------------------
 
@@ -108,15 +108,20 @@ def test_a_follower_takes_the_leaders_bytes_as_they_are(harness: Any, make_harne
         bytes(make_batch(2, base_offset=base, leader_epoch=epoch))
         for base, epoch in [(10, 1), (12, 1), (20, 3)]
     )
-    result = harness.log.append_as_follower(memoryview(bytearray(leader + leader[:70])), now_ms=1)
+    result = harness.log.append_as_follower(
+        memoryview(bytearray(leader + leader[:70])), leader_epoch=LAST_EPOCH, now_ms=1
+    )
     assert (result.error, result.base_offset, result.last_offset) == (ErrorCode.NONE, 10, 21)
     assert harness.files()["00000000000000000000.log"] == leader
     assert harness.log.end_offset_for_epoch(1) == (1, 20)
-    back = harness.log.append_as_follower(memoryview(bytearray(leader)), now_ms=1)
+    back = harness.log.append_as_follower(memoryview(bytearray(leader)), leader_epoch=LAST_EPOCH, now_ms=1)
     assert back.error is ErrorCode.OFFSET_OUT_OF_RANGE
     damaged = make_batch(1, base_offset=22, leader_epoch=3)
     damaged[-1] ^= 1
-    assert harness.log.append_as_follower(memoryview(damaged), now_ms=1).error is ErrorCode.CORRUPT_MESSAGE
+    assert (
+        harness.log.append_as_follower(memoryview(damaged), leader_epoch=LAST_EPOCH, now_ms=1).error
+        is ErrorCode.CORRUPT_MESSAGE
+    )
     assert harness.log.log_end_offset == 22
     assert harness.offsets(10) == [(10, 11), (12, 13), (20, 21)]
     harness.log.check_invariants()

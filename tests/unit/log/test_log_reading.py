@@ -6,7 +6,7 @@ from typing import Any
 
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from support.log_harness import make_batch
+from support.log_harness import LAST_EPOCH, make_batch
 
 
 def records(*timestamps: int, **options: Any) -> memoryview:
@@ -55,7 +55,7 @@ def test_a_read_goes_on_in_the_next_segment_where_offsets_are_missing(make_harne
     harness = make_harness(segment_bytes=150)
     for base in (0, 10, 20):
         batch = memoryview(make_batch(1, base_offset=base, leader_epoch=0))
-        harness.log.append_as_follower(batch, 1)
+        harness.log.append_as_follower(batch, leader_epoch=LAST_EPOCH, now_ms=1)
     assert harness.log.local.segments.base_offsets == [0, 10, 20]
     assert harness.offsets(5) == [(10, 10), (20, 20)]
     assert harness.log.read(5, 1 << 20, 10) is None

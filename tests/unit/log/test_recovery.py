@@ -13,7 +13,7 @@ from kcompat.log.producer_snapshot import encode_snapshot
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
-from support.log_harness import make_batch
+from support.log_harness import LAST_EPOCH, make_batch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,7 +130,9 @@ def test_an_offset_that_jumped_ahead_goes_with_the_batch_that_gives_it_away(harn
 @pytest.mark.leaves_gaps("as compaction leaves")
 def test_gaps_between_offsets_are_no_damage(harness: Any) -> None:
     for base in (0, 10, 20):
-        harness.log.append_as_follower(memoryview(make_batch(1, base_offset=base, leader_epoch=0)), 1)
+        harness.log.append_as_follower(
+            memoryview(make_batch(1, base_offset=base, leader_epoch=0)), leader_epoch=LAST_EPOCH, now_ms=1
+        )
     assert harness.reopen().log_end_offset == 21
 
 

@@ -98,6 +98,7 @@ FROM_MEMORY = {
     "stop",
     "stored",
     "take_role",
+    "wake_consumers",
 }
 
 

@@ -1,0 +1,104 @@
+"""A partition as its fetcher sees it (Kafka's `ReplicaFetcherThread.processPartitionData`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.log.following import first_offsets
+from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.follower import Follower
+
+if TYPE_CHECKING:
+    from kcompat.clock import Clock
+    from kcompat.replication.partition import Partition
+
+
+class FollowingPartition:
+    """The log of a partition that another broker leads: a `FollowedLog`."""
+
+    __slots__ = ("_clock", "_log", "_partition", "index", "topic", "topic_id")
+
+    def __init__(self, partition: Partition, clock: Clock) -> None:
+        self._partition = partition
+        self._log = partition.log
+        self._clock = clock
+        self.topic = partition.topic
+        self.topic_id = partition.topic_id
+        self.index = partition.index
+
+    @property
+    def log_start_offset(self) -> int:
+        """See `FollowedLog`."""
+        return self._log.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        """See `FollowedLog`."""
+        return self._log.log_end_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """See `FollowedLog`."""
+        return self._partition.high_watermark
+
+    @property
+    def latest_epoch(self) -> int:
+        """See `FollowedLog`."""
+        return self._log.epochs.latest
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """See `FollowedLog`."""
+        return self._log.end_offset_for_epoch(epoch)
+
+    def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
+        """See `FollowedLog`. A leader whose log starts inside a batch sends that whole: then an empty log
+        starts with it.
+        """
+        log, now_ms = self._log, self._clock.now_ms()
+        result = log.append_as_follower(records, leader_epoch, now_ms)
+        end = log.log_end_offset
+        if result.error == ErrorCode.OFFSET_OUT_OF_RANGE and log.log_start_offset == end:
+            first, last = first_offsets(records)
+            if first < end <= last:
+                log.truncate_fully_and_start_at(first)
+                result = log.append_as_follower(records, leader_epoch, now_ms)
+        return result.error
+
+    def heard(self, high_watermark: int, log_start_offset: int) -> None:
+        """See `FollowedLog`. A high watermark falls only where the log is cut: what one leader has shown as
+        committed, the next has as well.
+        """
+        follower, log = self._follower, self._log
+        if log.is_failed:
+            raise log.context.out_of_service(f"{log.directory} takes no more appends")
+        committed = min(high_watermark, log.log_end_offset)
+        if committed > follower.high_watermark:
+            follower.high_watermark = committed
+            self._partition.wake_consumers()
+        if log_start_offset > log.log_start_offset:
+            log.delete_records_before(min(log_start_offset, follower.high_watermark))
+
+    def truncate_to(self, offset: int) -> None:
+        """See `FollowedLog`."""
+        log = self._log
+        if offset < log.log_end_offset or log.epochs.latest >= 0:
+            log.truncate_to(offset)
+            self._ends_at(offset)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """See `FollowedLog`."""
+        self._log.truncate_fully_and_start_at(offset)
+        self._follower.high_watermark = offset
+        self._partition.wake_consumers()
+
+    def _ends_at(self, offset: int) -> None:
+        follower = self._follower
+        if offset < follower.high_watermark:
+            follower.high_watermark = offset
+            self._partition.wake_consumers()
+
+    @property
+    def _follower(self) -> Follower:
+        state = self._partition.state
+        assert isinstance(state, Follower), "a leader is not fetched for"
+        return state
