@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcompat.api.served import BROKER_LISTENER, served_at
+from kcompat.api.served import BROKER_LISTENERS, served_at
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -35,7 +35,7 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
         for text in (request.client_software_name, request.client_software_version):
             if len(text) > MAX_SOFTWARE_LENGTH or not _SOFTWARE.fullmatch(text):
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    return ApiVersionsResponse(api_keys=_rows(served_at(BROKER_LISTENER, context.services.served)))
+    return ApiVersionsResponse(api_keys=_rows(served_at(BROKER_LISTENERS, context.services.served)))
 
 
 def unsupported(served: tuple[Served, ...]) -> ApiVersionsResponse:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kcompat.api.served import Served
     from kcompat.clock import Clock
     from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.news import BrokerPort
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.decisions import Decisions
@@ -55,6 +56,10 @@ class Services(Struct):
     clock: Clock
     helpers: Helpers
     authorizer: Authorizer
+    local: BrokerPort
+    """This broker, as a controller reaches it."""
+    broker_epoch: Callable[[], int]
+    """The czxid of this broker's registration; -1 before there is one."""
 
     @property
     def config(self) -> BrokerConfig:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcompat.api import api_versions
 from kcompat.api.context import Busy, Interruptible, RequestContext
-from kcompat.api.served import BROKER_LISTENER, served_at
+from kcompat.api.served import BROKER_LISTENERS, served_at
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
@@ -94,7 +94,7 @@ class Dispatcher:
         self._services = services
         self._now_ms = services.clock.now_ms
         self._routes: dict[tuple[int, int], Route] = {}
-        self._served = {served.key: served for served in served_at(BROKER_LISTENER, services.served)}
+        self._served = {served.key: served for served in served_at(BROKER_LISTENERS, services.served)}
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
         """Answer one request, now or later."""

@@ -27,6 +27,7 @@ from kcompat.api import (
     incremental_alter_configs,
     init_producer_id,
     join_group,
+    leader_and_isr,
     leave_group,
     list_config_resources,
     list_groups,
@@ -37,7 +38,9 @@ from kcompat.api import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    stop_replica,
     sync_group,
+    update_metadata,
 )
 from kcompat.api.served import Handler, Served
 from kcompat.net.answers import Mode
@@ -66,6 +69,9 @@ SERVED: tuple[Served, ...] = (
     _served(ApiKey.FETCH, fetch.handle, mode=Mode.INTERRUPTIBLE),
     _served(ApiKey.LIST_OFFSETS, list_offsets.handle),
     _served(ApiKey.METADATA, metadata.handle),
+    _served(ApiKey.LEADER_AND_ISR, leader_and_isr.handle),
+    _served(ApiKey.STOP_REPLICA, stop_replica.handle),
+    _served(ApiKey.UPDATE_METADATA, update_metadata.handle),
     _served(ApiKey.OFFSET_COMMIT, offset_commit.handle),
     _served(ApiKey.OFFSET_FETCH, offset_fetch.handle),
     _served(ApiKey.FIND_COORDINATOR, find_coordinator.handle),

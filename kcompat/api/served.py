@@ -31,10 +31,12 @@ class Served(Struct, frozen=True):
     listeners: frozenset[str]
 
 
-BROKER_LISTENER = "broker"
-"""The kind of listener that every broker opens, for clients and for other brokers."""
+BROKER_LISTENERS = frozenset({"broker", "zkBroker"})
+"""What the listener is that every broker opens, for clients and for other brokers: that of a broker, in a
+cluster with ZooKeeper.
+"""
 
 
-def served_at(listener: str, apis: Iterable[Served]) -> tuple[Served, ...]:
-    """Those that may be asked for at this kind of listener."""
-    return tuple(api for api in apis if listener in api.listeners)
+def served_at(listeners: frozenset[str], apis: Iterable[Served]) -> tuple[Served, ...]:
+    """Those that may be asked for at a listener that is of these kinds."""
+    return tuple(api for api in apis if listeners & api.listeners)

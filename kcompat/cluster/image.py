@@ -28,11 +28,15 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class BrokerInfo(Struct, frozen=True, gc=False):
-    """A live broker: (host, port) by listener name."""
+    """A live broker: (host, port) by listener name.
+
+    `security_protocols` are those of its listeners; of one that is not named it is PLAINTEXT.
+    """
 
     id: int
     rack: str | None
     endpoints: Mapping[str, tuple[str, int]]
+    security_protocols: Mapping[str, str] = {}
 
 
 class PartitionInfo(Struct, frozen=True, gc=False):

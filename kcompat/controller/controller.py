@@ -62,6 +62,8 @@ class Controller:
         self._errands: dict[_Errand[Any], None] = {}
         self._state: ControllerState | None = None
         self._running: asyncio.Task[None] | None = None
+        self.broker_epoch = -1
+        """The czxid of this broker's registration; -1 before there is one."""
 
     # -- life --------------------------------------------------------------------------------------------
 
@@ -72,6 +74,7 @@ class Controller:
         """
         now_ms = self._clock.now_ms()
         this_broker = await election.register_broker(self._store, self._broker_id, registration, now_ms)
+        self.broker_epoch = this_broker.epoch
         epoch, epoch_version = await election.elect(self._store, self._broker_id, now_ms)
         self._state = await loading.load(self._store, self._broker_id, epoch, epoch_version)
         errand = _Errand(BrokerStarted(this_broker))

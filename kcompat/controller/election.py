@@ -41,7 +41,7 @@ async def register_broker(
             f"broker id {broker_id} is in use by another live broker of this cluster"
         ) from error
     _, stat = await store.get(path)
-    info = BrokerInfo(broker_id, registration.rack, registration.endpoints)
+    info = BrokerInfo(broker_id, registration.rack, registration.endpoints, registration.security_protocols)
     return RegisteredBroker(info, stat.czxid)
 
 

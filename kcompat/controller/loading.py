@@ -70,7 +70,8 @@ async def load(store: MetadataStore, broker_id: int, epoch: int, epoch_version: 
 
 async def _load_broker(store: MetadataStore, broker_id: int) -> RegisteredBroker:
     broker, stat = await read(store, znodes.broker_path(broker_id), znodes.decode_broker)
-    return RegisteredBroker(BrokerInfo(broker_id, broker.rack, broker.endpoints), stat.czxid)
+    info = BrokerInfo(broker_id, broker.rack, broker.endpoints, broker.security_protocols)
+    return RegisteredBroker(info, stat.czxid)
 
 
 async def _load_topic(store: MetadataStore, name: str) -> ControlledTopic:

@@ -85,6 +85,8 @@ class Parts:
             clock=clock,
             helpers=self.helpers,
             authorizer=authorizer,
+            local=self.local,
+            broker_epoch=lambda: self.controller.broker_epoch,
         )
         self.dispatcher = Dispatcher(self.services)
         self.cluster.subscribe(self._image_changed)

@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 RECONNECT_BACKOFF_MS: Final = 50
 RECONNECT_BACKOFF_MAX_MS: Final = 1000
 
+ANY_VERSION: Final = 1 << 15
+
 
 class PeerSettings(Struct, frozen=True):
     """What a connection is made with."""
@@ -70,7 +72,8 @@ class PeerClient:
         self._connect, self._clock, self._random = ports
         self._exchange: Exchange | None = None
         self._is_ready = False
-        self._is_closed = False
+        self.is_closed = False
+        """Whether it can be asked no more."""
         self._pause: Timer | None = None  # before the next attempt
         self._failures = 0  # in a row, of connections that answered nothing
         self._failed_setups = 0  # in a row, of those that were not even accepted
@@ -84,10 +87,14 @@ class PeerClient:
         """
         return self.ask(ApiKey(request.api_key), lambda _: request, timeout_ms)
 
-    def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: float) -> Promise[Any]:
-        """As `call`, for a request that is made once its version is known: `make(version)`."""
-        call = _Call(self, key, make)
-        if self._is_closed:
+    def ask(
+        self, key: ApiKey, make: Callable[[int], Message], timeout_ms: float, newest: int = ANY_VERSION
+    ) -> Promise[Any]:
+        """As `call`, for a request that is made once its version is known: `make(version)`. It is no newer
+        than `newest`.
+        """
+        call = _Call(self, key, make, newest)
+        if self.is_closed:
             call.miss(PeerFault.ABANDONED)
             return call.promise
         call.timer = self._clock.call_later(timeout_ms, partial(self._overdue, call))
@@ -120,7 +127,7 @@ class PeerClient:
 
     def close(self) -> None:
         """End everything; those who wait fail, and whoever asks later."""
-        self._is_closed = True
+        self.is_closed = True
         self._lost = None
         self._miss_waiting(PeerFault.ABANDONED)
         self.disconnect()
@@ -129,7 +136,7 @@ class PeerClient:
 
     def _seek(self) -> None:
         """Have a connection, now or after the pause."""
-        if self._exchange is not None or self._pause is not None or self._is_closed:
+        if self._exchange is not None or self._pause is not None or self.is_closed:
             return
         address = self._address()
         if address is None:
@@ -218,11 +225,12 @@ class PeerClient:
 class _Call:
     """See `exchange.Call`."""
 
-    __slots__ = ("_client", "key", "make", "promise", "timer")
+    __slots__ = ("_client", "key", "make", "newest", "promise", "timer")
 
-    def __init__(self, client: PeerClient, key: ApiKey, make: Callable[[int], Message]) -> None:
+    def __init__(self, client: PeerClient, key: ApiKey, make: Callable[[int], Message], newest: int) -> None:
         self._client = client
         self.key = key
+        self.newest = newest
         self.make = make
         self.promise: Promise[Any] = Promise()
         self.timer: Timer | None = None

@@ -46,6 +46,10 @@ class Call(Protocol):
     def key(self) -> ApiKey:
         """Which API."""
 
+    @property
+    def newest(self) -> int:
+        """The last of its versions that will do."""
+
     def make(self, version: int) -> Message:
         """The request in a version."""
 
@@ -146,17 +150,19 @@ class Exchange:
             self._served = offered
             self._owner.ready()
 
-    def version_of(self, key: ApiKey) -> int | None:
+    def _version_of(self, call: Call) -> int | None:
         """The version in which a request goes to this peer; None if there is none."""
-        served = self._served.get(key)
-        version = -1 if served is None else min(served.max_version, latest(key, self._limit))
-        return None if served is None or version < served.min_version else version
+        served = self._served.get(call.key)
+        if served is None:
+            return None
+        version = min(served.max_version, latest(call.key, self._limit), call.newest)
+        return None if version < served.min_version else version
 
     # Requests
 
     def send(self, call: Call) -> None:
         """Send a request, once `Owner.ready` was called."""
-        version = self.version_of(call.key)
+        version = self._version_of(call)
         if version is None:
             call.miss(PeerFault.UNSUPPORTED)
         else:
@@ -181,6 +187,7 @@ class _AskVersions:
     """The first request on a connection: what the peer serves (KIP-35)."""
 
     key: Final = ApiKey.API_VERSIONS
+    newest: Final = FIRST_VERSIONS_VERSION
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from kcompat.clock import Clock
-    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.image import BrokerInfo, ClusterImage
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.feed import ConfigFeed
     from kcompat.net.outbound import Connect
@@ -64,9 +64,12 @@ class Peers:
         """The client of one of `num.replica.fetchers`; as `of`."""
         return self._client(broker_id, f"fetcher {number}", f"broker-{self._broker_id}-fetcher-{number}")
 
-    def at(self, name: str, address: tuple[str, int]) -> PeerClient:
-        """A client of an address, whether it is in the image or not; whoever asks for it closes it."""
-        return PeerClient(name, str(self._broker_id), lambda: address, self._settings, self._ports)
+    def to(self, broker: BrokerInfo, purpose: str) -> PeerClient:
+        """A client to a broker as it is described, whether the image has it or not. Who asks closes it."""
+        name = f"broker {broker.id} ({purpose})"
+        return PeerClient(
+            name, str(self._broker_id), partial(self._endpoint, broker), self._settings, self._ports
+        )
 
     def close(self) -> None:
         """Close them all. `of` and `fetcher` are not asked any more."""
@@ -76,7 +79,7 @@ class Peers:
 
     def _client(self, broker_id: int, purpose: str, client_id: str) -> PeerClient:
         client = self._clients.get((broker_id, purpose))
-        if client is None:
+        if client is None or client.is_closed:
             name = f"broker {broker_id} ({purpose})"
             address = partial(self._address, broker_id)
             client = PeerClient(name, client_id, address, self._settings, self._ports)
@@ -88,7 +91,10 @@ class Peers:
 
     def _address_in(self, image: ClusterImage, broker_id: int) -> tuple[str, int] | None:
         broker = image.brokers.get(broker_id)
-        return None if broker is None else broker.endpoints.get(self._config.current.inter_broker_listener)
+        return None if broker is None else self._endpoint(broker)
+
+    def _endpoint(self, broker: BrokerInfo) -> tuple[str, int] | None:
+        return broker.endpoints.get(self._config.current.inter_broker_listener)
 
     def _settings(self) -> PeerSettings:
         return settings_of(self._config.current)

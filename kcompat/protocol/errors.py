@@ -187,5 +187,13 @@ if sys.version_info < (3, 12):
         # takes a tenth of a microsecond, and a small request meets half a dozen of them.
         type.__setattr__(ErrorCode, _member.name, _member)
 
+_BY_NUMBER: Final = {int(member): member for member in ErrorCode}
+
+
+def error_of(number: int) -> ErrorCode:
+    """The error that a number in a response stands for; UNKNOWN_SERVER_ERROR for one that is not known."""
+    return _BY_NUMBER.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
 NO_ERROR: Final = ErrorCode.NONE
 """`ErrorCode.NONE` for hot paths: to read a name of a module takes an eighth of the time of a member."""

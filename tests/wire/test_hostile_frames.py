@@ -59,6 +59,9 @@ CHANGES_STATE = frozenset(
         ApiKey.ALTER_CONFIGS,
         ApiKey.INCREMENTAL_ALTER_CONFIGS,
         ApiKey.OFFSET_DELETE,
+        ApiKey.LEADER_AND_ISR,
+        ApiKey.STOP_REPLICA,
+        ApiKey.UPDATE_METADATA,
     }
 )
 TOPIC_FIELDS = frozenset({"name", "topic", "topics", "topic_name", "topic_names", "resource_name"})
@@ -71,6 +74,7 @@ NUMBERS = {
     "generation_id_or_member_epoch": -1,
     "replica_id": -1,
     "replica_epoch": -1,
+    "controller_epoch": -(2**31),  # of a former controller, also after a flip of most of its bits
     "session_epoch": -1,
     "current_leader_epoch": -1,
     "last_fetched_epoch": -1,

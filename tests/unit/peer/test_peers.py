@@ -147,9 +147,9 @@ def test_a_broker_that_moved_is_found_where_it_is_now():
     play(scene)
 
 
-def test_an_address_can_be_asked_before_the_image_knows_it():
+def test_a_broker_can_be_asked_before_the_image_knows_it():
     async def scene(scene):
-        client = scene.peers.at("broker 3", ("broker-3", 1))
+        client = scene.peers.to(BrokerInfo(3, None, {"INSIDE": ("broker-3", 1)}), "controller")
         assert await scene.beat(client) is None
         client.close()
         await asyncio.sleep(0.1)

@@ -1,0 +1,51 @@
+"""StopReplica (key 5), versions 0-4: the controller has partitions of this broker served no more, and perhaps
+deleted.
+
+Behaviour
+- The controller alone sends it (CLUSTER_ACTION). A request for a former registration of this broker is
+  answered STALE_BROKER_EPOCH, one of a former controller STALE_CONTROLLER_EPOCH; neither has rows. A client
+  that may not send it has the error in every row too.
+- A partition whose leader epoch is older than what this broker knows is answered FENCED_LEADER_EPOCH, and one
+  that is not here NONE.
+
+Versions
+- 0 names the topic in every partition; 1 groups by topic and has the broker epoch (KIP-380); up to 2 one flag
+  says for all whether to delete; 3 has it and the leader epoch for each (KIP-570); 4 tells of KRaft
+  controllers (KIP-866).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcompat.api.control_request import give, refusal
+from kcompat.cluster.news import Reply
+from kcompat.peer import stop_replica
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.api.context import RequestContext
+    from kcompat.cluster.news import StoppedPartition
+    from kcompat.promise import Promise
+    from kcompat.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+
+
+def handle(
+    context: RequestContext, request: StopReplicaRequest
+) -> StopReplicaResponse | Promise[StopReplicaResponse]:
+    """Stop the replicas."""
+    news = stop_replica.news_of(request)
+    refused = refusal(context, request.broker_epoch)
+    if not refused:
+        return give(context, news).map(partial(_response, news.partitions))
+    keys = ((each.topic, each.index) for each in news.partitions)
+    has_rows = refused == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    reply = Reply(refused, dict.fromkeys(keys, refused))
+    return stop_replica.response_of(news.partitions if has_rows else (), reply)
+
+
+def _response(partitions: Sequence[StoppedPartition], reply: Reply) -> StopReplicaResponse:
+    return stop_replica.response_of(() if reply.error else partitions, reply)

@@ -1,0 +1,45 @@
+"""UpdateMetadata (key 6), versions 0-8: the controller says which brokers live, who the controller is, and
+where clients find partitions.
+
+Behaviour
+- The controller alone sends it (CLUSTER_ACTION). A request for a former registration of this broker is
+  answered STALE_BROKER_EPOCH, one of a former controller STALE_CONTROLLER_EPOCH.
+- A security protocol that does not exist is answered INVALID_REQUEST.
+- Brokers that are not named are gone. Partitions that are not named stay as they are; one with the leader -2
+  is being deleted and is shown no more.
+
+Versions
+- 0 has one plaintext address for each broker; 1 one for each security protocol; 2 adds racks (KIP-36); 3
+  names listeners (KIP-103); 4 adds offline replicas (KIP-112); 5 groups by topic and has the broker epoch
+  (KIP-380); 7 has topic ids (KIP-516); 8 tells of KRaft controllers (KIP-866).
+
+Not done: the migration to KRaft, so a full update of a KRaft controller is taken as any other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.control_request import give, refusal
+from kcompat.cluster.news import Reply
+from kcompat.peer import update_metadata
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+    from kcompat.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+
+
+def handle(
+    context: RequestContext, request: UpdateMetadataRequest
+) -> UpdateMetadataResponse | Promise[UpdateMetadataResponse]:
+    """Show what the controller says."""
+    refused = refusal(context, request.broker_epoch)
+    if refused:
+        return update_metadata.response_of(Reply(refused))
+    try:
+        news = update_metadata.news_of(request)
+    except ValueError:
+        return update_metadata.response_of(Reply(ErrorCode.INVALID_REQUEST))
+    return give(context, news).map(update_metadata.response_of)

@@ -1,0 +1,139 @@
+"""LeaderAndIsr in every version: the news and the message it travels as, both ways. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.cluster.image import BrokerInfo
+from kcompat.cluster.news import AssignedPartition, LeaderAndIsr, Reply, Role
+from kcompat.protocol.errors import ErrorCode, error_of
+from kcompat.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from kcompat.protocol.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FIRST_BY_TOPIC: Final = 2
+FIRST_ANSWERED_BY_ID: Final = 5
+FIRST_WITH_RECOVERY: Final = 6
+
+_State = LeaderAndIsrRequest.LeaderAndIsrPartitionState
+_TopicState = LeaderAndIsrRequest.LeaderAndIsrTopicState
+_Leader = LeaderAndIsrRequest.LeaderAndIsrLiveLeader
+_Error = LeaderAndIsrResponse.LeaderAndIsrPartitionError
+_TopicError = LeaderAndIsrResponse.LeaderAndIsrTopicError
+
+
+def request_of(news: LeaderAndIsr, version: int, broker_epoch: int, listener: str) -> LeaderAndIsrRequest:
+    """The request for a broker of this epoch; leaders are named by their addresses of this listener."""
+    leaders = [
+        _Leader(leader.id, *leader.endpoints[listener])
+        for leader in news.live_leaders
+        if listener in leader.endpoints
+    ]
+    request = LeaderAndIsrRequest(
+        controller_id=news.controller_id,
+        controller_epoch=news.controller_epoch,
+        broker_epoch=broker_epoch,
+        live_leaders=leaders,
+    )
+    if version < FIRST_BY_TOPIC:
+        request.ungrouped_partition_states = [_state(each, news, version) for each in news.partitions]
+        return request
+    topics: dict[str, _TopicState] = {}
+    for partition in news.partitions:
+        topic = topics.get(partition.topic)
+        if topic is None:
+            topic = topics[partition.topic] = _TopicState(partition.topic, partition.topic_id)
+        topic.partition_states.append(_state(partition, news, version))
+    request.topic_states = list(topics.values())
+    return request
+
+
+def _state(partition: AssignedPartition, news: LeaderAndIsr, version: int) -> _State:
+    role = partition.role
+    return _State(
+        topic_name=partition.topic,
+        partition_index=partition.index,
+        controller_epoch=news.controller_epoch,
+        leader=role.leader,
+        leader_epoch=role.leader_epoch,
+        isr=list(role.isr),
+        partition_epoch=role.partition_epoch,
+        replicas=list(role.replicas),
+        adding_replicas=list(role.adding),
+        removing_replicas=list(role.removing),
+        is_new=partition.is_new,
+        leader_recovery_state=role.leader_recovery_state if version >= FIRST_WITH_RECOVERY else 0,
+    )
+
+
+def news_of(request: LeaderAndIsrRequest, listener: str) -> LeaderAndIsr:
+    """What a request says; `listener` is that among brokers, of which the addresses of leaders are."""
+    partitions = [
+        _assigned(state.topic_name, ZERO_UUID, state) for state in request.ungrouped_partition_states
+    ]
+    partitions += [
+        _assigned(topic.topic_name, topic.topic_id, state)
+        for topic in request.topic_states
+        for state in topic.partition_states
+    ]
+    leaders = [
+        BrokerInfo(leader.broker_id, None, {listener: (leader.host_name, leader.port)})
+        for leader in request.live_leaders
+    ]
+    return LeaderAndIsr(request.controller_id, request.controller_epoch, partitions, leaders)
+
+
+def _assigned(topic: str, topic_id: bytes, state: _State) -> AssignedPartition:
+    role = Role(
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        isr=tuple(state.isr),
+        replicas=tuple(state.replicas),
+        partition_epoch=state.partition_epoch,
+        adding=tuple(state.adding_replicas),
+        removing=tuple(state.removing_replicas),
+        leader_recovery_state=state.leader_recovery_state,
+    )
+    return AssignedPartition(topic, topic_id, state.partition_index, role, state.is_new)
+
+
+def response_of(partitions: Sequence[AssignedPartition], reply: Reply, version: int) -> LeaderAndIsrResponse:
+    """The response: a row for each partition, with the error of the whole request where there is one."""
+    response = LeaderAndIsrResponse(error_code=reply.error)
+    topics: dict[bytes, _TopicError] = {}
+    for partition in partitions:
+        error = reply.error or reply.partitions.get((partition.topic, partition.index), ErrorCode.NONE)
+        row = _Error(partition.topic, partition.index, error)
+        if version < FIRST_ANSWERED_BY_ID:
+            response.partition_errors.append(row)
+            continue
+        topic = topics.get(partition.topic_id)
+        if topic is None:
+            topic = topics[partition.topic_id] = _TopicError(partition.topic_id)
+        topic.partition_errors.append(row)
+    response.topics = list(topics.values())
+    return response
+
+
+def reply_of(response: LeaderAndIsrResponse, news: LeaderAndIsr) -> Reply:
+    """What a response to `news` says. A topic without an id is told by no name from version 5 on, so an error
+    in one counts for the partition of that number in each of them.
+    """
+    failed = {
+        (row.topic_name, row.partition_index): error_of(row.error_code)
+        for row in response.partition_errors
+        if row.error_code
+    }
+    names: dict[bytes, set[str]] = {}
+    for partition in news.partitions:
+        names.setdefault(partition.topic_id, set()).add(partition.topic)
+    known: Mapping[bytes, set[str]] = names
+    for topic in response.topics:
+        for row in topic.partition_errors:
+            if row.error_code:
+                for name in known.get(topic.topic_id, ()):
+                    failed[name, row.partition_index] = error_of(row.error_code)
+    asked = {(partition.topic, partition.index) for partition in news.partitions}
+    return Reply(error_of(response.error_code), {key: error for key, error in failed.items() if key in asked})

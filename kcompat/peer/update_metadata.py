@@ -1,0 +1,129 @@
+"""UpdateMetadata in every version: the news and the message it travels as, both ways. Pure.
+
+Versions 0 to 2 name no listeners: a listener is called like its security protocol there, and version 0 knows
+only the one called PLAINTEXT.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kcompat.cluster.image import BrokerInfo, PartitionInfo
+from kcompat.cluster.news import Reply, ShownPartition, UpdateMetadata
+from kcompat.protocol.errors import error_of
+from kcompat.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from kcompat.protocol.uuids import ZERO_UUID
+
+FIRST_WITH_ENDPOINTS: Final = 1
+FIRST_WITH_LISTENERS: Final = 3
+FIRST_BY_TOPIC: Final = 5
+
+PLAINTEXT: Final = "PLAINTEXT"
+_PROTOCOLS: Final = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+"""Security protocols by their numbers."""
+
+_State = UpdateMetadataRequest.UpdateMetadataPartitionState
+_TopicState = UpdateMetadataRequest.UpdateMetadataTopicState
+_Broker = UpdateMetadataRequest.UpdateMetadataBroker
+_Endpoint = UpdateMetadataRequest.UpdateMetadataEndpoint
+
+
+def request_of(news: UpdateMetadata, version: int, broker_epoch: int) -> UpdateMetadataRequest:
+    """The request for a broker of this epoch. ValueError where the version cannot tell of a listener."""
+    request = UpdateMetadataRequest(
+        controller_id=news.controller_id,
+        controller_epoch=news.controller_epoch,
+        broker_epoch=broker_epoch,
+        live_brokers=[_broker(broker, version) for broker in news.brokers.values()],
+    )
+    if version < FIRST_BY_TOPIC:
+        request.ungrouped_partition_states = [
+            _state(shown, news.controller_epoch) for shown in news.partitions
+        ]
+        return request
+    topics: dict[str, _TopicState] = {}
+    for shown in news.partitions:
+        topic = topics.get(shown.topic)
+        if topic is None:
+            topic = topics[shown.topic] = _TopicState(shown.topic, shown.topic_id)
+        topic.partition_states.append(_state(shown, news.controller_epoch))
+    request.topic_states = list(topics.values())
+    return request
+
+
+def _broker(broker: BrokerInfo, version: int) -> _Broker:
+    row = _Broker(id=broker.id, rack=broker.rack)
+    if version < FIRST_WITH_ENDPOINTS:
+        if PLAINTEXT not in broker.endpoints:
+            raise ValueError(f"broker {broker.id} has no listener {PLAINTEXT}, the only one of version 0")
+        row.v0_host, row.v0_port = broker.endpoints[PLAINTEXT]
+        return row
+    for listener, (host, port) in broker.endpoints.items():
+        protocol = broker.security_protocols.get(listener, PLAINTEXT)
+        if version < FIRST_WITH_LISTENERS and listener != protocol:
+            raise ValueError(f"version {version} cannot tell of a listener {listener} of {protocol}")
+        row.endpoints.append(_Endpoint(port, host, listener, _PROTOCOLS.index(protocol)))
+    return row
+
+
+def _state(shown: ShownPartition, controller_epoch: int) -> _State:
+    info = shown.info
+    return _State(
+        topic_name=shown.topic,
+        partition_index=shown.index,
+        controller_epoch=controller_epoch,
+        leader=info.leader,
+        leader_epoch=info.leader_epoch,
+        isr=list(info.isr),
+        replicas=list(info.replicas),
+        offline_replicas=list(info.offline),
+    )
+
+
+def news_of(request: UpdateMetadataRequest) -> UpdateMetadata:
+    """What a request says. Raises ValueError for a security protocol that does not exist."""
+    partitions = [_shown(state.topic_name, ZERO_UUID, state) for state in request.ungrouped_partition_states]
+    partitions += [
+        _shown(topic.topic_name, topic.topic_id, state)
+        for topic in request.topic_states
+        for state in topic.partition_states
+    ]
+    brokers = {broker.id: _info(broker) for broker in request.live_brokers}
+    return UpdateMetadata(request.controller_id, request.controller_epoch, brokers, partitions)
+
+
+def _shown(topic: str, topic_id: bytes, state: _State) -> ShownPartition:
+    info = PartitionInfo(
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        isr=tuple(state.isr),
+        replicas=tuple(state.replicas),
+        offline=tuple(state.offline_replicas),
+    )
+    return ShownPartition(topic, topic_id, state.partition_index, info)
+
+
+def _info(broker: _Broker) -> BrokerInfo:
+    endpoints: dict[str, tuple[str, int]] = {}
+    protocols: dict[str, str] = {}
+    if broker.v0_host:
+        endpoints[PLAINTEXT] = (broker.v0_host, broker.v0_port)
+        protocols[PLAINTEXT] = PLAINTEXT
+    for endpoint in broker.endpoints:
+        if not 0 <= endpoint.security_protocol < len(_PROTOCOLS):
+            raise ValueError(f"there is no security protocol {endpoint.security_protocol}")
+        protocol = _PROTOCOLS[endpoint.security_protocol]
+        listener = endpoint.listener or protocol
+        endpoints[listener] = (endpoint.host, endpoint.port)
+        protocols[listener] = protocol
+    return BrokerInfo(broker.id, broker.rack or None, endpoints, protocols)
+
+
+def response_of(reply: Reply) -> UpdateMetadataResponse:
+    """The response."""
+    return UpdateMetadataResponse(reply.error)
+
+
+def reply_of(response: UpdateMetadataResponse) -> Reply:
+    """What a response says."""
+    return Reply(error_of(response.error_code))
