@@ -135,7 +135,7 @@ def _store(
         else:
             stored.complete(outcome if error is ErrorCode.NONE else Change(error, error.message))
 
-    asked = services.decisions.set_configs(kind, name, dict(outcome.configs), basis)
+    asked = services.configs.replace(kind, name, dict(outcome.configs), basis)
     asked.then(answered, stored.fail)
 
 

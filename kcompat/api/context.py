@@ -9,7 +9,7 @@ from msgspec import Struct
 from kcompat.security.operations import ALL_OPERATIONS, SUPPORTED_OPERATIONS, bit_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kcompat.api.served import Served
     from kcompat.clock import Clock
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kcompat.net.answers import Close, Connection
     from kcompat.net.helpers import Helpers
     from kcompat.promise import Promise
+    from kcompat.protocol.errors import ErrorCode
     from kcompat.replication.fetch_session import FetchSessions
     from kcompat.replication.replicas import ReplicaManager
     from kcompat.security.authorizer import Authorizer, Resource
@@ -40,6 +41,15 @@ class ImageHolder(Protocol):
     image: ClusterImage
 
 
+class ConfigChanges(Protocol):
+    """Stores dynamic configs: `kcompat.cluster.entity_configs.EntityConfigs`."""
+
+    def replace(
+        self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
+    ) -> Promise[ErrorCode]:
+        """Replace all configs of an entity; INVALID_UPDATE_VERSION if others than `basis` are in force."""
+
+
 class Services(Struct):
     """The parts of the broker that handlers use, put together once by `kcompat.node.parts`."""
 
@@ -48,6 +58,7 @@ class Services(Struct):
     config_feed: ConfigFeed
     cluster: ImageHolder
     decisions: Decisions
+    configs: ConfigChanges
     producer_ids: ProducerIds
     replicas: ReplicaManager
     logs: LogManager

@@ -29,6 +29,8 @@ BROKER_IDS = "/brokers/ids"
 BROKER_SEQUENCE = "/brokers/seqid"
 TOPICS = "/brokers/topics"
 CONFIG = "/config"
+CONFIG_CHANGES = "/config/changes"
+CONFIG_CHANGE_PREFIX = "/config/changes/config_change_"
 DELETE_TOPICS = "/admin/delete_topics"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 
@@ -45,7 +47,7 @@ PERSISTENT_PATHS = (
     DELETE_TOPICS,
     CONFIG,
     *(f"{CONFIG}/{kind}" for kind in CONFIG_KINDS),
-    "/config/changes",
+    CONFIG_CHANGES,
     "/isr_change_notification",
     "/log_dir_event_notification",
 )
@@ -256,6 +258,19 @@ def encode_config(configs: Mapping[str, str]) -> bytes:
 def decode_config(data: bytes) -> dict[str, str]:
     """`/config/<kind>/<name>`."""
     return _field(_object(data), "config", dict[str, str])
+
+
+def encode_config_change(entity_path: str) -> bytes:
+    """`/config/changes/config_change_<number>`, version 2; the entity is `topics/NAME` and the like."""
+    return _encode({"version": 2, "entity_path": entity_path})
+
+
+def decode_config_change(data: bytes) -> str:
+    """The path of the entity in a notification of version 2, or of version 1, which has kind and name."""
+    payload = _object(data)
+    if _field(payload, "version", int) == 1:
+        return f"{_field(payload, 'entity_type', str)}/{_field(payload, 'entity_name', str)}"
+    return _field(payload, "entity_path", str)
 
 
 def encode_producer_ids(block: ProducerIdBlock) -> bytes:

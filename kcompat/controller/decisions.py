@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from kcompat.controller.config_changes import SetConfigs
 from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.deletion import DeleteTopics
 from kcompat.controller.internal_topics import EnsureTopics
@@ -71,14 +70,6 @@ class Decisions:
     ) -> Promise[dict[str, Outcome]]:
         """Add partitions to topics with distinct names."""
         return self._submit(CreatePartitions(specs, validate_only))
-
-    def set_configs(
-        self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
-    ) -> Promise[ErrorCode]:
-        """Replace all dynamic configs of an entity, which the caller has validated; `kind` is "topics" or
-        "brokers". INVALID_UPDATE_VERSION if there is a `basis` and others are in force.
-        """
-        return self._submit(SetConfigs(kind, name, configs, basis))
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
         """A fresh block of producer ids; None when it cannot be had now."""

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from kcompat.cluster.image import NO_LEADER
 from kcompat.controller.deletion import forget, stop_replicas
 from kcompat.controller.requests import (
-    all_configs,
     assigned,
     picture,
     roles,
@@ -69,7 +68,7 @@ class BrokerStarted(Struct, frozen=True):
         after, removals = _without_empty_marks(led.state)
         after, stops = stop_replicas(after, [deletion.topic for deletion in after.deleting.values()])
         others = [each for each in brokers if each != broker_id]
-        requests: list[Request] = [(broker_id, all_configs(after)), *roles(after, led.assigned)]
+        requests: list[Request] = [*roles(after, led.assigned)]
         requests.append((broker_id, picture(after, shown(after, after.topics.values()))))
         if others:
             changed = picture(after, led.shown(after))

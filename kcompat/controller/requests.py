@@ -88,17 +88,6 @@ def hidden(topics: Iterable[ControlledTopic]) -> Iterator[ShownPartition]:
             yield ShownPartition(topic.name, topic.topic_id, index, info)
 
 
-def all_configs(state: ControllerState) -> UpdateConfigs:
-    """All dynamic configs, but those of topics that are being deleted."""
-    return UpdateConfigs(
-        {
-            (kind, name): configs
-            for (kind, name), configs in state.entity_configs.items()
-            if kind != "topics" or name in state.topics
-        }
-    )
-
-
 def topic_configs(configs: Mapping[str, Mapping[str, str]]) -> UpdateConfigs:
     """The configs of these topics, by name."""
     return UpdateConfigs({("topics", name): values for name, values in configs.items()})

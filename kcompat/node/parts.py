@@ -12,6 +12,8 @@ from uuid import UUID
 from kcompat.api.context import Services
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
+from kcompat.cluster.config_watch import ConfigWatch
+from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.znodes import DEFAULT_ENTITY
 from kcompat.config.feed import ConfigFeed
@@ -62,6 +64,8 @@ class Parts:
         self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
         self.controller = Controller(config.broker_id, session, {config.broker_id: self.local}, clock)
         self.decisions = Decisions(self.controller.submit, config.broker_id, self.config, world.random)
+        self.configs = EntityConfigs(session, self.cluster)
+        self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
         self.groups = self._groups()
         self.cleaner = LogCleaner(
             self.logs,
@@ -77,6 +81,7 @@ class Parts:
             config_feed=self.config,
             cluster=self.cluster,
             decisions=self.decisions,
+            configs=self.configs,
             producer_ids=ProducerIds(self.decisions.allocate_producer_ids),
             replicas=self.replicas,
             logs=self.logs,

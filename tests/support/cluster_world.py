@@ -6,6 +6,8 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
+from kcompat.cluster.config_watch import ConfigWatch
+from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import Reply, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.process_store import ProcessStore
@@ -62,6 +64,9 @@ class ClusterWorld:
         self.controller = Controller(1, session, {1: self.broker}, clock)
         self.decisions = Decisions(self.controller.submit, 1, ConfigFeed(self.config), Random(1))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
+        self.configs = EntityConfigs(session, self.cluster)
+        self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
+        await self.config_watch.start()
         await self.controller.start(
             BrokerRegistration({"PLAINTEXT": ("advertised", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1")
         )
@@ -69,6 +74,7 @@ class ClusterWorld:
 
     async def __aexit__(self, *_: object) -> None:
         await self.controller.stop()
+        await self.config_watch.stop()
         await self.store.close()
 
     async def ask(self, module: Any, version: int, request: Any) -> Any:
@@ -78,6 +84,7 @@ class ClusterWorld:
             config=self.config,
             cluster=self.cluster,
             decisions=self.decisions,
+            configs=self.configs,
             producer_ids=self.producer_ids,
             authorizer=self.authorizer,
         )

@@ -1,8 +1,7 @@
-"""The handlers of configurations, beside a controller that stores what it is told."""
+"""The handlers of configurations, beside a store of them."""
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -11,9 +10,6 @@ from kcompat.api import alter_configs, describe_configs, incremental_alter_confi
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo, TopicImage
 from kcompat.config.broker import BrokerConfig
-from kcompat.config.feed import ConfigFeed
-from kcompat.controller.config_changes import SetConfigs
-from kcompat.controller.decisions import Decisions
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_configs import AlterConfigsRequest
@@ -31,7 +27,7 @@ TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
-class Controller:
+class Configs:
     """Stores at once, or answers when the test says so."""
 
     def __init__(self, cluster: MetadataCache) -> None:
@@ -39,15 +35,16 @@ class Controller:
         self.error = ErrorCode.NONE
         self.held: list[Promise[ErrorCode]] | None = None
 
-    def submit(self, event: Any) -> Promise[Any]:
-        assert isinstance(event, SetConfigs)
+    def replace(
+        self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
+    ) -> Promise[ErrorCode]:
+        """See `EntityConfigs`."""
         promise: Promise[ErrorCode] = Promise()
         if self.held is not None:
             self.held.append(promise)
             return promise
         if self.error is ErrorCode.NONE:
-            changed = {(event.kind, event.name): event.configs}
-            self._cluster.update(self._cluster.image.with_configs(changed))
+            self._cluster.update(self._cluster.image.with_configs({(kind, name): configs}))
         promise.complete(self.error)
         return promise
 
@@ -60,13 +57,13 @@ class ConfigWorld:
         topics = [TopicImage(name, bytes(16), {}) for name in ("t1", "t2")]
         brokers = {number: BrokerInfo(number, None, {}) for number in (1, 2)}
         self.cluster.update(replace(self.cluster.image.with_topics(topics), brokers=brokers))
-        self.controller = Controller(self.cluster)
+        self.configs = Configs(self.cluster)
         config = BrokerConfig({"broker.id": "1", "foo.bar": "x"})
         self.services = services_of(
             broker_id=1,
             config=config,
             cluster=self.cluster,
-            decisions=Decisions(self.controller.submit, 1, ConfigFeed(config), Random(1)),
+            configs=self.configs,
         )
 
     @property

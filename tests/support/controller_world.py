@@ -7,6 +7,8 @@ from random import Random
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from kcompat.cluster import znodes
+from kcompat.cluster.config_watch import ConfigWatch
+from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.process_store import ProcessStore
@@ -131,6 +133,9 @@ class ControllerWorld:
         self.controller = Controller(1, self.session, brokers, self.clock)
         self.decisions = Decisions(self.controller.submit, 1, self.config, Random(1))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
+        self.configs = EntityConfigs(self.session, self.broker.cluster)
+        self.config_watch = ConfigWatch(self.session, self.configs, self.clock.now_ms)
+        await self.config_watch.start()
         await self.controller.start(REGISTRATION)
         return self
 
@@ -138,6 +143,7 @@ class ControllerWorld:
         self.broker.image.check_invariants()
         self.store.tree.check_invariants()
         await self.controller.stop()
+        await self.config_watch.stop()
         await self.store.close()
 
     async def loaded(self) -> ControllerState:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica
 from kcompat.controller import loading
-from kcompat.controller.requests import all_configs, picture, shown
+from kcompat.controller.requests import picture, shown
 from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from support.cluster_world import Brokerless, ClusterWorld
@@ -71,7 +72,7 @@ async def check_store(world: ClusterWorld) -> ControllerState:
     loaded = await loading.load(world.session, 1, 1, 0)
     loaded.check_invariants()
     restarted = MetadataCache(world.cluster.image.cluster_id)
-    restarted.hear(all_configs(loaded))
+    await EntityConfigs(world.session, restarted).read_all()
     restarted.hear(picture(loaded, shown(loaded, loaded.topics.values())))
     assert restarted.image == world.cluster.image
     return loaded
@@ -97,7 +98,7 @@ async def step(world: ClusterWorld, model: Model, kind: str, what: Any) -> None:
             if outcome.error is ErrorCode.NONE:
                 model[name] = what[name]
     else:
-        error = await ask(decisions.set_configs("topics", what, {"retention.ms": "5"}))
+        error = await ask(world.configs.replace("topics", what, {"retention.ms": "5"}))
         assert (error is ErrorCode.NONE) == (what in model)
 
 
@@ -179,7 +180,8 @@ async def play_late(requests: list[tuple[str, Any]]) -> None:
                     grown = [PartitionsSpec(name, count) for name, count in what.items()]
                     promises.append(world.decisions.create_partitions(grown))
                 case "configure":
-                    promises.append(world.decisions.set_configs("topics", what, {"retention.ms": "5"}))
+                    if what in world.cluster.image.topics:  # handlers know of no other
+                        promises.append(world.configs.replace("topics", what, {"retention.ms": "5"}))
                 case "break":
                     broker.broken ^= {what}
                 case _:

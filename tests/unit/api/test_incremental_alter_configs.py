@@ -86,11 +86,11 @@ def test_validation_alone_stores_nothing(world: ConfigWorld) -> None:
 
 
 def test_the_answer_waits_for_every_store_and_tells_what_failed(world: ConfigWorld) -> None:
-    world.controller.held = []
+    world.configs.held = []
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     request = IncrementalAlterConfigsRequest(resources=[resource(TOPIC, "t1"), resource(TOPIC, "t2")])
     answer = incremental_alter_configs.handle(world.context(1), request)
-    first, second = world.controller.held
+    first, second = world.configs.held
     second.complete(ErrorCode.NOT_CONTROLLER)
     assert not answer.done
     first.complete(ErrorCode.NONE)
@@ -99,14 +99,14 @@ def test_the_answer_waits_for_every_store_and_tells_what_failed(world: ConfigWor
 
 
 def test_a_change_from_another_connection_in_between_is_kept(world: ConfigWorld) -> None:
-    world.controller.held = []
+    world.configs.held = []
     element = IncrementalAlterConfigsRequest.AlterableConfig("retention.ms", SET, "7")
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource(TOPIC, "t1", [element])
     answer = incremental_alter_configs.handle(
         world.context(1), IncrementalAlterConfigsRequest(resources=[resource])
     )
-    (first,) = world.controller.held
-    world.controller.held = None
+    (first,) = world.configs.held
+    world.configs.held = None
     world.store("topics", "t1", {"segment.bytes": "30"})
     first.complete(ErrorCode.INVALID_UPDATE_VERSION)
     assert answer.value.responses[0].error_code == 0

@@ -36,7 +36,7 @@ async def test_topics_configs_and_epochs_survive_a_restart(path: Path) -> None:
         specs = [TopicSpec("t", 2, 1, configs=[("retention.ms", "5")]), TopicSpec("u", 1, 1)]
         created = await answer(world.decisions.create_topics(specs))
         await answer(world.decisions.create_partitions([PartitionsSpec("t", 3)]))
-        await answer(world.decisions.set_configs("brokers", "<default>", {"num.io.threads": "3"}))
+        await answer(world.configs.replace("brokers", "<default>", {"num.io.threads": "3"}))
         before = await world.loaded()
     async with ControllerWorld(path) as world:
         image = world.broker.image
@@ -122,22 +122,6 @@ async def test_automatic_topics(path: Path) -> None:
         }
         assert await answer(world.decisions.ensure_topics(["t"])) == {"t": ErrorCode.NONE}
         assert image is world.broker.image
-
-
-async def test_configs_of_a_topic_that_is_not_there(path: Path) -> None:
-    async with ControllerWorld(path) as world:
-        error = await answer(world.decisions.set_configs("topics", "t", {"retention.ms": "5"}))
-        assert error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
-async def test_configs_made_from_others_than_there_are_do_not_replace_them(path: Path) -> None:
-    async with ControllerWorld(path) as world:
-        await answer(world.decisions.create_topics([TopicSpec("t", 1, 1)]))
-        first = world.decisions.set_configs("topics", "t", {"retention.ms": "5"}, basis={})
-        second = world.decisions.set_configs("topics", "t", {"segment.ms": "6"}, basis={})
-        assert await answer(first) is ErrorCode.NONE
-        assert await answer(second) is ErrorCode.INVALID_UPDATE_VERSION
-        assert world.broker.image.configs("topics", "t") == {"retention.ms": "5"}
 
 
 async def test_producer_ids_are_never_given_twice(path: Path) -> None:

@@ -12,7 +12,6 @@ from kcompat.cluster.news import (
     ShownPartition,
     StoppedPartition,
     StopReplica,
-    UpdateConfigs,
     UpdateMetadata,
 )
 from kcompat.cluster.store import Delete, SetData
@@ -31,7 +30,6 @@ def with_partition(state: ControllerState, partition: ControlledPartition) -> Co
 
 def test_a_broker_that_comes_back_leads_again_in_a_new_epoch(one: ControllerState) -> None:
     state = with_partition(one, ControlledPartition(1, 4, (1,), (1,), 9))
-    state = state.with_configs({("topics", "t"): {"retention.ms": "5"}})
     decision = BrokerStarted(BROKER_1).decide(state)
     decision.state.check_invariants()
     (partition,) = decision.state.topics["t"].partitions
@@ -41,8 +39,7 @@ def test_a_broker_that_comes_back_leads_again_in_a_new_epoch(one: ControllerStat
     assert (write.path, write.version) == ("/brokers/topics/t/partitions/0/state", 9)
     assert json.loads(write.data)["leader_epoch"] == 5
     assert decision.state.brokers[1].epoch == 50
-    (_, configs), (_, roles), (_, picture) = decision.requests
-    assert configs == UpdateConfigs({("topics", "t"): {"retention.ms": "5"}})
+    (_, roles), (_, picture) = decision.requests
     assert isinstance(roles, LeaderAndIsr)
     assert [(part.role, part.is_new) for part in roles.partitions] == [(Role(1, 5, (1,), (1,), 10), False)]
     assert isinstance(picture, UpdateMetadata)
@@ -90,14 +87,13 @@ def test_a_broker_that_starts_resumes_deletions_and_sees_nothing_of_them(one: Co
     state = replace(
         one,
         deleting={"d": Deletion(topic), "mark": Deletion(empty)},
-        entity_configs={("topics", "d"): {}, ("brokers", "1"): {"num.io.threads": "3"}},
+        entity_configs={("topics", "d"): {}},
     )
     decision = BrokerStarted(BROKER_1).decide(state)
     decision.state.check_invariants()
     assert decision.writes == [Delete("/admin/delete_topics/mark")]
     assert decision.state.deleting == {"d": Deletion(topic, frozenset({1}))}
-    (_, configs), (_, picture), stop = decision.requests
-    assert configs == UpdateConfigs({("brokers", "1"): {"num.io.threads": "3"}})
+    (_, picture), stop = decision.requests
     assert isinstance(picture, UpdateMetadata)
     assert not picture.partitions
     assert stop == (1, StopReplica(1, 7, [StoppedPartition("d", 0, -2, delete=True)]))
@@ -111,7 +107,7 @@ def test_the_other_brokers_hear_of_one_that_starts_and_of_what_it_changed(three:
         broker: [type(news) for each, news in decision.requests if each == broker] for broker in (1, 2, 3)
     }
     assert kinds == {
-        1: [UpdateConfigs, LeaderAndIsr, UpdateMetadata],
+        1: [LeaderAndIsr, UpdateMetadata],
         2: [LeaderAndIsr, UpdateMetadata],
         3: [UpdateMetadata],
     }

@@ -1,0 +1,126 @@
+"""How a broker hears that dynamic configs were changed, by whichever broker or tool.
+
+Who changes the configs of an entity leaves a numbered notification under `/config/changes`. Every broker
+watches that node, and reads the configs that new notifications name. At its start, and when it may have
+missed some, it reads all configs. Whoever reads notifications removes those that are older than 15 minutes.
+Kafka's counterparts: `ZkConfigManager`, `ZkNodeChangeNotificationListener`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from kcompat.cluster import znodes
+from kcompat.cluster.entity_configs import KINDS
+from kcompat.cluster.store import EventType, NoNodeError, SessionExpiredError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.cluster.entity_configs import Entity, EntityConfigs
+    from kcompat.cluster.store import MetadataStore, Stat, Watch, WatchEvent
+
+KEPT_MS = 15 * 60 * 1000
+"""How long a notification stays, for those who are slow to read it."""
+
+_log = logging.getLogger(__name__)
+
+
+class ConfigWatch:
+    """That of one broker, from `start` to `stop`."""
+
+    def __init__(self, store: MetadataStore, configs: EntityConfigs, now_ms: Callable[[], int]) -> None:
+        """`now_ms` gives ms since the epoch."""
+        self._store = store
+        self._configs = configs
+        self._now_ms = now_ms
+        self._last_read = -1
+        self._has_missed = False
+        self._is_told = asyncio.Event()
+        self._watch: Watch | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Hear of all configs that there are, and from then on of every change. Raises the store's errors."""
+        self._watch = self._store.watch(znodes.CONFIG_CHANGES, self._told)
+        await self._read_everything()
+        self._listening = asyncio.create_task(self._listen(), name="config-watch")
+
+    async def stop(self) -> None:
+        """Hear nothing more, and end the changes that this broker has begun."""
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._listening is not None:
+            self._listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._listening
+        await self._configs.stop()
+
+    def _told(self, event: WatchEvent) -> None:
+        self._has_missed |= event.type is EventType.MISSED
+        self._is_told.set()
+
+    async def _listen(self) -> None:
+        while True:
+            await self._is_told.wait()
+            self._is_told.clear()
+            has_missed, self._has_missed = self._has_missed, False
+            try:
+                if has_missed:
+                    await self._read_everything()
+                else:
+                    await self._read_news()
+            except SessionExpiredError:
+                pass  # the session that takes its place tells of what was missed
+            except Exception:
+                _log.exception("changes of configs could not be read; the next notification brings them")
+                self._has_missed = True
+
+    async def _read_everything(self) -> None:
+        names = await self._notifications()
+        await self._configs.read_all()
+        self._last_read = max((_number(name) for name in names), default=-1)
+
+    async def _read_news(self) -> None:
+        names = await self._notifications()
+        nodes = await self._store.get_many([f"{znodes.CONFIG_CHANGES}/{name}" for name in names])
+        notifications = {name: node for name, node in zip(names, nodes, strict=True) if node is not None}
+        entities: dict[Entity, None] = {}
+        for name, (data, _) in notifications.items():
+            if _number(name) > self._last_read:
+                entity = _entity(name, data)
+                if entity is not None:
+                    entities[entity] = None
+        await self._configs.read(entities)
+        self._last_read = max((self._last_read, *map(_number, names)))
+        await self._remove_old(notifications)
+
+    async def _notifications(self) -> list[str]:
+        """Names of the notifications there are, oldest first."""
+        return [name for name in await self._store.children(znodes.CONFIG_CHANGES) if _number(name) >= 0]
+
+    async def _remove_old(self, notifications: dict[str, tuple[bytes, Stat]]) -> None:
+        oldest_ms = self._now_ms() - KEPT_MS
+        for name, (_, stat) in notifications.items():
+            if stat.ctime_ms < oldest_ms:
+                with suppress(NoNodeError):  # another broker was faster
+                    await self._store.delete(f"{znodes.CONFIG_CHANGES}/{name}")
+
+
+def _number(name: str) -> int:
+    """The number of a notification; -1 for what is none."""
+    digits = name.removeprefix("config_change_")
+    return int(digits) if digits != name and digits.isdigit() else -1
+
+
+def _entity(name: str, data: bytes) -> Entity | None:
+    """What a notification is about; None where that is nothing that brokers obey."""
+    try:
+        kind, _, entity = znodes.decode_config_change(data).partition("/")
+    except znodes.DamagedZnodeError as error:
+        _log.warning("the notification %s says nothing: %s", name, error)
+        return None
+    return (kind, entity) if kind in KINDS else None

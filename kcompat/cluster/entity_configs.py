@@ -1,0 +1,185 @@
+"""The dynamic configs of topics and brokers, as any broker reads and changes them in the store.
+
+A change is one transaction: the entity's node, on condition that it is as it was read, and a notification
+that every broker hears of (`config_watch`). Kafka's counterparts: `AdminZkClient`, `ZkAdminManager`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from kcompat.cluster import znodes
+from kcompat.cluster.news import UpdateConfigs
+from kcompat.cluster.store import (
+    ANY_VERSION,
+    BadVersionError,
+    Check,
+    Create,
+    NodeExistsError,
+    NoNodeError,
+    SessionExpiredError,
+    SetData,
+    StoreError,
+    UnknownOutcomeError,
+)
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Coroutine, Iterable, Mapping
+    from typing import Any, TypeVar
+
+    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.store import MetadataStore, Op, Stat
+
+    T = TypeVar("T")
+
+Entity = tuple[str, str]
+"""Kind and name: ("topics", "t"), ("brokers", "1"), ("brokers", "<default>")."""
+
+KINDS = ("topics", "brokers")
+"""Those that brokers obey today."""
+
+_log = logging.getLogger(__name__)
+
+
+class EntityConfigs:
+    """Those of the cluster, for one broker. What it reads and changes, the broker obeys when it is answered.
+
+    Nothing is read while something is changed, so that what the broker hears never goes back.
+    """
+
+    def __init__(self, store: MetadataStore, cluster: MetadataCache) -> None:
+        self._store = store
+        self._cluster = cluster
+        self._alone = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def replace(
+        self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
+    ) -> Promise[ErrorCode]:
+        """Replace all configs of an entity, which the caller has validated.
+
+        With a `basis`, INVALID_UPDATE_VERSION where others are stored; the broker has heard of those then.
+        REQUEST_TIMED_OUT says that nobody knows whether it was done.
+        """
+        return self._promise(self._replace((kind, name), configs, basis))
+
+    def ensure(self, topics: Collection[str]) -> Promise[None]:
+        """Have this broker hear of the configs of these topics, before it takes roles for them.
+
+        Those of topics that it shows are not read again. What it knows of another may be of an earlier topic
+        of that name: a topic is created and deleted without a notification.
+        """
+        image = self._cluster.image
+        unsure = [
+            ("topics", topic)
+            for topic in topics
+            if topic not in image.topics or ("topics", topic) not in image.entity_configs
+        ]
+        return self._promise(self.read(unsure)) if unsure else Promise.resolved(None)
+
+    async def read(self, entities: Iterable[Entity]) -> None:
+        """Read the configs of these, and obey them. A topic that is gone takes its configs with it."""
+        async with self._alone:
+            await self._read(list(entities))
+
+    async def read_all(self) -> None:
+        """Read those of all entities, but not of topics that are being deleted."""
+        async with self._alone:
+            deleted = {("topics", name) for name in await self._store.children(znodes.DELETE_TOPICS)}
+            entities = []
+            for kind in KINDS:
+                names = await self._store.children(f"{znodes.CONFIG}/{kind}")
+                entities += [(kind, name) for name in names]
+            await self._read([entity for entity in entities if entity not in deleted])
+
+    async def stop(self) -> None:
+        """End what was begun."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _read(self, entities: list[Entity]) -> None:
+        nodes = await self._store.get_many([znodes.config_path(*entity) for entity in entities])
+        known = self._cluster.image.entity_configs
+        changed: dict[Entity, Mapping[str, str]] = {}
+        for entity, node in zip(entities, nodes, strict=True):
+            configs = _decoded(entity, node)
+            if configs is not None and known.get(entity) != configs:
+                changed[entity] = configs
+        if changed:
+            self._cluster.hear(UpdateConfigs(changed))
+
+    async def _replace(
+        self, entity: Entity, configs: Mapping[str, str], basis: Mapping[str, str] | None
+    ) -> ErrorCode:
+        async with self._alone:
+            try:
+                return await self._write(entity, configs, basis)
+            except (BadVersionError, NodeExistsError):
+                await self._read([entity])
+                return ErrorCode.INVALID_UPDATE_VERSION
+            except NoNodeError:
+                return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            except UnknownOutcomeError:
+                await self._read([entity])
+                is_done = self._cluster.image.configs(*entity) == configs
+                return ErrorCode.NONE if is_done else ErrorCode.REQUEST_TIMED_OUT
+            except SessionExpiredError:
+                return ErrorCode.REQUEST_TIMED_OUT
+            except StoreError:
+                _log.exception("the configs of %s %s cannot be stored", *entity)
+                return ErrorCode.KAFKA_STORAGE_ERROR
+
+    async def _write(
+        self, entity: Entity, configs: Mapping[str, str], basis: Mapping[str, str] | None
+    ) -> ErrorCode:
+        kind, name = entity
+        path, data = znodes.config_path(kind, name), znodes.encode_config(configs)
+        (node,) = await self._store.get_many([path])
+        if basis is not None and (_decoded(entity, node) or {}) != basis:
+            await self._read([entity])
+            return ErrorCode.INVALID_UPDATE_VERSION
+        ops: list[Op] = [
+            Create(path, data) if node is None else SetData(path, data, node[1].version),
+            Create(
+                znodes.CONFIG_CHANGE_PREFIX, znodes.encode_config_change(f"{kind}/{name}"), sequential=True
+            ),
+        ]
+        if kind == "topics":
+            ops.insert(0, Check(znodes.topic_path(name), ANY_VERSION))
+        await self._store.multi(ops)
+        self._cluster.hear(UpdateConfigs({entity: dict(configs)}))
+        return ErrorCode.NONE
+
+    def _promise(self, work: Coroutine[Any, Any, T]) -> Promise[T]:
+        """What a coroutine comes to."""
+        promise: Promise[T] = Promise()
+
+        async def run() -> None:
+            try:
+                promise.complete(await work)
+            except asyncio.CancelledError:
+                promise.fail(StoreError("the broker stops"))
+                raise
+            except Exception as error:
+                promise.fail(error)
+
+        task = asyncio.create_task(run(), name="configs")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return promise
+
+
+def _decoded(entity: Entity, node: tuple[bytes, Stat] | None) -> dict[str, str] | None:
+    """The configs in an entity's node. None where there is no node, or one that no Kafka writes."""
+    if node is None:
+        return None
+    try:
+        return znodes.decode_config(node[0])
+    except znodes.DamagedZnodeError:
+        _log.exception("the configs of %s %s cannot be read", *entity)
+        return None

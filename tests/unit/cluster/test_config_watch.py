@@ -1,0 +1,259 @@
+"""Every broker hears of dynamic configs, whoever changed them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.cluster import znodes
+from kcompat.cluster.config_watch import KEPT_MS, ConfigWatch
+from kcompat.cluster.entity_configs import EntityConfigs
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.image import TopicImage
+from kcompat.cluster.process_store import ProcessStore
+from kcompat.cluster.store import Create
+from kcompat.protocol.errors import ErrorCode
+from support.controller_world import answer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.process_session import ProcessSession
+
+
+class Broker:
+    """What one broker hears of configs."""
+
+    def __init__(self, session: ProcessSession, wall: Wall) -> None:
+        self.session = session
+        self.cluster = MetadataCache("the-cluster")
+        self.configs = EntityConfigs(session, self.cluster)
+        self.watch = ConfigWatch(session, self.configs, wall.now_ms)
+        self.heard: list[Mapping[tuple[str, str], Mapping[str, str]]] = []
+        self._changed = asyncio.Event()
+        self.cluster.subscribe(self._note)
+
+    def _note(self, old: ClusterImage, new: ClusterImage) -> None:
+        self.heard.append(
+            {
+                entity: configs
+                for entity, configs in new.entity_configs.items()
+                if old.entity_configs.get(entity) != configs
+            }
+        )
+        self._changed.set()
+
+    async def until(self, kind: str, name: str, configs: Mapping[str, str]) -> None:
+        async with asyncio.timeout(10):
+            while self.cluster.image.entity_configs.get((kind, name)) != configs:
+                self._changed.clear()
+                await self._changed.wait()
+
+
+class Wall:
+    def __init__(self) -> None:
+        self.ms = 1_700_000_000_000
+
+    def now_ms(self) -> int:
+        return self.ms
+
+
+class World:
+    def __init__(self, store: ProcessStore, wall: Wall) -> None:
+        self.store = store
+        self.wall = wall
+        self.brokers: list[Broker] = []
+
+    async def broker(self) -> Broker:
+        broker = Broker(await self.store.session(), self.wall)
+        self.brokers.append(broker)
+        await broker.watch.start()
+        return broker
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    wall = Wall()
+    store = ProcessStore.in_memory(wall.now_ms)
+    session = await store.session()
+    for path in znodes.PERSISTENT_PATHS:
+        await session.create(path)
+    await session.create(znodes.topic_path("t"))
+    world = World(store, wall)
+    yield world
+    for broker in world.brokers:
+        await broker.watch.stop()
+    await store.close()
+
+
+async def test_the_broker_that_changes_obeys_when_it_answers_and_the_others_hear(world: World) -> None:
+    one, two = await world.broker(), await world.broker()
+    promise = one.configs.replace("topics", "t", {"retention.ms": "5"}, basis={})
+    assert await answer(promise) is ErrorCode.NONE
+    assert one.cluster.image.configs("topics", "t") == {"retention.ms": "5"}
+    await two.until("topics", "t", {"retention.ms": "5"})
+    assert (
+        await answer(two.configs.replace("brokers", "<default>", {"num.io.threads": "3"})) is ErrorCode.NONE
+    )
+    await one.until("brokers", "<default>", {"num.io.threads": "3"})
+    nodes = world.store.tree.nodes
+    assert json.loads(nodes["/config/topics/t"].data) == {"version": 1, "config": {"retention.ms": "5"}}
+    assert [json.loads(nodes[f"/config/changes/config_change_000000000{n}"].data) for n in (0, 1)] == [
+        {"version": 2, "entity_path": "topics/t"},
+        {"version": 2, "entity_path": "brokers/<default>"},
+    ]
+
+
+async def test_a_change_is_heard_once_by_who_made_it(world: World) -> None:
+    one, two = await world.broker(), await world.broker()
+    await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
+    await two.until("topics", "t", {"retention.ms": "5"})
+    await answer(one.configs.replace("topics", "t", {"retention.ms": "6"}))
+    await two.until("topics", "t", {"retention.ms": "6"})
+    assert one.heard == [{("topics", "t"): {"retention.ms": value}} for value in ("5", "6")]
+
+
+async def test_of_two_changes_from_the_same_basis_one_is_refused_and_then_knows_the_other(
+    world: World,
+) -> None:
+    one, two = await world.broker(), await world.broker()
+    outcomes = [
+        one.configs.replace("topics", "t", {"retention.ms": "5"}, basis={}),
+        two.configs.replace("topics", "t", {"segment.ms": "6"}, basis={}),
+    ]
+    errors = [await answer(outcome) for outcome in outcomes]
+    assert sorted(errors) == [ErrorCode.NONE, ErrorCode.INVALID_UPDATE_VERSION]
+    winner, loser = (one, two) if errors[0] is ErrorCode.NONE else (two, one)
+    stored = winner.cluster.image.configs("topics", "t")
+    assert loser.cluster.image.configs("topics", "t") == stored
+    assert await answer(loser.configs.replace("topics", "t", {"a": "b"}, basis=stored)) is ErrorCode.NONE
+
+
+async def test_a_topic_that_is_not_there(world: World) -> None:
+    one = await world.broker()
+    error = await answer(one.configs.replace("topics", "absent", {"retention.ms": "5"}))
+    assert error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert await one.session.children("/config/topics") == []
+    assert await one.session.children("/config/changes") == []
+
+
+async def test_all_configs_are_heard_at_the_start(world: World) -> None:
+    one = await world.broker()
+    await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
+    await answer(one.configs.replace("brokers", "7", {"num.io.threads": "3"}))
+    await one.session.create("/config/users/alice", znodes.encode_config({"SCRAM-SHA-256": "secret"}))
+    two = await world.broker()
+    expected = {("topics", "t"): {"retention.ms": "5"}, ("brokers", "7"): {"num.io.threads": "3"}}
+    assert two.heard == [expected]
+
+
+async def test_what_was_missed_while_cut_off_or_without_a_session_is_heard_then(world: World) -> None:
+    one, two = await world.broker(), await world.broker()
+    two.session.suspend()
+    await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
+    assert two.heard == []
+    two.session.resume()
+    await two.until("topics", "t", {"retention.ms": "5"})
+    await two.session.expire()
+    await answer(one.configs.replace("topics", "t", {"retention.ms": "6"}))
+    await two.session.renew()
+    await two.until("topics", "t", {"retention.ms": "6"})
+    await answer(one.configs.replace("topics", "t", {"retention.ms": "7"}))
+    await two.until("topics", "t", {"retention.ms": "7"})
+
+
+async def test_notifications_of_old_and_of_others_and_of_nobody(world: World) -> None:
+    one = await world.broker()
+    session = await world.store.session()
+    await session.multi(
+        [
+            Create("/config/topics/t", znodes.encode_config({"retention.ms": "5"})),
+            Create("/config/topics/u", znodes.encode_config({"retention.ms": "6"})),
+            Create("/config/changes/config_change_", b"{", sequential=True),
+            Create("/config/changes/config_change_", b'{"version":2}', sequential=True),
+            Create("/config/changes/other"),
+            Create(
+                "/config/changes/config_change_",
+                znodes.encode_config_change("users/alice/clients/c"),
+                sequential=True,
+            ),
+            Create(
+                "/config/changes/config_change_",
+                b'{"version":1,"entity_type":"topics","entity_name":"t"}',
+                sequential=True,
+            ),
+            Create(
+                "/config/changes/config_change_", znodes.encode_config_change("topics/gone"), sequential=True
+            ),
+        ]
+    )
+    await one.until("topics", "t", {"retention.ms": "5"})
+    assert one.heard == [{("topics", "t"): {"retention.ms": "5"}}]
+
+
+async def test_a_damaged_config_harms_no_other(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    session = await world.store.session()
+    await session.create("/config/topics/t", b"[]")
+    await session.create("/config/topics/u", znodes.encode_config({"retention.ms": "6"}))
+    one = await world.broker()
+    assert one.heard == [{("topics", "u"): {"retention.ms": "6"}}]
+    assert "the configs of topics t cannot be read" in caplog.text
+
+
+async def test_old_notifications_are_removed_by_who_reads_the_next(world: World) -> None:
+    one, two = await world.broker(), await world.broker()
+    await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
+    await two.until("topics", "t", {"retention.ms": "5"})
+    world.wall.ms += KEPT_MS
+    await answer(one.configs.replace("topics", "t", {"retention.ms": "6"}))
+    await two.until("topics", "t", {"retention.ms": "6"})
+    assert len(await one.session.children("/config/changes")) == 2
+    world.wall.ms += 1
+    gone = asyncio.Event()
+    one.session.watch("/config/changes/config_change_0000000000", lambda _: gone.set())
+    await answer(one.configs.replace("topics", "t", {"retention.ms": "7"}))
+    await asyncio.wait_for(gone.wait(), 10)
+    await two.until("topics", "t", {"retention.ms": "7"})
+    names = await one.session.children("/config/changes")
+    assert names == ["config_change_0000000001", "config_change_0000000002"]
+
+
+async def test_configs_that_a_role_needs_are_read_before_it(world: World) -> None:
+    one = await world.broker()
+    session = await world.store.session()
+    await session.create("/config/topics/t", znodes.encode_config({"retention.ms": "5"}))
+    assert one.cluster.image.configs("topics", "t") == {}
+    await answer(one.configs.ensure(["t", "absent"]))
+    assert one.cluster.image.configs("topics", "t") == {"retention.ms": "5"}
+    one.cluster.update(one.cluster.image.with_topics([TopicImage("t", bytes(16), {})]))
+    assert one.configs.ensure(["t"]).done
+
+
+async def test_configs_of_an_earlier_topic_of_the_same_name_are_not_taken_for_those_of_the_new(
+    world: World,
+) -> None:
+    one, two = await world.broker(), await world.broker()
+    await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
+    await two.until("topics", "t", {"retention.ms": "5"})
+    await one.session.set("/config/topics/t", znodes.encode_config({}))  # deleted, and created again
+    await answer(two.configs.ensure(["t"]))
+    assert two.cluster.image.configs("topics", "t") == {}
+
+
+async def test_configs_of_topics_that_are_being_deleted_are_not_heard(world: World) -> None:
+    session = await world.store.session()
+    await session.create("/config/topics/t", znodes.encode_config({"retention.ms": "5"}))
+    await session.create("/admin/delete_topics/t")
+    one = await world.broker()
+    assert one.heard == []
+
+
+async def test_a_session_that_has_ended(world: World) -> None:
+    one = await world.broker()
+    await one.session.expire()
+    error = await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
+    assert error is ErrorCode.REQUEST_TIMED_OUT
