@@ -71,12 +71,14 @@ class PeerClient:
         self._settings = settings
         self._connect, self._clock, self._random = ports
         self._exchange: Exchange | None = None
-        self._is_ready = False
+        self.is_ready = False
+        """Whether there is a connection that requests can be sent on."""
         self.is_closed = False
         """Whether it can be asked no more."""
         self._pause: Timer | None = None  # before the next attempt
         self._failures = 0  # in a row, of connections that answered nothing
         self._failed_setups = 0  # in a row, of those that were not even accepted
+        self._last_fault = PeerFault.UNKNOWN  # of an attempt
         self._waiting: dict[_Call, None] = {}  # for a connection, in order
         self._lost: Callable[[PeerFault], object] | None = None
 
@@ -98,7 +100,7 @@ class PeerClient:
             call.miss(PeerFault.ABANDONED)
             return call.promise
         call.timer = self._clock.call_later(timeout_ms, partial(self._overdue, call))
-        if self._is_ready and self._exchange is not None:
+        if self.is_ready and self._exchange is not None:
             self._exchange.send(call)
         else:
             self._waiting[call] = None
@@ -164,7 +166,7 @@ class PeerClient:
         """See `exchange.Owner`."""
         exchange = self._exchange
         assert exchange is not None
-        self._is_ready = True
+        self.is_ready = True
         waiting, self._waiting = self._waiting, {}
         for call in waiting:
             if self._exchange is exchange:
@@ -184,10 +186,11 @@ class PeerClient:
 
     def _forget_exchange(self) -> None:
         self._exchange = None
-        self._is_ready = False
+        self.is_ready = False
 
     def _failed(self, fault: PeerFault, *, at_once: bool = False) -> None:
         """Pause before the next attempt, unless the connection was a good one, and tell who waits."""
+        self._last_fault = fault
         if not at_once:
             if not self._failures:
                 logger.info("%s: %s", self.name, fault.value)
@@ -209,7 +212,7 @@ class PeerClient:
     def _overdue(self, call: _Call) -> None:
         if call in self._waiting:
             del self._waiting[call]
-            call.miss(PeerFault.TIMED_OUT)
+            call.miss(PeerFault.TIMED_OUT if self._pause is None else self._last_fault)
             return
         exchange = self._exchange
         assert exchange is not None

@@ -1,0 +1,219 @@
+"""What this broker asks of whoever is the controller.
+
+The controller is looked for before each attempt. One that is not the controller (any more), or does not
+answer, is asked again, or the next one is, until the time of the request is up. Kafka's counterpart:
+`NodeToControllerRequestThread`.
+
+In ZooKeeper mode nothing that a client asks is forwarded (KIP-590): it is told NOT_CONTROLLER.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from kcompat.cluster.znodes import ProducerIdBlock
+from kcompat.peer.client import ANY_VERSION
+from kcompat.peer.errors import PeerError, PeerFault
+from kcompat.promise import Promise
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from kcompat.protocol.messages.controlled_shutdown import ControlledShutdownRequest
+from kcompat.protocol.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.config.feed import ConfigFeed
+    from kcompat.peer.client import PeerClient
+    from kcompat.peer.peers import Cluster, Peers
+    from kcompat.protocol.message import Message
+    from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+    from kcompat.protocol.messages.controlled_shutdown import ControlledShutdownResponse
+    from kcompat.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+
+RETRY_MS: Final = 50
+"""Between two attempts; a new controller in the cluster image ends the wait."""
+
+LAST_WITHOUT_TOPIC_IDS: Final = 1
+"""The newest AlterPartition that names topics."""
+
+
+class RemoteController:
+    """The requests of one broker to the controller of its cluster, wherever that is."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        broker_epoch: Callable[[], int],
+        peers: Peers,
+        cluster: Cluster,
+        config: ConfigFeed,
+        clock: Clock,
+    ) -> None:
+        """`broker_epoch` is the czxid of this broker's registration as it is when it is asked for."""
+        self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
+        self._peers = peers
+        self._cluster = cluster
+        self._config = config
+        self._clock = clock
+        self._waiting: dict[_Errand, Timer] = {}  # for the next attempt
+        self._asked: dict[_Errand, PeerClient] = {}  # and not answered yet
+        self._is_closed = False
+        cluster.subscribe(self._image_changed)
+
+    # What can be asked
+
+    def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
+        """Have the controller decide on ISRs. The request has both the names and the ids of topics and both
+        forms of an ISR; those go that the version has.
+        """
+        has_ids = all(topic.topic_id != ZERO_UUID for topic in request.topics)
+        return self._ask(
+            ApiKey.ALTER_PARTITION,
+            partial(_alter_partition, request),
+            newest=ANY_VERSION if has_ids else LAST_WITHOUT_TOPIC_IDS,
+        )
+
+    def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
+        """A fresh block of producer ids; None when it cannot be had now."""
+        allocated: Promise[ProducerIdBlock | None] = Promise()
+
+        def answered(response: Any) -> None:
+            first, count = response.producer_id_start, response.producer_id_len
+            is_good = not response.error_code and first >= 0 and count > 0
+            block = ProducerIdBlock(self._broker_id, first, first + count - 1) if is_good else None
+            allocated.complete(block)
+
+        self._ask(
+            ApiKey.ALLOCATE_PRODUCER_IDS,
+            lambda _: AllocateProducerIdsRequest(self._broker_id, self._broker_epoch()),
+        ).then(answered, lambda _: allocated.complete(None))
+        return allocated
+
+    def controlled_shutdown(self) -> Promise[ControlledShutdownResponse]:
+        """Have the controller move the leaderships of this broker away; those that it could not are named."""
+        return self._ask(
+            ApiKey.CONTROLLED_SHUTDOWN,
+            lambda _: ControlledShutdownRequest(self._broker_id, self._broker_epoch()),
+        )
+
+    def create_topics(self, request: CreateTopicsRequest) -> Promise[CreateTopicsResponse]:
+        """Have the controller create topics of this broker's own accord: automatic and internal ones."""
+        return self._ask(ApiKey.CREATE_TOPICS, lambda _: request)
+
+    def close(self) -> None:
+        """Ask for nothing any more; what is under way fails."""
+        self._is_closed = True
+        waiting, self._waiting = self._waiting, {}
+        for errand, timer in waiting.items():
+            timer.cancel()
+            errand.miss(PeerFault.ABANDONED)
+
+    # How it is asked
+
+    def _ask(self, key: ApiKey, make: Callable[[int], Message], newest: int = ANY_VERSION) -> Promise[Any]:
+        errand = _Errand(key, make, newest)
+        errand.deadline_ms = self._clock.now_ms() + self._config.current.integer("request.timeout.ms")
+        if self._is_closed:
+            errand.miss(PeerFault.ABANDONED)
+        else:
+            self._attempt(errand)
+        return errand.promise
+
+    def _attempt(self, errand: _Errand) -> None:
+        self._waiting.pop(errand, None)
+        left_ms = errand.deadline_ms - self._clock.now_ms()
+        if left_ms <= 0:
+            errand.miss(errand.fault)
+            return
+        controller = self._cluster.image.controller_id
+        if controller < 0:
+            errand.fault = PeerFault.UNKNOWN
+            self._pause(errand)
+            return
+        timeout_ms = min(left_ms, self._config.current.integer("controller.socket.timeout.ms"))
+        client = self._peers.of(controller, f"controller: {errand.key.name}")
+        self._asked[errand] = client
+        client.ask(errand.key, errand.make, timeout_ms, errand.newest).then(
+            partial(self._answered, errand), partial(self._failed, errand)
+        )
+
+    def _answered(self, errand: _Errand, response: Message) -> None:
+        self._asked.pop(errand, None)
+        if _names_another_controller(response):
+            self._pause(errand)
+        else:
+            errand.promise.complete(response)
+
+    def _failed(self, errand: _Errand, error: Exception) -> None:
+        self._asked.pop(errand, None)
+        if isinstance(error, PeerError) and error.fault is not PeerFault.UNSUPPORTED:
+            errand.fault = error.fault
+            self._pause(errand)
+        else:
+            errand.promise.fail(error)
+
+    def _pause(self, errand: _Errand) -> None:
+        if self._is_closed:
+            errand.miss(PeerFault.ABANDONED)
+        else:
+            self._waiting[errand] = self._clock.call_later(RETRY_MS, partial(self._attempt, errand))
+
+    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
+        if old.controller_id != new.controller_id:
+            # Nobody waits for a connection to the former one; what it was asked it may still answer.
+            for client in set(self._asked.values()):
+                if not client.is_ready:
+                    client.close()
+            for errand, timer in list(self._waiting.items()):
+                timer.cancel()
+                self._attempt(errand)
+
+
+class _Errand:
+    """One request until it is answered, or its time is up."""
+
+    __slots__ = ("deadline_ms", "fault", "key", "make", "newest", "promise")
+
+    def __init__(self, key: ApiKey, make: Callable[[int], Message], newest: int) -> None:
+        self.key = key
+        self.make = make
+        self.newest = newest
+        self.promise: Promise[Any] = Promise()
+        self.deadline_ms = 0
+        self.fault = PeerFault.NO_ANSWER
+        """Of the last attempt."""
+
+    def miss(self, fault: PeerFault) -> None:
+        """There will be no answer."""
+        self.promise.fail(PeerError(fault, "the controller"))
+
+
+def _names_another_controller(response: Any) -> bool:
+    """Whether the response, or one topic of it, says NOT_CONTROLLER."""
+    if hasattr(response, "error_code"):
+        return bool(response.error_code == ErrorCode.NOT_CONTROLLER)
+    return any(topic.error_code == ErrorCode.NOT_CONTROLLER for topic in response.topics)
+
+
+def _alter_partition(request: AlterPartitionRequest, version: int) -> AlterPartitionRequest:
+    """The request as a version has it."""
+    topics = [replace(topic, partitions=_isrs(topic.partitions, version)) for topic in request.topics]
+    return replace(request, topics=topics)
+
+
+def _isrs(
+    partitions: Sequence[AlterPartitionRequest.PartitionData], version: int
+) -> list[AlterPartitionRequest.PartitionData]:
+    if version >= 3:  # KIP-903: the broker epoch of each member
+        return [replace(partition, new_isr=[]) for partition in partitions]
+    if version >= 1:  # KIP-704
+        return [replace(partition, new_isr_with_epochs=[]) for partition in partitions]
+    return [replace(partition, new_isr_with_epochs=[], leader_recovery_state=0) for partition in partitions]
