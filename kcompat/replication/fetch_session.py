@@ -52,12 +52,13 @@ class FetchTarget(Struct):
             len(fetched.records) > 0
             or fetched.high_watermark != self.told_high_watermark
             or fetched.log_start_offset != self.told_log_start_offset
-            or fetched.diverging is not None
         )
         self.told_high_watermark = fetched.high_watermark
         self.told_log_start_offset = fetched.log_start_offset
-        if fetched.error:
-            self.told_high_watermark = -1  # so that the first answer after the error is told again
+        if fetched.error or fetched.diverging is not None:
+            # So that the next answer is told again: after an error nothing is known, and a follower that has
+            # to cut its log takes no high watermark before it has done so.
+            self.told_high_watermark = -1
             return True
         return changed
 

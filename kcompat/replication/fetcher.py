@@ -135,7 +135,6 @@ class Fetcher:
             return None
         config = self._config
         request = FetchRequest(
-            replica_id=self._broker_id,
             replica_state=FetchRequest.ReplicaState(self._broker_id, self._broker_epoch()),
             max_wait_ms=config.max_wait_ms,
             min_bytes=config.min_bytes,
@@ -344,8 +343,9 @@ class Fetcher:
 
     def _asks(self, following: Following) -> Asked:
         log = following.log
+        last_epoch = log.latest_epoch if self._config.truncates_on_fetch else UNDEFINED
         return Asked(
-            log.topic_id, log.log_end_offset, log.log_start_offset, following.leader_epoch, log.latest_epoch
+            log.topic_id, log.log_end_offset, log.log_start_offset, following.leader_epoch, last_epoch
         )
 
     def _refused(self, key: Key, error: ErrorCode, now_ms: int) -> None:

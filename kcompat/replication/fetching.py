@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from zlib import crc32
 
 from msgspec import Struct
 
+from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcompat.replication.fetch_state import FetcherConfig
@@ -33,12 +34,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+FIRST_WITH_REPLICA_STATE: Final = 15
+
 
 class LeaderPort(Protocol):
     """A connection to another broker."""
 
-    def call(self, request: Message, timeout_ms: int) -> Promise[Message]:
-        """What the broker answers. The promise fails where it cannot be asked, or does not answer in time."""
+    def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:
+        """What the broker answers to a request that is made for a version that both sides have. The promise
+        fails where the broker cannot be asked, or does not answer in time.
+        """
 
     def disconnect(self) -> None:
         """Give the connection up until the next call; what is under way fails."""
@@ -204,7 +209,8 @@ class _Connection:
             self._call(request).then(self._answered, lambda fault: self._failed(request, fault))
 
     def _call(self, request: Message) -> Promise[Message]:
-        return self._leader().call(request, self._timeout_ms)
+        key = ApiKey(request.api_key)
+        return self._leader().ask(key, partial(_fitted, request), self._timeout_ms)
 
     def _answered(self, response: Message) -> None:
         self._under_way = None
@@ -218,3 +224,11 @@ class _Connection:
             logger.info("%s came to nothing: %s", type(request).__name__, fault)
             self.fetcher.failed_call(request, self._clock.now_ms())
             self._go_on()
+
+
+def _fitted(request: Message, version: int) -> Message:
+    """The request as this version carries it: who follows moved to another field."""
+    if isinstance(request, FetchRequest) and version < FIRST_WITH_REPLICA_STATE:
+        request.replica_id = request.replica_state.replica_id
+        request.replica_state = FetchRequest.ReplicaState()
+    return request

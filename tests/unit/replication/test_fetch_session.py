@@ -81,6 +81,19 @@ def test_the_first_answer_after_an_error_is_told_though_nothing_else_changed() -
         assert len(told) == mentioned, epoch
 
 
+def test_the_first_answer_after_a_divergence_is_told_though_nothing_else_changed() -> None:
+    """Whoever has to cut its log takes nothing else of the answer that says so."""
+    sessions = FetchSessions(slots=10, random=Random(0))
+    session_id = start(sessions, "a")
+    for epoch, diverging, mentioned in ((1, (0, 3), 1), (2, None, 1), (3, None, 0)):
+        context = go_on(sessions, session_id, epoch)
+        assert isinstance(context, FetchContext)
+        answer = fetched()
+        answer.diverging = diverging
+        _, told = context.answer([(each, answer) for each in context.targets], epoch)
+        assert len(told) == mentioned, epoch
+
+
 def test_partitions_with_data_are_served_last_the_next_time() -> None:
     sessions = FetchSessions(slots=10, random=Random(0))
     session_id = start(sessions, "a", "b", "c")

@@ -17,8 +17,7 @@ from support.replica_logs import TOPIC, TOPIC_ID, MemoryLog, batch_of
 def test_the_first_fetch_says_who_asks_and_what_it_has() -> None:
     request = one().ask()
     assert isinstance(request, FetchRequest)
-    assert request.replica_id == request.replica_state.replica_id == ME
-    assert request.replica_state.replica_epoch == BROKER_EPOCH
+    assert request.replica_state == FetchRequest.ReplicaState(ME, BROKER_EPOCH)
     assert (request.session_id, request.session_epoch) == (0, 0)
     assert (request.max_wait_ms, request.min_bytes, request.max_bytes) == (500, 1, 10 << 20)
     (topic,) = request.topics

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kcompat.cluster.news import Role
 from kcompat.promise import Promise
+from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
@@ -36,11 +37,15 @@ class Connection:
     """Keeps what it is asked, until the test says what is answered."""
 
     def __init__(self) -> None:
+        self.version = 17
         self.asked: list[tuple[Message, Promise[Message]]] = []
         self.is_closed = False
 
-    def call(self, request: Message, timeout_ms: int) -> Promise[Message]:
+    def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:
         assert timeout_ms == 30_000
+        request = make(self.version)
+        assert key == request.api_key
+        list(request.encode(self.version if key == ApiKey.FETCH else 4))
         assert not self.is_closed, "it was given up"
         promise: Promise[Message] = Promise()
         self.asked.append((request, promise))
@@ -218,3 +223,16 @@ def test_after_the_end_nothing_is_asked(world: World, make_partition: MakePartit
     world.clock.advance(10_000)
     assert len(connection.asked) == 1
     assert world.clock.pending == 0
+
+
+@pytest.mark.parametrize("version", [12, 14, 15, 17])
+def test_who_follows_is_said_as_the_version_says_it(
+    world: World, make_partition: MakePartition, version: int
+) -> None:
+    world.connect(LEADER, 0).version = version
+    make_partition(role=following(LEADER))
+    world.clock.advance(0)
+    request = world.to(LEADER).asked[0][0]
+    assert isinstance(request, FetchRequest)
+    named = (request.replica_id, request.replica_state.replica_id)
+    assert named == ((ME, -1) if version < 15 else (-1, ME))
