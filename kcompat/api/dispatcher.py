@@ -36,6 +36,9 @@ logger = logging.getLogger(__name__)
 MAX_VALUES = 250_000
 """Array elements and fields of one request. A handler costs some microseconds for each, and while it runs
 everybody waits: more than this would be seconds."""
+MAX_CONTROL_VALUES = 16 * MAX_VALUES
+"""The same of a request among brokers: a controller tells of all partitions at once, some twenty values each.
+One that is refused for its size would be sent again and again."""
 
 _FETCH = int(ApiKey.FETCH).to_bytes(2, "big")
 _LARGEST_CLOSING_FETCH = 1024
@@ -53,6 +56,7 @@ class Route:
         "handle",
         "header_version",
         "key",
+        "max_values",
         "mode",
         "response_header_version",
         "response_type",
@@ -69,6 +73,7 @@ class Route:
         self.frame = compile_framer(response_class(key), version)
         self.response_type = response_class(key)
         facts = API_FACTS[key]
+        self.max_values = MAX_CONTROL_VALUES if facts.cluster_action else MAX_VALUES
         self.header_version = facts.request_header_version(version)
         self.response_header_version = facts.response_header_version(version)
 
@@ -103,7 +108,7 @@ class Dispatcher:
             if route is None:
                 return _refuse_version(frame, self._services)
             correlation_id, client_id, body = read_request_header(frame, route.header_version)
-            request, _ = route.decode(frame, body, MAX_VALUES)
+            request, _ = route.decode(frame, body, route.max_values)
         except (ProtocolViolation, struct.error) as damage:
             logger.info("Closing the connection from %s: %s", connection.peer_host, damage)
             return CLOSE

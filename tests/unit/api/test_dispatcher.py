@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kcompat.api import api_versions
 from kcompat.api.context import Busy, Interruptible
-from kcompat.api.dispatcher import MAX_VALUES, Dispatcher
+from kcompat.api.dispatcher import MAX_CONTROL_VALUES, MAX_VALUES, Dispatcher
 from kcompat.api.served import Served
 from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.promise import Promise
@@ -18,6 +18,7 @@ from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersio
 from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kcompat.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from support.asking import Client, services_of
 from support.raw_client import request_frame
 from support.virtual_clock import VirtualClock
@@ -124,6 +125,14 @@ def test_a_request_with_more_elements_than_anybody_needs_closes_the_connection()
     apis = dispatcher(served(ApiKey.DESCRIBE_GROUPS, lambda *_: DescribeGroupsResponse()))
     assert isinstance(apis.on_frame(PEER, frame_of(DescribeGroupsRequest(groups=[""] * MAX_VALUES), 0)), list)
     assert apis.on_frame(PEER, frame_of(DescribeGroupsRequest(groups=[""] * (MAX_VALUES + 1)), 0)) is CLOSE
+
+
+def test_a_controller_may_tell_of_very_many_partitions_at_once() -> None:
+    apis = dispatcher(served(ApiKey.UPDATE_METADATA, lambda *_: UpdateMetadataResponse()))
+    for count, is_served in ((2 * MAX_VALUES, True), (MAX_CONTROL_VALUES + 1, False)):
+        state = UpdateMetadataRequest.UpdateMetadataPartitionState(replicas=[1] * count)
+        answer = apis.on_frame(PEER, frame_of(UpdateMetadataRequest(ungrouped_partition_states=[state]), 0))
+        assert isinstance(answer, list) is is_served
 
 
 @pytest.mark.parametrize("nothing", [None, CLOSE])
