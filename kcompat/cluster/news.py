@@ -125,3 +125,6 @@ class BrokerPort(Protocol):
 
     def give(self, news: News, answered: Answered) -> None:
         """Take one request; call `answered` when it is done, before or after this returns."""
+
+    def close(self) -> None:
+        """Nothing more will be given, and answers are nobody's any more."""

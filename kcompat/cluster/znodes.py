@@ -32,6 +32,10 @@ CONFIG = "/config"
 CONFIG_CHANGES = "/config/changes"
 CONFIG_CHANGE_PREFIX = "/config/changes/config_change_"
 DELETE_TOPICS = "/admin/delete_topics"
+REASSIGN_PARTITIONS = "/admin/reassign_partitions"
+PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
+ISR_CHANGES = "/isr_change_notification"
+LOG_DIR_EVENTS = "/log_dir_event_notification"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 
 CONFIG_KINDS = ("topics", "clients", "users", "brokers", "ips")
@@ -48,8 +52,8 @@ PERSISTENT_PATHS = (
     CONFIG,
     *(f"{CONFIG}/{kind}" for kind in CONFIG_KINDS),
     CONFIG_CHANGES,
-    "/isr_change_notification",
-    "/log_dir_event_notification",
+    ISR_CHANGES,
+    LOG_DIR_EVENTS,
 )
 """Nodes that a broker makes sure of when it starts, parents first."""
 
@@ -147,6 +151,11 @@ def decode_cluster_id(data: bytes) -> str:
     return _field(_object(data), "id", str)
 
 
+def decode_controller(data: bytes) -> int:
+    """The id of the broker in `/controller`."""
+    return _field(_object(data), "brokerid", int)
+
+
 def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
     """`/controller`; not under KRaft, hence its epoch -1."""
     return _encode(
@@ -229,6 +238,41 @@ def decode_topic(data: bytes) -> TopicAssignment:
         _optional(payload, "adding_replicas", dict[int, tuple[int, ...]], {}),
         _optional(payload, "removing_replicas", dict[int, tuple[int, ...]], {}),
     )
+
+
+def encode_reassignments(wanted: Mapping[tuple[str, int], tuple[int, ...]]) -> bytes:
+    """`/admin/reassign_partitions`: the replicas wanted for each partition, by topic and index."""
+    partitions = [
+        {"topic": topic, "partition": index, "replicas": replicas}
+        for (topic, index), replicas in wanted.items()
+    ]
+    return _encode({"version": 1, "partitions": partitions})
+
+
+def decode_reassignments(data: bytes) -> dict[tuple[str, int], tuple[int, ...]]:
+    """`/admin/reassign_partitions`."""
+    return {
+        (_field(row, "topic", str), _field(row, "partition", int)): _field(row, "replicas", tuple[int, ...])
+        for row in _field(_object(data), "partitions", list[dict[str, Any]])
+    }
+
+
+def decode_partitions(data: bytes) -> list[tuple[str, int]]:
+    """`/admin/preferred_replica_election` and `/isr_change_notification/isr_change_<n>`: partitions by topic
+    and index.
+    """
+    rows = _field(_object(data), "partitions", list[dict[str, Any]])
+    return [(_field(row, "topic", str), _field(row, "partition", int)) for row in rows]
+
+
+def encode_log_dir_event(broker_id: int) -> bytes:
+    """`/log_dir_event_notification/log_dir_event_<n>`: a log directory of this broker has failed."""
+    return _encode({"version": 1, "broker": broker_id, "event": 1})
+
+
+def decode_log_dir_event(data: bytes) -> int:
+    """The broker that `/log_dir_event_notification/log_dir_event_<n>` speaks of."""
+    return _field(_object(data), "broker", int)
 
 
 def encode_partition_state(state: PartitionState) -> bytes:

@@ -18,8 +18,10 @@ from kcompat.controller.leadership import ReplicasFailed
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from kcompat.cluster.news import Answered, BrokerPort, News
-    from kcompat.controller.state import Event
+    from kcompat.controller.state import Event, RegisteredBroker
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +45,7 @@ class Channel:
         """Forget what waits; an answer that comes later is ignored."""
         self._waiting.clear()
         self._in_hand = None
+        self._port.close()
 
     def _send(self) -> None:
         if self._is_sending:
@@ -67,6 +70,35 @@ class Channel:
             self._in_hand = None
             request[1](reply)
             self._send()
+
+
+class Channels:
+    """The queues of all brokers that are registered, one for each broker epoch."""
+
+    def __init__(self, port_of: Callable[[RegisteredBroker], BrokerPort]) -> None:
+        """`port_of` leads to a broker."""
+        self._port_of = port_of
+        self._channels: dict[int, tuple[RegisteredBroker, Channel]] = {}
+
+    def follow(self, brokers: Mapping[int, RegisteredBroker]) -> None:
+        """Have queues for these brokers alone. One that has registered anew, or listens elsewhere, gets
+        another queue: what it was told before is forgotten.
+        """
+        for broker_id, (known, channel) in list(self._channels.items()):
+            if brokers.get(broker_id) != known:
+                del self._channels[broker_id]
+                channel.close()
+        for broker_id, broker in brokers.items():
+            if broker_id not in self._channels:
+                self._channels[broker_id] = broker, Channel(broker_id, self._port_of(broker))
+
+    def put(self, broker_id: int, news: News, answered: Answered) -> None:
+        """Queue a request to a broker that is followed."""
+        self._channels[broker_id][1].put(news, answered)
+
+    def close(self) -> None:
+        """Close all queues."""
+        self.follow({})
 
 
 def event_of_reply(broker_id: int, news: News, reply: Reply) -> Event[None] | None:

@@ -2,8 +2,8 @@
 is told.
 
 Kafka's counterpart: `KafkaController`. The decisions are pure and live in the modules beside this one; here
-is what they need: the queue, the store, the brokers. The answers of brokers are events too, and go before
-what somebody asks for: what was begun is finished first.
+is what they need: the queue, the store, the brokers. The answers of brokers and what others write into the
+store become events too, and go before what somebody asks for: what was begun is finished first.
 
 Brokers ask by `Decisions` and get promises. A promise is completed once this controller's own broker took its
 roles and saw the new image, and what that led to is decided as well; so a client that is told of its new
@@ -18,83 +18,157 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from kcompat.cluster.store import BadVersionError, Check, SessionExpiredError, StoreUnavailableError
-from kcompat.cluster.znodes import CONTROLLER_EPOCH
-from kcompat.controller import election, loading
-from kcompat.controller.channels import Channel, event_of_reply
-from kcompat.controller.leadership import BrokerStarted
+from msgspec.structs import replace
+
+from kcompat.cluster.store import (
+    SessionExpiredError,
+    StoreError,
+    StoreUnavailableError,
+    UnknownOutcomeError,
+)
+from kcompat.controller import loading
+from kcompat.controller.brokers import Failover
+from kcompat.controller.channels import Channels, event_of_reply
+from kcompat.controller.config_changes import ConfigsHeard
+from kcompat.controller.election_requests import BalanceLeaders
+from kcompat.controller.watches import AT_THE_BEGINNING, LOOKS, Watches, drop_notifications
+from kcompat.controller.writing import ControllerMovedError, Writer
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from kcompat.clock import Clock
+    from kcompat.clock import Clock, Timer
+    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import BrokerPort, News, Reply
     from kcompat.cluster.store import MetadataStore
-    from kcompat.cluster.znodes import BrokerRegistration
-    from kcompat.controller.state import ControllerState, Decision, Event
+    from kcompat.config.feed import ConfigFeed
+    from kcompat.controller.election import Elected
+    from kcompat.controller.state import ControllerState, Decision, Event, RegisteredBroker
+    from kcompat.controller.watches import Look
 
 T = TypeVar("T")
 
 MAX_UNANSWERED = 10_000
 """With so many events unanswered, others are refused; a connection waits for one at a time."""
 
-_ANSWER, _ASKED, _STOP = range(3)
+_FOUND, _ASKED, _STOP = range(3)
 """Urgency in the queue, lowest first."""
 
 _log = logging.getLogger(__name__)
 
 
 class Controller:
-    """The controller of a cluster, beside the broker whose session won the election."""
+    """The controller of a cluster, while the session of the broker beside it holds the office. Terms come and
+    go: `start` begins one, `resign` and `stop` end it.
+    """
 
     def __init__(
-        self, broker_id: int, store: MetadataStore, brokers: Mapping[int, BrokerPort], clock: Clock
+        self,
+        broker_id: int,
+        store: MetadataStore,
+        port_of: Callable[[RegisteredBroker], BrokerPort],
+        clock: Clock,
+        config: ConfigFeed,
+        cluster: MetadataCache,
     ) -> None:
-        """`brokers` are those that can be reached, this controller's own (`broker_id`) among them."""
+        """`port_of` leads to a broker, this controller's own (`broker_id`) too, which `config` and `cluster`
+        are those of.
+        """
         self._broker_id = broker_id
         self._store = store
         self._clock = clock
-        self._channels = {each: Channel(each, port) for each, port in brokers.items()}
+        self._config = config
+        self._channels = Channels(port_of)
         self._queue: asyncio.PriorityQueue[_Queued] = asyncio.PriorityQueue()
         self._numbers = itertools.count()
         self._errands: dict[_Errand[Any], None] = {}
+        self._looks: set[str] = set()
         self._state: ControllerState | None = None
         self._running: asyncio.Task[None] | None = None
-        self.broker_epoch = -1
-        """The czxid of this broker's registration; -1 before there is one."""
+        self._watches: Watches | None = None
+        self._balance: Timer | None = None
+        config.subscribe(lambda _: self._configs_changed({}))
+        cluster.subscribe(self._image_changed)
 
-    # -- life --------------------------------------------------------------------------------------------
+    # -- terms -------------------------------------------------------------------------------------------
 
-    async def start(self, registration: BrokerRegistration) -> None:
-        """Register this broker, win the election, load the cluster, take the leaderships, then serve events.
+    @property
+    def is_active(self) -> bool:
+        """Whether a term goes on."""
+        return self._running is not None
 
-        Raises `BrokerIdInUseError`, `ControllerElsewhereError`, `DamagedZnodeError` and the store's errors.
+    async def start(self, elected: Elected, ended: Callable[[], object]) -> None:
+        """Begin a term: load the cluster, give every broker its roles, then serve events. Done when the
+        broker beside has taken its roles, or the term is over. `ended` is called when it ends other than by
+        `stop`. Raises the store's errors and `DamagedZnodeError`.
         """
-        now_ms = self._clock.now_ms()
-        this_broker = await election.register_broker(self._store, self._broker_id, registration, now_ms)
-        self.broker_epoch = this_broker.epoch
-        epoch, epoch_version = await election.elect(self._store, self._broker_id, now_ms)
-        self._state = await loading.load(self._store, self._broker_id, epoch, epoch_version)
-        errand = _Errand(BrokerStarted(this_broker))
-        self._errands[errand] = None
-        await self._perform(errand.event, errand)
-        self._settle(errand)
-        self._running = asyncio.create_task(self._run(), name="controller")
-        taken = asyncio.get_running_loop().create_future()
-        errand.promise.then(taken.set_result, taken.set_exception)
-        await taken
+        self._queue = asyncio.PriorityQueue()
+        self._looks.clear()
+        begun = asyncio.get_running_loop().create_future()
+        self._running = asyncio.create_task(self._serve(elected, begun), name="controller")
+        self._running.add_done_callback(partial(self._finished, begun, ended))
+        await begun
+
+    def resign(self) -> None:
+        """End the term at once: nothing more is written or told."""
+        if self._running is not None:
+            self._running.cancel()
+            self._end()
 
     async def stop(self) -> None:
         """Stop after the event in hand and the answers that have come. Waiting events are refused with
         NOT_CONTROLLER; those that wait for a broker's answer end with REQUEST_TIMED_OUT.
         """
-        running, self._running = self._running, None
+        running = self._running
         if running is not None:
             self._refuse([errand for errand in self._errands if not errand.is_begun])
             self._put(_STOP, None, None)
-            await running
+            await asyncio.wait([running])
+
+    async def _serve(self, elected: Elected, begun: asyncio.Future[None]) -> None:
+        await self._begin(elected, begun)
+        while (what := (queued := await self._queue.get()).what) is not None:
+            if not await self._handle(what, queued.errand):
+                break
+
+    async def _begin(self, elected: Elected, begun: asyncio.Future[None]) -> None:
+        """Watch before reading: what changes meanwhile is looked at again."""
+        self._watches = Watches(self._store, self._look)
+        state = await loading.load(self._store, self._broker_id, elected.epoch, elected.epoch_version)
+        await drop_notifications(self._store, state)
+        self._state = replace(state, elects_uncleanly=self._elects_uncleanly)
+        errand = _Errand(Failover())
+        self._errands[errand] = None
+        errand.promise.then(lambda _: _settle_once(begun, None))
+        await self._perform(errand.event, errand)
+        self._settle(errand)
+        for path in AT_THE_BEGINNING:
+            self._look(path, LOOKS[path])
+        self._balance_later()
+
+    def _finished(
+        self, begun: asyncio.Future[None], ended: Callable[[], object], task: asyncio.Task[None]
+    ) -> None:
+        fault = None if task.cancelled() else task.exception()
+        is_latest = self._running is task
+        if fault is not None and begun.done():
+            _log.error("the controller has failed", exc_info=fault)
+        _settle_once(begun, fault)
+        if is_latest:
+            self._end()
+            ended()
+
+    def _end(self) -> None:
+        self._running = None
+        self._channels.close()
+        if self._watches is not None:
+            self._watches.close()
+        if self._balance is not None:
+            self._balance.cancel()
+        self._refuse(list(self._errands))
 
     # -- events ------------------------------------------------------------------------------------------
 
@@ -110,62 +184,102 @@ class Controller:
             self._put(_ASKED, event, errand)
         return errand.promise
 
-    def _put(self, urgency: int, event: Event[Any] | None, errand: _Errand[Any] | None) -> None:
-        self._queue.put_nowait(_Queued(urgency, next(self._numbers), event, errand))
+    def _look(self, path: str, how: Look) -> None:
+        """Look at something in the store, once for all that has changed there until then."""
+        if path not in self._looks:
+            self._looks.add(path)
+            self._put(_FOUND, _ToLook(path, how), None)
 
-    async def _run(self) -> None:
-        while (event := (queued := await self._queue.get()).event) is not None:
-            if not await self._handle(event, queued.errand):
-                break
-        self._running = None
-        for channel in self._channels.values():
-            channel.close()
-        self._refuse(list(self._errands))
+    @property
+    def _elects_uncleanly(self) -> bool:
+        return self._config.current.get("unclean.leader.election.enable") is True
 
-    async def _handle(self, event: Event[Any], errand: _Errand[Any] | None) -> bool:
+    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
+        if self._running is not None and old.entity_configs is not new.entity_configs:
+            known = old.entity_configs
+            self._configs_changed(
+                {
+                    entity: configs
+                    for entity, configs in new.entity_configs.items()
+                    if known.get(entity) is not configs
+                }
+            )
+
+    def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
+        if self._running is not None:
+            self._put(_FOUND, ConfigsHeard(changed, self._elects_uncleanly), None)
+
+    def _balance_later(self) -> None:
+        config = self._config.current
+        interval_ms = config.integer("leader.imbalance.check.interval.seconds") * 1000
+        self._balance = self._clock.call_later(interval_ms, self._balance_now)
+
+    def _balance_now(self) -> None:
+        config = self._config.current
+        if config.get("auto.leader.rebalance.enable") is True:
+            tolerated = config.integer("leader.imbalance.per.broker.percentage")
+            self._put(_FOUND, BalanceLeaders(tolerated), None)
+        self._balance_later()
+
+    def _put(self, urgency: int, what: Event[Any] | _ToLook | None, errand: _Errand[Any] | None) -> None:
+        self._queue.put_nowait(_Queued(urgency, next(self._numbers), what, errand))
+
+    async def _handle(self, what: Event[Any] | _ToLook, errand: _Errand[Any] | None) -> bool:
         """Act on one event; False when this broker is the controller no more."""
         if errand is not None and errand.promise.done and not errand.is_begun:
             return True  # refused while it waited
         try:
-            await self._perform(event, errand)
+            event = await self._found(what) if isinstance(what, _ToLook) else what
+            if event is not None:
+                await self._perform(event, errand)
             if errand is not None:
                 self._settle(errand)
-        except (BadVersionError, SessionExpiredError):
+        except (ControllerMovedError, SessionExpiredError, UnknownOutcomeError):
             _log.exception("the controller has moved: this broker resigns")
             return False
         except StoreUnavailableError:
             _log.exception("the metadata store refused a write; nothing changed")
             self._fail(errand, ErrorCode.KAFKA_STORAGE_ERROR)
         except Exception:
-            _log.exception("a fault in %s; the controller goes on", type(event).__name__)
+            _log.exception("a fault in %s; the controller goes on", type(what).__name__)
             self._fail(errand, ErrorCode.UNKNOWN_SERVER_ERROR)
         return True
+
+    async def _found(self, what: _ToLook) -> Event[Any] | None:
+        """What has to be decided, after a look into the store."""
+        assert self._state is not None
+        self._looks.discard(what.path)
+        try:
+            return await what.how(self._store, self._state)
+        except StoreError as error:
+            if isinstance(error, SessionExpiredError | UnknownOutcomeError):
+                raise
+            _log.warning("what was found in the metadata store is left alone: %s", error)
+            return None
 
     async def _perform(self, event: Event[T], errand: _Errand[Any] | None) -> None:
         """Decide, make durable, tell the brokers."""
         assert self._state is not None
+        assert self._watches is not None
         if errand is not None:
             errand.is_begun = True
-        decision = event.decide(self._state)
-        if decision.writes:
-            guard = Check(CONTROLLER_EPOCH, self._state.epoch_version)
-            await self._store.multi([guard, *decision.writes])
+        decision = await Writer(self._store, self._state).carry_out(event)
         self._state = decision.state
+        self._channels.follow(self._state.brokers)
+        self._watches.follow(self._state)
         if errand is not None and errand.decision is None:
             errand.decision = decision
         for broker_id, news in decision.requests:
             self._tell(broker_id, news, errand)
+        if decision.next is not None:
+            self._put(_FOUND, decision.next, None)
 
     def _tell(self, broker_id: int, news: News, errand: _Errand[Any] | None) -> None:
-        channel = self._channels.get(broker_id)
-        if channel is None:
-            _log.warning("%s is not sent to broker %d: no way leads there", type(news).__name__, broker_id)
-            return
         if broker_id != self._broker_id:
             errand = None
         if errand is not None:
             errand.outstanding += 1
-        channel.put(news, partial(self._answered, broker_id, news, errand))
+        self._channels.put(broker_id, news, partial(self._answered, broker_id, news, errand))
 
     def _answered(self, broker_id: int, news: News, errand: _Errand[Any] | None, reply: Reply) -> None:
         if reply.error:
@@ -174,7 +288,7 @@ class Controller:
             _log.error("broker %d failed replicas: %s", broker_id, reply.partitions)
         event = event_of_reply(broker_id, news, reply)
         if event is not None:
-            self._put(_ANSWER, event, errand)
+            self._put(_FOUND, event, errand)
         elif errand is not None:
             self._settle(errand)
 
@@ -225,10 +339,25 @@ class _Errand(Generic[T]):
             self.promise.fail(fault)
 
 
+def _settle_once(future: asyncio.Future[None], fault: BaseException | None) -> None:
+    if not future.done():
+        if fault is None:
+            future.set_result(None)
+        else:
+            future.set_exception(fault)
+
+
+class _ToLook(NamedTuple):
+    """Something in the store that has changed, and how to look at it."""
+
+    path: str
+    how: Look
+
+
 class _Queued(NamedTuple):
-    """An entry of the queue; `number` keeps the order among equals. One without an event ends the loop."""
+    """An entry of the queue; `number` keeps the order among equals. Nothing to do ends the loop."""
 
     urgency: int
     number: int
-    event: Event[Any] | None
+    what: Event[Any] | _ToLook | None
     errand: _Errand[Any] | None

@@ -1,9 +1,9 @@
 """Events that delete topics. Pure.
 
 Deletion has two steps, as in Kafka: mark the topics under `/admin/delete_topics`, hide them and have their
-replicas stopped; once every broker has answered that its logs are gone, remove the znodes and the marks. A
-crash in between resumes from the marks. A topic whose logs could not be deleted stays marked: its name cannot
-be used, and the next start tries again.
+replicas stopped; once every broker that has replicas has answered that its logs are gone, remove the znodes
+and the marks. A crash in between resumes from the marks. A topic whose logs could not be deleted, or have a
+dead broker, stays marked: its name cannot be used, and the broker is asked again when it has started.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.cluster.news import LEADER_EPOCH_DURING_DELETION, StoppedPartition, StopReplica
+from kcompat.cluster.news import LEADER_EPOCH_DURING_DELETION
 from kcompat.cluster.store import Create, Delete
 from kcompat.cluster.znodes import (
     config_path,
@@ -22,17 +22,18 @@ from kcompat.cluster.znodes import (
     partition_state_path,
     topic_path,
 )
-from kcompat.controller.requests import hidden, picture, to_all
-from kcompat.controller.state import Decision, Deletion
+from kcompat.controller.draft import Draft
+from kcompat.controller.requests import hidden
+from kcompat.controller.state import ABSENT, Decision, Deletion
 from kcompat.controller.values import Outcome
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from kcompat.cluster.store import Op
-    from kcompat.controller.state import ControlledTopic, ControllerState, Request
+    from kcompat.controller.state import ControlledTopic, ControllerState
 
     Outcomes = Mapping[str, Outcome]
 
@@ -59,18 +60,34 @@ class DeleteTopics(Struct, frozen=True):
                 for name, outcome in outcomes.items()
             }
 
-        after, stops = stop_replicas(state.with_topics((), topics), topics.values())
-        return Decision(
-            after,
-            outcomes,
-            [Create(delete_topic_path(name)) for name in topics],
-            [*to_all(after, picture(after, hidden(topics.values()))), *stops],
-            revise,
-        )
+        draft = Draft(state)
+        draft.writes += [Create(delete_topic_path(name)) for name in topics if name not in state.marked]
+        start_deletions(draft, topics.values())
+        return replace(draft.decision(outcomes), revise=revise)
 
     def refused(self, error: ErrorCode) -> Outcomes:
         """The same error for every topic."""
         return {name: Outcome(error) for name in self.names}
+
+
+class DeletionsMarked(Struct, frozen=True):
+    """The marks under `/admin/delete_topics`, some of which another broker or a tool may have made."""
+
+    marked: AbstractSet[str]
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Delete the topics that are marked and not being deleted yet; drop the marks of those that are not
+        there.
+        """
+        known = [state.topics[name] for name in sorted(self.marked) if name in state.topics]
+        unknown = sorted(self.marked - state.topics.keys() - state.deleting.keys())
+        draft = Draft(state)
+        draft.writes += [Delete(delete_topic_path(name)) for name in unknown]
+        start_deletions(draft, known)
+        return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
 
 
 class ReplicasStopped(Struct, frozen=True):
@@ -97,36 +114,51 @@ class ReplicasStopped(Struct, frozen=True):
                 del deleting[name]
                 writes.extend(_removal(deletion.topic))
                 writes.extend(forget(name, entity_configs))
-        return Decision(replace(state, deleting=deleting, entity_configs=entity_configs), None, writes)
+        gone = state.deleting.keys() - deleting.keys()
+        failed = frozenset(replica for replica in state.failed if replica[1] not in gone)
+        after = replace(state, deleting=deleting, entity_configs=entity_configs, failed=failed)
+        return Decision(after, None, writes)
 
     def refused(self, error: ErrorCode) -> None:
         """Nobody waits for an answer."""
 
 
-def stop_replicas(
-    state: ControllerState, topics: Iterable[ControlledTopic]
-) -> tuple[ControllerState, list[Request]]:
-    """Have the logs of these topics deleted by the live brokers that have some. Where none is left that has,
-    the controller's own broker is asked, so that deletion goes on.
-    """
-    deleting = dict(state.deleting)
-    stops: dict[int, list[tuple[str, int]]] = {}
-    for topic in topics:
-        by_broker: dict[int, list[tuple[str, int]]] = {}
-        for index, partition in enumerate(topic.partitions):
-            for broker_id in partition.replicas:
-                if broker_id in state.brokers:
-                    by_broker.setdefault(broker_id, []).append((topic.name, index))
-        if not by_broker:
-            by_broker[state.broker_id] = [(topic.name, index) for index in range(len(topic.partitions))]
-        deleting[topic.name] = Deletion(topic, frozenset(by_broker))
-        for broker_id, partitions in by_broker.items():
-            stops.setdefault(broker_id, []).extend(partitions)
-    after = replace(state, deleting=deleting)
-    return after, [
-        (broker_id, StopReplica(state.broker_id, state.epoch, [_to_delete(each) for each in partitions]))
-        for broker_id, partitions in stops.items()
-    ]
+def start_deletions(draft: Draft, topics: Collection[ControlledTopic]) -> None:
+    """Hide these topics, and have their logs deleted by all brokers that have some."""
+    if not topics:
+        return
+    state = draft.state
+    deleting = {**state.deleting, **{topic.name: Deletion(topic, topic.brokers) for topic in topics}}
+    removed = [topic.name for topic in topics]
+    draft.state = replace(state.with_topics((), removed), deleting=deleting)
+    draft.hide(hidden(topics))
+    resume_deletions(draft, state.brokers.keys(), removed)
+    drop_empty_marks(draft)
+
+
+def resume_deletions(draft: Draft, brokers: Collection[int], names: Iterable[str] | None = None) -> None:
+    """Have these brokers delete what they have of topics that are being deleted: `names`, or all if None."""
+    deleting = draft.state.deleting
+    for deletion in deleting.values() if names is None else [deleting[name] for name in names]:
+        for broker_id in sorted(deletion.waits_for.intersection(brokers)):
+            for index, partition in enumerate(deletion.topic.partitions):
+                if broker_id in partition.replicas:
+                    name = deletion.topic.name
+                    draft.stop(broker_id, name, index, LEADER_EPOCH_DURING_DELETION, delete=True)
+
+
+def drop_empty_marks(draft: Draft) -> None:
+    """Drop the marks of topics without partitions: no broker has anything to delete."""
+    state = draft.state
+    empty = [deletion.topic for deletion in state.deleting.values() if not deletion.topic.partitions]
+    if not empty:
+        return
+    entity_configs = dict(state.entity_configs)
+    for topic in empty:
+        draft.writes += forget(topic.name, entity_configs)
+    gone = {topic.name for topic in empty}
+    deleting = {name: deletion for name, deletion in state.deleting.items() if name not in gone}
+    draft.state = replace(state, deleting=deleting, entity_configs=entity_configs)
 
 
 def forget(name: str, entity_configs: dict[tuple[str, str], Mapping[str, str]]) -> list[Op]:
@@ -138,10 +170,6 @@ def forget(name: str, entity_configs: dict[tuple[str, str], Mapping[str, str]]) 
     return writes
 
 
-def _to_delete(partition: tuple[str, int]) -> StoppedPartition:
-    return StoppedPartition(*partition, LEADER_EPOCH_DURING_DELETION, delete=True)
-
-
 def _is_stuck(state: ControllerState, topic: ControlledTopic) -> bool:
     """Whether the controller's own broker still has logs of this topic."""
     deletion = state.deleting.get(topic.name)
@@ -151,8 +179,9 @@ def _is_stuck(state: ControllerState, topic: ControlledTopic) -> bool:
 def _removal(topic: ControlledTopic) -> list[Op]:
     """Children first."""
     writes: list[Op] = []
-    for index in range(len(topic.partitions)):
-        writes.append(Delete(partition_state_path(topic.name, index)))
+    for index, partition in enumerate(topic.partitions):
+        if partition.partition_epoch != ABSENT:
+            writes.append(Delete(partition_state_path(topic.name, index)))
         writes.append(Delete(partition_path(topic.name, index)))
     writes.append(Delete(f"{topic_path(topic.name)}/partitions"))
     writes.append(Delete(topic_path(topic.name)))

@@ -11,9 +11,21 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kcompat.cluster import znodes
 from kcompat.cluster.image import BrokerInfo
-from kcompat.cluster.store import BadVersionError, Create, NodeExistsError, SetData, StoreError
+from kcompat.cluster.store import (
+    BadVersionError,
+    Check,
+    Create,
+    Delete,
+    NodeExistsError,
+    NoNodeError,
+    SetData,
+    StoreError,
+    UnknownOutcomeError,
+)
 from kcompat.controller.loading import read
 from kcompat.controller.state import RegisteredBroker
 
@@ -25,8 +37,18 @@ class BrokerIdInUseError(StoreError):
     """Another live broker is registered under this id."""
 
 
-class ControllerElsewhereError(StoreError):
-    """Another live broker is the controller."""
+class Holder(Struct, frozen=True):
+    """Who is the controller: the broker, and whether this session made it so."""
+
+    broker_id: int
+    is_mine: bool
+
+
+class Elected(Struct, frozen=True):
+    """A term of office: its epoch, and the version of `/controller_epoch` that guards its writes."""
+
+    epoch: int
+    epoch_version: int
 
 
 async def register_broker(
@@ -45,27 +67,42 @@ async def register_broker(
     return RegisteredBroker(info, stat.czxid)
 
 
-async def elect(store: MetadataStore, broker_id: int, now_ms: int) -> tuple[int, int]:
-    """Become the controller: its epoch and the version of `/controller_epoch`. Raises
-    `ControllerElsewhereError`.
-    """
+async def holder(store: MetadataStore) -> Holder | None:
+    """Who is the controller now; None while nobody is."""
+    try:
+        broker_id, stat = await read(store, znodes.CONTROLLER, znodes.decode_controller)
+    except NoNodeError:
+        return None
+    return Holder(broker_id, stat.ephemeral_owner == store.session_id)
+
+
+async def elect(store: MetadataStore, broker_id: int, now_ms: int) -> Elected | None:
+    """Become the controller; None where another was faster."""
     if await store.exists(znodes.CONTROLLER_EPOCH) is None:
-        await _create_if_absent(store, znodes.CONTROLLER_EPOCH, znodes.encode_epoch(0))
+        with suppress(NodeExistsError):
+            await store.create(znodes.CONTROLLER_EPOCH, znodes.encode_epoch(0))
     last_epoch, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
-    epoch = last_epoch + 1
+    elected = Elected(last_epoch + 1, stat.version + 1)
     try:
         await store.multi(
             [
                 Create(znodes.CONTROLLER, znodes.encode_controller(broker_id, now_ms), ephemeral=True),
-                SetData(znodes.CONTROLLER_EPOCH, znodes.encode_epoch(epoch), stat.version),
+                SetData(znodes.CONTROLLER_EPOCH, znodes.encode_epoch(elected.epoch), stat.version),
             ]
         )
-    except (NodeExistsError, BadVersionError) as error:
-        raise ControllerElsewhereError("another live broker of this cluster is the controller") from error
-    return epoch, stat.version + 1
+    except (NodeExistsError, BadVersionError):
+        return None
+    except UnknownOutcomeError:
+        found = await holder(store)
+        epoch, _ = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
+        return elected if found is not None and found.is_mine and epoch == elected.epoch else None
+    return elected
 
 
-async def _create_if_absent(store: MetadataStore, path: str, data: bytes) -> None:
-    """Create a persistent node, unless another broker was first."""
-    with suppress(NodeExistsError):
-        await store.create(path, data)
+async def step_down(store: MetadataStore) -> None:
+    """Make room for another controller, unless there is one already."""
+    _, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
+    found = await holder(store)
+    if found is not None and found.is_mine:
+        with suppress(BadVersionError, NoNodeError):
+            await store.multi([Check(znodes.CONTROLLER_EPOCH, stat.version), Delete(znodes.CONTROLLER)])

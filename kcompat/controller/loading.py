@@ -1,5 +1,5 @@
-"""What is read from the store at a start: the nodes that must be there (made if not), the cluster's id, and
-the state that a new controller begins with.
+"""What is read from the store: the nodes that must be there (made if not), the cluster's id, and what a
+controller decides on, at its beginning and where others may have written.
 """
 
 from __future__ import annotations
@@ -7,8 +7,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
 from kcompat.cluster import znodes
-from kcompat.cluster.image import BrokerInfo
+from kcompat.cluster.image import NO_LEADER, BrokerInfo
 from kcompat.cluster.store import Create, NodeExistsError
 from kcompat.controller.state import (
     ABSENT,
@@ -21,11 +23,13 @@ from kcompat.controller.state import (
 from kcompat.protocol.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kcompat.cluster.store import MetadataStore, Stat
 
 T = TypeVar("T")
+
+Key = tuple[str, int]
 
 
 async def prepare(store: MetadataStore) -> None:
@@ -45,56 +49,116 @@ async def cluster_id(store: MetadataStore) -> str | None:
 
 async def load(store: MetadataStore, broker_id: int, epoch: int, epoch_version: int) -> ControllerState:
     """Read brokers, topics, configs and marks for a newly elected controller."""
-    brokers = {
-        int(name): await _load_broker(store, int(name)) for name in await store.children(znodes.BROKER_IDS)
+    brokers = await load_brokers(store)
+    topics, written = await load_topics(store, await store.children(znodes.TOPICS))
+    paths = {
+        (kind, name): znodes.config_path(kind, name)
+        for kind in ("topics", "brokers")
+        for name in await store.children(f"{znodes.CONFIG}/{kind}")
     }
-    topics = {name: await _load_topic(store, name) for name in await store.children(znodes.TOPICS)}
-    configs = {}
-    for kind in ("topics", "brokers"):
-        for name in await store.children(f"{znodes.CONFIG}/{kind}"):
-            configs[kind, name], _ = await read(store, znodes.config_path(kind, name), znodes.decode_config)
+    configs = await _load_all(store, paths, znodes.decode_config)
     marked = await store.children(znodes.DELETE_TOPICS)
-    last_producer_id, producer_ids_version = await _load_producer_ids(store)
+    deleting = [topics.get(name, ControlledTopic(name, ZERO_UUID, ())) for name in marked]
+    last_producer_id, producer_ids_version = await load_producer_ids(store)
     return ControllerState(
         broker_id,
         epoch,
         epoch_version,
         brokers,
         {name: topic for name, topic in topics.items() if name not in marked},
-        configs,
-        {name: Deletion(topics.get(name, ControlledTopic(name, ZERO_UUID, ()))) for name in marked},
+        {entity: values for entity, (values, _) in configs.items()},
+        {topic.name: Deletion(topic, topic.brokers) for topic in deleting},
         last_producer_id,
         producer_ids_version,
+        deposed=frozenset(_deposed(topics, written, brokers)),
     )
 
 
-async def _load_broker(store: MetadataStore, broker_id: int) -> RegisteredBroker:
-    broker, stat = await read(store, znodes.broker_path(broker_id), znodes.decode_broker)
-    info = BrokerInfo(broker_id, broker.rack, broker.endpoints, broker.security_protocols)
-    return RegisteredBroker(info, stat.czxid)
-
-
-async def _load_topic(store: MetadataStore, name: str) -> ControlledTopic:
-    assignment, _ = await read(store, znodes.topic_path(name), znodes.decode_topic)
-    partitions = []
-    for index, replicas in enumerate(assignment.replicas):
-        state, stat = await read(
-            store, znodes.partition_state_path(name, index), znodes.decode_partition_state
+async def load_brokers(store: MetadataStore) -> dict[int, RegisteredBroker]:
+    """All brokers that are registered."""
+    paths = {int(name): znodes.broker_path(int(name)) for name in await store.children(znodes.BROKER_IDS)}
+    found = await _load_all(store, paths, znodes.decode_broker)
+    return {
+        broker_id: RegisteredBroker(
+            BrokerInfo(broker_id, broker.rack, broker.endpoints, broker.security_protocols), stat.czxid
         )
-        partitions.append(
-            ControlledPartition(
-                state.leader,
-                state.leader_epoch,
-                state.isr,
-                replicas,
-                stat.version,
-                state.leader_recovery_state,
-            )
+        for broker_id, (broker, stat) in found.items()
+    }
+
+
+async def load_topics(
+    store: MetadataStore, names: Iterable[str]
+) -> tuple[dict[str, ControlledTopic], dict[Key, int]]:
+    """Those of these topics that exist, and the transaction that last wrote the state of each partition.
+
+    A partition that nobody has given a state yet gets the nodes above it.
+    """
+    assignments = await _load_all(
+        store, {name: znodes.topic_path(name) for name in names}, znodes.decode_topic
+    )
+    states = await load_states(
+        store,
+        [(name, index) for name, (each, _) in assignments.items() for index in range(len(each.replicas))],
+    )
+    topics = {}
+    for name, (assignment, _) in assignments.items():
+        partitions = tuple(
+            partition_of(assignment, index, states.get((name, index)))
+            for index in range(len(assignment.replicas))
         )
-    return ControlledTopic(name, assignment.topic_id, tuple(partitions))
+        topics[name] = ControlledTopic(name, assignment.topic_id, partitions)
+    for topic in topics.values():
+        await make_room(store, topic)
+    return topics, {key: stat.mzxid for key, (_, stat) in states.items()}
 
 
-async def _load_producer_ids(store: MetadataStore) -> tuple[int, int]:
+async def load_topic_configs(store: MetadataStore, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The configs of those of these topics that have some."""
+    paths = {name: znodes.config_path("topics", name) for name in names}
+    return {
+        name: values for name, (values, _) in (await _load_all(store, paths, znodes.decode_config)).items()
+    }
+
+
+async def load_states(
+    store: MetadataStore, keys: Sequence[Key]
+) -> dict[Key, tuple[znodes.PartitionState, Stat]]:
+    """The states of those of these partitions that have one."""
+    paths = {key: znodes.partition_state_path(*key) for key in keys}
+    return await _load_all(store, paths, znodes.decode_partition_state)
+
+
+def partition_of(
+    assignment: znodes.TopicAssignment, index: int, found: tuple[znodes.PartitionState, Stat] | None
+) -> ControlledPartition:
+    """A partition as its assignment and its state, if there is one, say."""
+    adding, removing = assignment.adding.get(index, ()), assignment.removing.get(index, ())
+    replicas = assignment.replicas[index]
+    if found is None:
+        return ControlledPartition(NO_LEADER, 0, (), replicas, ABSENT, 0, adding, removing)
+    state, stat = found
+    return ControlledPartition(
+        state.leader,
+        state.leader_epoch,
+        state.isr,
+        replicas,
+        stat.version,
+        state.leader_recovery_state,
+        adding,
+        removing,
+    )
+
+
+async def make_room(store: MetadataStore, topic: ControlledTopic) -> None:
+    """Make the nodes above the states of those partitions that have none."""
+    absent = [index for index, each in enumerate(topic.partitions) if each.partition_epoch == ABSENT]
+    parents = [znodes.partition_path(topic.name, index) for index in absent]
+    for path in [f"{znodes.topic_path(topic.name)}/partitions", *parents] if absent else ():
+        with suppress(NodeExistsError):
+            await store.create(path)
+
+
+async def load_producer_ids(store: MetadataStore) -> tuple[int, int]:
     """The last id handed out and the version of the node."""
     if await store.exists(znodes.PRODUCER_ID_BLOCK) is None:
         return -1, ABSENT
@@ -102,10 +166,76 @@ async def _load_producer_ids(store: MetadataStore) -> tuple[int, int]:
     return block.last, stat.version
 
 
+async def refresh(store: MetadataStore, state: ControllerState, paths: Iterable[str]) -> ControllerState:
+    """A state that knows what these nodes hold, because somebody else has written some of them."""
+    names, entities = set(), {}
+    for path in paths:
+        parts = path.split("/")
+        if path.startswith(f"{znodes.TOPICS}/"):
+            names.add(parts[3])
+        elif path.startswith(f"{znodes.CONFIG}/"):
+            entities[parts[2], parts[3]] = path
+    topics, _ = await load_topics(store, names)
+    known = {name: topic for name, topic in state.topics.items() if name not in names}
+    deleting = dict(state.deleting)
+    for name, topic in topics.items():
+        if name in deleting:
+            deleting[name] = replace(deleting[name], topic=topic)
+        else:
+            known[name] = topic
+    for name in names - topics.keys():
+        deleting.pop(name, None)
+    configs = {entity: each for entity, each in state.entity_configs.items() if entity not in entities}
+    found = await _load_all(store, entities, znodes.decode_config)
+    configs.update((entity, values) for entity, (values, _) in found.items())
+    marked = frozenset(await store.children(znodes.DELETE_TOPICS)) - deleting.keys()
+    wanted = await _load_all(store, {None: znodes.REASSIGN_PARTITIONS}, znodes.decode_reassignments)
+    last_producer_id, producer_ids_version = await load_producer_ids(store)
+    return replace(
+        state,
+        topics=known,
+        deleting=deleting,
+        entity_configs=configs,
+        marked=marked,
+        wanted_by_tool=wanted[None][0] if wanted else {},
+        last_producer_id=last_producer_id,
+        producer_ids_version=producer_ids_version,
+    )
+
+
 async def read(store: MetadataStore, path: str, decode: Callable[[bytes], T]) -> tuple[T, Stat]:
     """What a node holds, and its Stat; `DamagedZnodeError` names the node."""
     data, stat = await store.get(path)
+    return _decoded(path, data, decode), stat
+
+
+K = TypeVar("K")
+
+
+async def _load_all(
+    store: MetadataStore, paths: Mapping[K, str], decode: Callable[[bytes], T]
+) -> dict[K, tuple[T, Stat]]:
+    """What those of these nodes hold that are there, and their Stats."""
+    found = await store.get_many(list(paths.values()))
+    return {
+        key: (_decoded(path, node[0], decode), node[1])
+        for (key, path), node in zip(paths.items(), found, strict=True)
+        if node is not None
+    }
+
+
+def _decoded(path: str, data: bytes, decode: Callable[[bytes], T]) -> T:
     try:
-        return decode(data), stat
+        return decode(data)
     except znodes.DamagedZnodeError as error:
         raise znodes.DamagedZnodeError(f"{path}: {error}") from error
+
+
+def _deposed(
+    topics: Mapping[str, ControlledTopic], written: Mapping[Key, int], brokers: Mapping[int, RegisteredBroker]
+) -> Iterable[Key]:
+    """The partitions whose leader has registered after their state was written."""
+    for (name, index), zxid in written.items():
+        leader = brokers.get(topics[name].partitions[index].leader)
+        if leader is not None and leader.epoch > zxid:
+            yield name, index

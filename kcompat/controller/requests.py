@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.image import LEADER_DURING_DELETION, NO_LEADER, PartitionInfo
+from kcompat.cluster.image import LEADER_DURING_DELETION, PartitionInfo
 from kcompat.cluster.news import (
     AssignedPartition,
     LeaderAndIsr,
@@ -33,10 +33,11 @@ def roles(state: ControllerState, assigned: Iterable[AssignedPartition]) -> list
         for broker_id in partition.role.replicas:
             if broker_id in state.brokers:
                 by_broker.setdefault(broker_id, []).append(partition)
-    return [(broker_id, _leader_and_isr(state, each)) for broker_id, each in by_broker.items()]
+    return [(broker_id, leader_and_isr(state, each)) for broker_id, each in by_broker.items()]
 
 
-def _leader_and_isr(state: ControllerState, partitions: Sequence[AssignedPartition]) -> LeaderAndIsr:
+def leader_and_isr(state: ControllerState, partitions: Sequence[AssignedPartition]) -> LeaderAndIsr:
+    """These roles, and the brokers that lead."""
     leaders = {partition.role.leader for partition in partitions}
     live = [broker.info for broker_id, broker in state.brokers.items() if broker_id in leaders]
     return LeaderAndIsr(state.broker_id, state.epoch, partitions, live)
@@ -51,7 +52,9 @@ def assigned(topic: ControlledTopic, index: int, *, is_new: bool) -> AssignedPar
         partition.isr,
         partition.replicas,
         partition.partition_epoch,
-        leader_recovery_state=partition.leader_recovery_state,
+        partition.adding,
+        partition.removing,
+        partition.leader_recovery_state,
     )
     return AssignedPartition(topic.name, topic.topic_id, index, role, is_new)
 
@@ -67,15 +70,15 @@ def shown(state: ControllerState, topics: Iterable[ControlledTopic]) -> Iterator
     infos: dict[ControlledPartition, PartitionInfo] = {}  # new partitions are alike
     for topic in topics:
         for index, partition in enumerate(topic.partitions):
-            info = infos.get(partition)
+            info = None if state.failed else infos.get(partition)
             if info is None:
-                info = infos[partition] = _info(state, partition)
+                info = infos[partition] = _info(state, topic, index)
             yield ShownPartition(topic.name, topic.topic_id, index, info)
 
 
 def shown_partition(state: ControllerState, topic: ControlledTopic, index: int) -> ShownPartition:
     """One partition, as clients find it."""
-    return ShownPartition(topic.name, topic.topic_id, index, _info(state, topic.partitions[index]))
+    return ShownPartition(topic.name, topic.topic_id, index, _info(state, topic, index))
 
 
 def hidden(topics: Iterable[ControlledTopic]) -> Iterator[ShownPartition]:
@@ -93,11 +96,8 @@ def topic_configs(configs: Mapping[str, Mapping[str, str]]) -> UpdateConfigs:
     return UpdateConfigs({("topics", name): values for name, values in configs.items()})
 
 
-def _info(state: ControllerState, partition: ControlledPartition) -> PartitionInfo:
-    """Offline are the replicas without a live broker, and those whose disk has failed: all that are in sync,
-    where nobody leads.
-    """
-    failed = partition.isr if partition.leader == NO_LEADER else ()
-    replicas = partition.replicas
-    offline = tuple(each for each in replicas if each not in state.brokers or each in failed)
-    return PartitionInfo(partition.leader, partition.leader_epoch, partition.isr, replicas, offline)
+def _info(state: ControllerState, topic: ControlledTopic, index: int) -> PartitionInfo:
+    """What clients are told of a partition; replicas without a live broker or a working disk are offline."""
+    partition, name = topic.partitions[index], topic.name
+    offline = tuple(each for each in partition.replicas if not state.is_live(each, name, index))
+    return PartitionInfo(partition.leader, partition.leader_epoch, partition.isr, partition.replicas, offline)

@@ -17,8 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.cluster.image import NO_LEADER
-from kcompat.cluster.store import SetData
-from kcompat.cluster.znodes import PartitionState, encode_partition_state, partition_state_path
+from kcompat.cluster.znodes import PartitionState, TopicAssignment, encode_partition_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from kcompat.protocol.errors import ErrorCode
 
 T = TypeVar("T")
+
+RECOVERED, RECOVERING = 0, 1
+"""Leader recovery states (KIP-704)."""
 
 ABSENT = -1
 """The znode version that stands for a node that does not exist yet."""
@@ -44,14 +46,36 @@ class RegisteredBroker(Struct, frozen=True, gc=False):
 
 
 class ControlledPartition(Struct, frozen=True, gc=False):
-    """The state of a partition as stored; `partition_epoch` is the version of its znode."""
+    """The state of a partition as stored; `partition_epoch` is the version of its znode, ABSENT while there
+    is none because no replica was live yet.
+
+    While a reassignment goes on, `replicas` are the wanted ones, then those in `removing`; those in `adding`
+    are the wanted ones that are new.
+    """
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
     partition_epoch: int
-    leader_recovery_state: int = 0
+    leader_recovery_state: int = RECOVERED
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def is_reassigned(self) -> bool:
+        """Whether a reassignment goes on."""
+        return bool(self.adding or self.removing)
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas that are wanted."""
+        return tuple(each for each in self.replicas if each not in self.removing)
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """The replicas before the reassignment, as far as their order is known."""
+        return tuple(each for each in self.replicas if each not in self.adding)
 
 
 class ControlledTopic(Struct, frozen=True, gc=False):
@@ -66,9 +90,16 @@ class ControlledTopic(Struct, frozen=True, gc=False):
         """Replicas of the first partition, as Kafka counts it."""
         return len(self.partitions[0].replicas) if self.partitions else 0
 
+    @property
+    def brokers(self) -> frozenset[int]:
+        """All that have replicas of it."""
+        return frozenset(broker_id for partition in self.partitions for broker_id in partition.replicas)
+
 
 class Deletion(Struct, frozen=True, gc=False):
-    """A topic marked for deletion, hidden from clients; `waits_for` are the brokers that have logs of it."""
+    """A topic marked for deletion, hidden from clients; `waits_for` are the brokers that have logs of it,
+    the dead ones too.
+    """
 
     topic: ControlledTopic
     waits_for: frozenset[int] = frozenset()
@@ -83,12 +114,43 @@ class ControllerState(Struct, frozen=True):
     epoch_version: int
     """Version of `/controller_epoch` since our election: the guard of every write."""
     brokers: Mapping[int, RegisteredBroker] = {}
+    """Those that are registered, the ones that shut down among them."""
     topics: Mapping[str, ControlledTopic] = {}
     entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
     """Dynamic configs by (kind, name), also those of topics that are being deleted."""
     deleting: Mapping[str, Deletion] = {}
     last_producer_id: int = -1
     producer_ids_version: int = ABSENT
+    shutting_down: frozenset[int] = frozenset()
+    """Brokers that have asked to be relieved of their leaderships; they are in no new ISR."""
+    wanted_by_tool: Mapping[tuple[str, int], tuple[int, ...]] = {}
+    """What `/admin/reassign_partitions` asks for, where older tools put it, and is not done."""
+    failed: frozenset[tuple[int, str, int]] = frozenset()
+    """Replicas whose disk has failed, by broker, topic and index."""
+    marked: frozenset[str] = frozenset()
+    """Topics that others have marked for deletion."""
+    deposed: frozenset[tuple[str, int]] = frozenset()
+    """Partitions whose leader has registered anew since it was elected, and leads no more."""
+    elects_uncleanly: bool = False
+    """`unclean.leader.election.enable` of the brokers; topics may say otherwise."""
+
+    def is_live(self, broker_id: int, topic: str, index: int) -> bool:
+        """Whether a replica may lead or be in sync: its broker is there to stay, and its disk works."""
+        return (
+            broker_id in self.brokers
+            and broker_id not in self.shutting_down
+            and (not self.failed or (broker_id, topic, index) not in self.failed)
+        )
+
+    @property
+    def live_brokers(self) -> frozenset[int]:
+        """The brokers that are there to stay."""
+        return frozenset(self.brokers) - self.shutting_down
+
+    def may_elect_uncleanly(self, topic: str) -> bool:
+        """Whether a replica out of sync may lead where none in sync is live."""
+        own = self.configs("topics", topic).get("unclean.leader.election.enable")
+        return self.elects_uncleanly if own is None else own == "true"
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
         """Dynamic configs of an entity; empty where none are set."""
@@ -114,6 +176,10 @@ class ControllerState(Struct, frozen=True):
             for partition in topic.partitions:
                 assert set(partition.isr) <= set(partition.replicas), topic.name
                 assert partition.leader in (*partition.isr, NO_LEADER), topic.name
+                assert set(partition.adding) | set(partition.removing) <= set(partition.replicas), topic.name
+                assert not set(partition.adding) & set(partition.removing), topic.name
+                is_absent = partition.partition_epoch == ABSENT
+                assert not is_absent or (partition.leader, partition.isr) == (NO_LEADER, ()), topic.name
 
 
 Request = tuple[int, "News"]
@@ -129,6 +195,8 @@ class Decision(Struct, Generic[T], frozen=True):
     requests: Sequence[Request] = ()
     revise: Callable[[ControllerState], T] | None = None
     """Where the answer depends on what the brokers reply: makes it from the state after their replies."""
+    next: Event[None] | None = None
+    """What is to be decided after this, before anything that is asked."""
 
 
 class Event(Protocol[T]):
@@ -141,20 +209,15 @@ class Event(Protocol[T]):
         """The answer when the controller could not act on the event."""
 
 
-def change_leader(
-    topic: ControlledTopic, index: int, leader: int, isr: tuple[int, ...], controller_epoch: int
-) -> tuple[ControlledPartition, Op]:
-    """A partition with another leader and ISR, its leader epoch one higher, and the write that does it."""
-    old = topic.partitions[index]
-    new = replace(
-        old,
-        leader=leader,
-        isr=isr,
-        leader_epoch=old.leader_epoch + 1,
-        partition_epoch=old.partition_epoch + 1,
+def assignment_of(topic: ControlledTopic) -> TopicAssignment:
+    """What the znode of a topic holds."""
+    partitions = topic.partitions
+    return TopicAssignment(
+        topic.topic_id,
+        tuple(partition.replicas for partition in partitions),
+        {index: partition.adding for index, partition in enumerate(partitions) if partition.adding},
+        {index: partition.removing for index, partition in enumerate(partitions) if partition.removing},
     )
-    data = encode_state(new, controller_epoch)
-    return new, SetData(partition_state_path(topic.name, index), data, old.partition_epoch)
 
 
 def encode_state(partition: ControlledPartition, controller_epoch: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -48,6 +49,13 @@ class PartitionsSpec(Struct, frozen=True):
     name: str
     count: int
     assignments: Sequence[Sequence[int]] | None = None
+
+
+class ElectionType(IntEnum):
+    """What ElectLeaders asks for; the codes are Kafka's."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
 
 
 class Outcome(Struct, frozen=True):

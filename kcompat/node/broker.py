@@ -104,9 +104,8 @@ class BrokerNode:
         self.server = Server(listeners, parts.dispatcher, limits_of(config))
         hub = self.server.hub
         parts.config.subscribe(lambda changed: setattr(hub, "limits", limits_of(changed)))
-        stops.extend((parts.config_watch.stop, parts.controller.stop))
-        await parts.config_watch.start()
-        await parts.controller.start(registration_of(config, listeners))
+        stops.append(parts.leave)
+        await parts.join(registration_of(config, listeners))
         parts.groups.start()
         stops.append(parts.groups.stop)
         stops.append(parts.cleaner.stop)

@@ -17,8 +17,10 @@ from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.znodes import DEFAULT_ENTITY
 from kcompat.config.feed import ConfigFeed
+from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
+from kcompat.controller.election import register_broker
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
@@ -34,8 +36,11 @@ from kcompat.topics import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.news import BrokerPort
     from kcompat.cluster.store import MetadataStore
+    from kcompat.cluster.znodes import BrokerRegistration
     from kcompat.config.broker import BrokerConfig
+    from kcompat.controller.state import RegisteredBroker
     from kcompat.log.log import Log
     from kcompat.node.world import World
     from kcompat.security.authorizer import Authorizer
@@ -54,6 +59,9 @@ class Parts:
     ) -> None:
         """`session` is the broker's own session with the metadata store."""
         clock = world.clock
+        self._session = session
+        self.broker_epoch = -1
+        """The czxid of this broker's registration; -1 before there is one."""
         self.world = world
         self.config = ConfigFeed(config)
         self.logs = LogManager(config.log_dirs, clock, world.files, world.start_worker, world.random)
@@ -62,10 +70,15 @@ class Parts:
             config.broker_id, clock, self.cluster, max_lag_ms=config.replica_lag_time_max_ms
         )
         self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
-        self.controller = Controller(config.broker_id, session, {config.broker_id: self.local}, clock)
-        self.decisions = Decisions(self.controller.submit, config.broker_id, self.config, world.random)
+        self.candidacy = Candidacy(
+            config.broker_id,
+            session,
+            Controller(config.broker_id, session, self._port_of, clock, self.config, self.cluster),
+            clock,
+        )
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
+        self.decisions = Decisions(self.candidacy.submit, config.broker_id, self.config, world.random)
         self.groups = self._groups()
         self.cleaner = LogCleaner(
             self.logs,
@@ -91,10 +104,31 @@ class Parts:
             helpers=self.helpers,
             authorizer=authorizer,
             local=self.local,
-            broker_epoch=lambda: self.controller.broker_epoch,
+            broker_epoch=lambda: self.broker_epoch,
         )
         self.dispatcher = Dispatcher(self.services)
         self.cluster.subscribe(self._image_changed)
+
+    async def join(self, registration: BrokerRegistration) -> None:
+        """Hear of configs, say in the metadata store that this broker is there, and stand for election.
+
+        Raises `BrokerIdInUseError`.
+        """
+        await self.config_watch.start()
+        now_ms = self.world.clock.now_ms()
+        registered = await register_broker(self._session, self.services.broker_id, registration, now_ms)
+        self.broker_epoch = registered.epoch
+        await self.candidacy.start()
+
+    async def leave(self) -> None:
+        """End the term of office, if this broker is the controller, and hear of configs no more."""
+        await self.candidacy.stop()
+        await self.config_watch.stop()
+
+    def _port_of(self, broker: RegisteredBroker) -> BrokerPort:
+        """How the controller beside this broker reaches a broker: this one by direct calls."""
+        assert broker.info.id == self.services.broker_id, "no way leads to other brokers"
+        return self.local
 
     def _groups(self) -> GroupCoordinator:
         """The groups; they follow the leaderships of their topic."""

@@ -63,6 +63,9 @@ class LocalBroker:
                 self._cluster.hear(news)
                 answered(Reply())
 
+    def close(self) -> None:
+        """A controller's term has ended; the next one gives its requests to the same broker."""
+
     def _take_roles(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
         """Create the logs that are missing and take the roles; the partitions that failed."""
         failed: dict[tuple[str, int], ErrorCode] = {}

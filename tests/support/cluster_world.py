@@ -14,7 +14,8 @@ from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.znodes import CLUSTER_ID, BrokerRegistration, encode_cluster_id
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.controller import loading
+from kcompat.controller import election, loading
+from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
 from kcompat.controller.producer_ids import ProducerIds
@@ -40,6 +41,9 @@ class Brokerless:
             self._cluster.hear(news)
         answered(Reply())
 
+    def close(self) -> None:
+        """A term has ended."""
+
 
 class ClusterWorld:
     """Broker 1 and its cluster; `ask` sends a request to a handler as a client of the PLAINTEXT listener.
@@ -61,19 +65,23 @@ class ClusterWorld:
         self.session = session = await self.store.session()
         await loading.prepare(session)
         await session.create(CLUSTER_ID, encode_cluster_id("the-cluster"))
-        self.controller = Controller(1, session, {1: self.broker}, clock)
-        self.decisions = Decisions(self.controller.submit, 1, ConfigFeed(self.config), Random(1))
+        feed = ConfigFeed(self.config)
+        controller = Controller(1, session, lambda _: self.broker, clock, feed, self.cluster)
+        self.candidacy = Candidacy(1, session, controller, clock)
+        self.decisions = Decisions(self.candidacy.submit, 1, feed, Random(1))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
         await self.config_watch.start()
-        await self.controller.start(
-            BrokerRegistration({"PLAINTEXT": ("advertised", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1")
+        registration = BrokerRegistration(
+            {"PLAINTEXT": ("advertised", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1"
         )
+        await election.register_broker(session, 1, registration, 0)
+        await self.candidacy.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.controller.stop()
+        await self.candidacy.stop()
         await self.config_watch.stop()
         await self.store.close()
 

@@ -18,6 +18,7 @@ from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller import election, loading
+from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
 from kcompat.controller.producer_ids import ProducerIds
@@ -52,6 +53,7 @@ class FakeBroker:
     def __init__(self) -> None:
         self.cluster = MetadataCache("the-cluster")
         self.roles: dict[tuple[str, int], AssignedPartition] = {}
+        self.closed = 0
         self.deleted: list[tuple[str, int]] = []
         self.broken: set[tuple[str, int]] = set()
         self.bugs: dict[type, Exception] = {}
@@ -68,6 +70,9 @@ class FakeBroker:
             answered(self._reply(news))
         else:
             self.held.append(lambda: answered(self._reply(news)))
+
+    def close(self) -> None:
+        self.closed += 1
 
     def _reply(self, news: News) -> Reply:
         match news:
@@ -130,21 +135,40 @@ class ControllerWorld:
         for broker_id in self.others:
             await election.register_broker(await self.store.session(), broker_id, REGISTRATION, 0)
         brokers = {1: self.broker, **self.others}
-        self.controller = Controller(1, self.session, brokers, self.clock)
-        self.decisions = Decisions(self.controller.submit, 1, self.config, Random(1))
+        self.controller = Controller(
+            1,
+            self.session,
+            lambda broker: brokers[broker.info.id],
+            self.clock,
+            self.config,
+            self.broker.cluster,
+        )
+        self.candidacy = Candidacy(1, self.session, self.controller, self.clock)
+        self.decisions = Decisions(self.candidacy.submit, 1, self.config, Random(1))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         self.configs = EntityConfigs(self.session, self.broker.cluster)
         self.config_watch = ConfigWatch(self.session, self.configs, self.clock.now_ms)
         await self.config_watch.start()
-        await self.controller.start(REGISTRATION)
+        await election.register_broker(self.session, 1, REGISTRATION, 0)
+        await self.candidacy.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self.broker.image.check_invariants()
         self.store.tree.check_invariants()
-        await self.controller.stop()
+        await self.candidacy.stop()
         await self.config_watch.stop()
         await self.store.close()
+
+    async def in_office(self) -> None:
+        """Until this broker is the controller."""
+        async with asyncio.timeout(10):
+            while not self.candidacy.is_here:
+                await self.others_run()
+
+    async def others_run(self) -> None:
+        """Until every task that can has made a step."""
+        await asyncio.sleep(0)
 
     async def loaded(self) -> ControllerState:
         """What a controller that starts now would find."""

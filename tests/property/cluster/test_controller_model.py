@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
@@ -66,11 +67,12 @@ def image_of(world: ClusterWorld) -> Iterable[TopicImage]:
     return world.cluster.image.topics.values()
 
 
-async def check_store(world: ClusterWorld) -> ControllerState:
-    """What a restart finds; it shows the picture that the broker has."""
+async def check_store(world: ClusterWorld, failed: Iterable[tuple[str, int]] = ()) -> ControllerState:
+    """What a restart finds; it shows the picture that the broker has, knowing what has `failed`."""
     world.store.tree.check_invariants()
     loaded = await loading.load(world.session, 1, 1, 0)
     loaded.check_invariants()
+    loaded = replace(loaded, failed=frozenset((1, *key) for key in failed))
     restarted = MetadataCache(world.cluster.image.cluster_id)
     await EntityConfigs(world.session, restarted).read_all()
     restarted.hear(picture(loaded, shown(loaded, loaded.topics.values())))
@@ -142,7 +144,7 @@ class LateBroker(Brokerless):
                     self.not_led.add(key)
                 self.logs.add(key)
         if isinstance(news, StopReplica):
-            stopped = {(part.topic, part.index) for part in news.partitions}
+            stopped = {(part.topic, part.index) for part in news.partitions if part.delete}
             broken = {key for key in stopped if key[1] == 0 and key[0] in self.broken}
             failed = dict.fromkeys(broken, ErrorCode.KAFKA_STORAGE_ERROR)
             self.logs -= stopped - broken
@@ -194,7 +196,7 @@ async def play_late(requests: list[tuple[str, Any]]) -> None:
             broker.act()
             await ask(world.decisions.allocate_producer_ids())
         assert all(promise.done for promise in promises)
-        loaded = await check_store(world)
+        loaded = await check_store(world, broker.not_led)
         seen = {(topic.name, index) for topic in image_of(world) for index in topic.partitions}
         assert {key for key in broker.logs if key[0] not in loaded.deleting} == seen
         led = {

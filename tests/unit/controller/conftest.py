@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kcompat.cluster.image import BrokerInfo
 from kcompat.config.broker import BrokerConfig
-from kcompat.controller.state import ControllerState, RegisteredBroker
+from kcompat.controller.state import ControlledPartition, ControlledTopic, ControllerState, RegisteredBroker
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from kcompat.cluster.news import News
+    from kcompat.controller.state import Decision
 
 
 def broker(broker_id: int, rack: str | None = None, epoch: int = 5) -> RegisteredBroker:
@@ -48,3 +51,13 @@ def config() -> BrokerConfig:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "metadata.db"
+
+
+def with_partitions(state: ControllerState, *partitions: ControlledPartition) -> ControllerState:
+    """This state with a topic "t" that has these partitions."""
+    return state.with_topics([ControlledTopic("t", b"t" * 16, partitions)])
+
+
+def told(decision: Decision[Any], broker_id: int) -> list[News]:
+    """What a broker hears of a decision, in order."""
+    return [news for each, news in decision.requests if each == broker_id]

@@ -125,14 +125,15 @@ async def test_nobody_waits_for_a_silent_broker_elsewhere(path: Path) -> None:
         assert silent.image.topics == world.broker.image.topics == {}
 
 
-async def test_a_broker_elsewhere_that_fails_loses_its_leaders_alone(path: Path) -> None:
+async def test_a_broker_elsewhere_that_fails_hands_its_leaderships_on(path: Path) -> None:
     async with ControllerWorld(path, {}, 2) as world:
         world.others[2].bugs[LeaderAndIsr] = ZeroDivisionError("a bug")
         spec = TopicSpec("t", assignments=[(0, [2, 1]), (1, [1, 2])])
         (created,) = await answer(world.decisions.create_topics([spec]))
         assert created.error is ErrorCode.NONE
         await answer(world.decisions.allocate_producer_ids())
-        assert [part.leader for part in (await world.loaded()).topics["t"].partitions] == [-1, 1]
+        assert [part.leader for part in (await world.loaded()).topics["t"].partitions] == [1, 1]
+        assert [part.isr for part in (await world.loaded()).topics["t"].partitions] == [(1,), (1,)]
 
 
 async def test_a_store_that_fails_between_the_steps_of_a_deletion(path: Path) -> None:

@@ -6,13 +6,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.news import LeaderAndIsr, Reply, StoppedPartition, StopReplica, UpdateConfigs
-from kcompat.controller.channels import Channel, event_of_reply
+from kcompat.controller.channels import Channel, Channels, event_of_reply
 from kcompat.controller.deletion import ReplicasStopped
 from kcompat.controller.leadership import ReplicasFailed
 from kcompat.protocol.errors import ErrorCode
 
+from .conftest import broker
+
 if TYPE_CHECKING:
     from kcompat.cluster.news import Answered, News
+    from kcompat.controller.state import RegisteredBroker
 
 FAILED = Reply(partitions={("t", 1): ErrorCode.KAFKA_STORAGE_ERROR})
 DONE = Reply()
@@ -23,9 +26,13 @@ class Port:
 
     def __init__(self) -> None:
         self.given: list[tuple[News, Answered]] = []
+        self.is_closed = False
 
     def give(self, news: News, answered: Answered) -> None:
         self.given.append((news, answered))
+
+    def close(self) -> None:
+        self.is_closed = True
 
 
 def stop_all(*partitions: tuple[str, int], delete: bool = True) -> StopReplica:
@@ -72,6 +79,7 @@ def test_a_closed_channel_hears_nothing_and_sends_nothing() -> None:
     port.given[0][1](DONE)
     assert not answers
     assert len(port.given) == 1
+    assert port.is_closed
 
 
 class Broken:
@@ -84,6 +92,9 @@ class Broken:
         if self.answers_first:
             answered(FAILED)
         raise ZeroDivisionError
+
+    def close(self) -> None:
+        raise AssertionError("nobody closes it")
 
 
 def test_what_a_port_raises_fails_all_partitions_of_the_request() -> None:
@@ -142,3 +153,24 @@ def test_a_replica_that_knows_a_newer_leader_epoch_has_not_failed() -> None:
     assert event_of_reply(2, LeaderAndIsr(1, 7, []), stale) is None
     both = Reply(partitions={**stale.partitions, **FAILED.partitions})
     assert event_of_reply(2, LeaderAndIsr(1, 7, []), both) == ReplicasFailed(2, {("t", 1)})
+
+
+def test_a_broker_that_registers_anew_or_moves_gets_another_queue() -> None:
+    ports: list[Port] = []
+
+    def port_of(_: RegisteredBroker) -> Port:
+        ports.append(Port())
+        return ports[-1]
+
+    channels = Channels(port_of)
+    channels.follow({1: broker(1), 2: broker(2)})
+    for _ in range(2):
+        channels.put(2, stop("a"), lambda _: None)
+    channels.follow({1: broker(1), 2: broker(2, epoch=6)})
+    channels.put(2, stop("b"), lambda _: None)
+    assert [port.is_closed for port in ports] == [False, True, False]
+    assert [[news for news, _ in port.given] for port in ports] == [[], [stop("a")], [stop("b")]]
+    moved = broker(1, rack="elsewhere")
+    channels.follow({1: moved})
+    channels.close()
+    assert [port.is_closed for port in ports] == [True] * 4

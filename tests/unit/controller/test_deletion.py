@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kcompat.cluster.news import StoppedPartition, StopReplica, UpdateMetadata
 from kcompat.cluster.store import Create, Delete
 from kcompat.controller.creation import CreateTopics
-from kcompat.controller.deletion import DeleteTopics, ReplicasStopped
+from kcompat.controller.deletion import DeleteTopics, DeletionsMarked, ReplicasStopped
 from kcompat.controller.values import Outcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 
@@ -118,14 +118,28 @@ def test_an_answer_about_a_topic_that_is_gone_changes_nothing(two_topics: Contro
     assert decision.state == two_topics
 
 
-def test_a_topic_whose_brokers_are_all_gone_can_be_deleted(two_topics: ControllerState) -> None:
+def test_a_topic_whose_brokers_are_all_gone_is_hidden_and_waits_for_them(two_topics: ControllerState) -> None:
     (partition, *_) = two_topics.topics["b"].partitions
     elsewhere = replace(
         two_topics.topics["b"], partitions=(replace(partition, replicas=(8, 9), isr=(8,), leader=-1),)
     )
     decision = DeleteTopics(["b"]).decide(two_topics.with_topics([elsewhere]))
-    assert decision.requests[-1] == (1, stop_of(("b", 0)))
-    assert not answered(decision.state, 1, ("b", 0)).state.deleting
+    assert [type(news) for _, news in decision.requests] == [UpdateMetadata]
+    assert decision.state.deleting["b"].waits_for == {8, 9}
+    finished = answered(answered(decision.state, 8, ("b", 0)).state, 9, ("b", 0))
+    assert finished.writes[-1] == Delete("/admin/delete_topics/b")
+
+
+def test_what_others_have_marked_is_deleted_and_marks_of_nothing_are_dropped(
+    two_topics: ControllerState,
+) -> None:
+    decision = DeletionsMarked(frozenset({"a", "none"})).decide(two_topics)
+    decision.state.check_invariants()
+    assert decision.writes == [Delete("/admin/delete_topics/none")]
+    assert decision.requests[-1] == (1, stop_of(("a", 0), ("a", 1)))
+    assert list(decision.state.deleting) == ["a"]
+    known = replace(two_topics, marked=frozenset({"a"}))
+    assert not DeleteTopics(["a"]).decide(known).writes
 
 
 def test_nothing_to_delete_decides_nothing(two_topics: ControllerState) -> None:

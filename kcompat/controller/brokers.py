@@ -1,0 +1,124 @@
+"""Brokers that fail, start, come back and change their addresses, and a controller that begins. Pure.
+
+A broker is known by its id and its broker epoch. One that has registered anew since it was last seen (a
+bounce) has failed and started: it has taken up no leadership yet, and may have lost what it had not synced.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.controller.deletion import drop_empty_marks, resume_deletions
+from kcompat.controller.draft import Draft
+from kcompat.controller.leadership import elect_offline, take_offline
+from kcompat.controller.reassignment import resume_reassignments
+from kcompat.controller.requests import hidden
+from kcompat.controller.state import Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from kcompat.controller.state import ControllerState, RegisteredBroker
+    from kcompat.protocol.errors import ErrorCode
+
+
+class Failover(Struct, frozen=True):
+    """This controller begins, with what it has read from the store."""
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Tell every broker its roles and everything else, elect leaders, and go on with what was begun."""
+        draft = Draft(state)
+        _welcome(draft, state.brokers)
+        elect_offline(draft)
+        draft.state = replace(draft.state, deposed=frozenset())
+        take_offline(draft, _replicas_on(draft, lambda broker_id: broker_id not in state.brokers))
+        draft.hide(hidden(deletion.topic for deletion in state.deleting.values()))
+        drop_empty_marks(draft)
+        resume_reassignments(draft)
+        resume_deletions(draft, state.brokers.keys())
+        return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+class BrokersSeen(Struct, frozen=True):
+    """All brokers that are registered now."""
+
+    brokers: Mapping[int, RegisteredBroker]
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Take those that are gone for dead, welcome those that are new, and tell everybody."""
+        known, seen = state.brokers, self.brokers
+        if known == seen:
+            return Decision(state, None)
+        stayed = {each for each in known if each in seen and seen[each].epoch == known[each].epoch}
+        lost, started = known.keys() - stayed, seen.keys() - stayed
+        draft = Draft(state)
+        draft.tell_brokers()
+        if lost:
+            _bury(draft, lost)
+        draft.state = replace(draft.state, brokers=dict(seen))
+        if started:
+            _welcome(draft, started)
+            elect_offline(draft)
+            resume_reassignments(draft)
+            resume_deletions(draft, started)
+        return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+class LogDirectoriesFailed(Struct, frozen=True):
+    """These brokers say that a log directory of theirs is offline, but not which partitions are in it."""
+
+    brokers: Collection[int]
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Tell them all their roles: they answer which they cannot take."""
+        draft = Draft(state)
+        _tell_all_roles(draft, frozenset(self.brokers))
+        return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+def _bury(draft: Draft, lost: AbstractSet[int]) -> None:
+    """Do without these brokers."""
+    state = draft.state
+    draft.state = replace(
+        state,
+        brokers={each: broker for each, broker in state.brokers.items() if each not in lost},
+        shutting_down=state.shutting_down - lost,
+        failed=frozenset(replica for replica in state.failed if replica[0] not in lost),
+    )
+    elect_offline(draft)
+    take_offline(draft, _replicas_on(draft, lost.__contains__))
+
+
+def _welcome(draft: Draft, started: Collection[int]) -> None:
+    """Show these brokers everything and tell them their roles."""
+    for broker_id in started:
+        draft.greet(broker_id)
+    _tell_all_roles(draft, frozenset(started))
+
+
+def _tell_all_roles(draft: Draft, brokers: AbstractSet[int]) -> None:
+    for topic, index, partition in draft.partitions():
+        draft.tell_roles(topic, index, [each for each in partition.replicas if each in brokers])
+
+
+def _replicas_on(draft: Draft, is_meant: Callable[[int], bool]) -> list[tuple[int, str, int]]:
+    """The replicas on certain brokers, by broker, topic and index."""
+    return [
+        (broker_id, topic, index)
+        for topic, index, partition in draft.partitions()
+        for broker_id in partition.replicas
+        if is_meant(broker_id)
+    ]

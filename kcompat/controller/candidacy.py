@@ -1,0 +1,144 @@
+"""This broker as a candidate for the controller's office (the elections of `KafkaController`).
+
+Every broker is one. It watches `/controller` and tries to become the controller whenever nobody is. It
+resigns when another has been elected, when a write of its own shows that the epoch has moved on, and as soon
+as its session with the store is cut off or ends: others may have elected another by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, TypeVar
+
+from kcompat.cluster import znodes
+from kcompat.cluster.store import SessionState, StoreError
+from kcompat.controller import election
+
+if TYPE_CHECKING:
+    from kcompat.clock import Clock, Timer
+    from kcompat.cluster.store import MetadataStore, Watch
+    from kcompat.controller.controller import Controller
+    from kcompat.controller.state import Event
+    from kcompat.promise import Promise
+
+T = TypeVar("T")
+
+RETRY_MS = 1000
+"""After a failed attempt to look who is the controller, or to become it."""
+
+_log = logging.getLogger(__name__)
+
+
+class Candidacy:
+    """Knows where the controller is, and starts and ends the terms of this broker's own."""
+
+    def __init__(self, broker_id: int, store: MetadataStore, controller: Controller, clock: Clock) -> None:
+        """`controller` is what takes office here."""
+        self._broker_id = broker_id
+        self._store = store
+        self._controller = controller
+        self._clock = clock
+        self.controller_id: int | None = None
+        """The broker that is the controller, this one included; None while nobody knows."""
+        self._look = asyncio.Event()
+        self._looked: asyncio.Future[None] | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._subscriptions: list[Watch] = []
+        self._retry: Timer | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this broker is the controller."""
+        return self._controller.is_active
+
+    async def start(self) -> None:
+        """Stand for election. Done when the office is taken, here or elsewhere: if here, this broker has
+        taken its roles. Raises the store's errors and `DamagedZnodeError`.
+        """
+        self._subscriptions = [
+            self._store.subscribe(self._session_changed),
+            self._store.watch(znodes.CONTROLLER, lambda _: self._look.set()),
+        ]
+        self._looked = asyncio.get_running_loop().create_future()
+        self._look.set()
+        self._running = asyncio.create_task(self._run(), name="candidacy")
+        await self._looked
+
+    async def stop(self) -> None:
+        """Stand for election no more; a term that goes on here ends as `Controller.stop` says."""
+        for subscription in self._subscriptions:
+            subscription.cancel()
+        self._subscriptions.clear()
+        if self._retry is not None:
+            self._retry.cancel()
+        running, self._running = self._running, None
+        if running is not None:
+            running.cancel()
+            await asyncio.wait([running])
+        await self._controller.stop()
+        self.controller_id = None
+
+    def submit(self, event: Event[T]) -> Promise[T]:
+        """Have the controller of this process decide an event. NOT_CONTROLLER where it is elsewhere."""
+        return self._controller.submit(event)
+
+    # -- who is the controller ---------------------------------------------------------------------------
+
+    def _session_changed(self, state: SessionState) -> None:
+        if state is not SessionState.CONNECTED:
+            self.controller_id = None
+            self._controller.resign()
+        self._look.set()
+
+    async def _run(self) -> None:
+        while True:
+            await self._look.wait()
+            self._look.clear()
+            try:
+                await self._attend()
+            except Exception as error:
+                if self._looked is not None and not self._looked.done():
+                    self._looked.set_exception(error)
+                    return
+                if not isinstance(error, StoreError):
+                    _log.exception("a fault while the controller was looked for")
+                else:
+                    _log.warning("the controller cannot be looked for: %s", error)
+                self._retry = self._clock.call_later(RETRY_MS, self._look.set)
+            else:
+                if self._looked is not None and not self._looked.done() and self.controller_id is not None:
+                    self._looked.set_result(None)
+
+    async def _attend(self) -> None:
+        """Look who is the controller, and try to be it if nobody is."""
+        if self._store.state is not SessionState.CONNECTED:
+            return
+        found = await election.holder(self._store)
+        if found is not None and found.is_mine and not self.is_here:
+            # A term has ended that the store still knows of: a write of it came out otherwise than expected.
+            await election.step_down(self._store)
+            found = await election.holder(self._store)
+        if found is None:
+            await self._try()
+            return
+        if not found.is_mine:
+            self._controller.resign()
+        self.controller_id = found.broker_id
+
+    async def _try(self) -> None:
+        """Try to become the controller."""
+        self._controller.resign()
+        self.controller_id = None
+        elected = await election.elect(self._store, self._broker_id, self._clock.now_ms())
+        if elected is not None:
+            _log.info("broker %d is the controller, in epoch %d", self._broker_id, elected.epoch)
+            try:
+                await self._controller.start(elected, self._look.set)
+            except Exception:
+                await election.step_down(self._store)
+                raise
+        if self.is_here:
+            self.controller_id = self._broker_id
+        else:
+            self._look.set()

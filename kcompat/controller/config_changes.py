@@ -1,0 +1,52 @@
+"""The event of dynamic configs that have changed. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.controller.draft import Draft
+from kcompat.controller.leadership import elect_offline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.controller.state import ControllerState, Decision
+    from kcompat.protocol.errors import ErrorCode
+
+
+class ConfigsHeard(Struct, frozen=True):
+    """The controller's broker obeys these configs of topics and brokers now, each complete. Where a topic
+    does not say, unclean leaders are elected or not.
+    """
+
+    changed: Mapping[tuple[str, str], Mapping[str, str]]
+    elects_uncleanly: bool
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Elect leaders where one may be elected only now."""
+        known = {
+            (kind, name): configs
+            for (kind, name), configs in self.changed.items()
+            if kind != "topics" or name in state.topics
+        }
+        after = replace(state.with_configs(known), elects_uncleanly=self.elects_uncleanly)
+        freed = [
+            topic
+            for topic in (state.topics if self.elects_uncleanly != state.elects_uncleanly else _topics(known))
+            if after.may_elect_uncleanly(topic) and not state.may_elect_uncleanly(topic)
+        ]
+        draft = Draft(after)
+        elect_offline(
+            draft, [(topic, index) for topic in freed for index in range(len(after.topics[topic].partitions))]
+        )
+        return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+def _topics(configs: Mapping[tuple[str, str], object]) -> list[str]:
+    return [name for kind, name in configs if kind == "topics"]

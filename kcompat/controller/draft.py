@@ -1,0 +1,212 @@
+"""What one decision changes, put together step by step. Pure.
+
+An event makes a `Draft` of the state, changes it, and turns it into a `Decision`. However many steps change a
+partition, it is written once, in one new leader epoch. Requests come in this order for each broker: the
+brokers that are there, if that changed; roles; the picture; replicas to stop. So a broker knows the leader
+that it shall follow, has taken its roles before clients are shown them, and hides a topic before its logs go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
+
+from kcompat.cluster.news import StoppedPartition, StopReplica
+from kcompat.cluster.store import Create, SetData
+from kcompat.cluster.znodes import encode_topic, partition_state_path, topic_path
+from kcompat.controller.requests import (
+    assigned,
+    leader_and_isr,
+    picture,
+    shown,
+    shown_partition,
+)
+from kcompat.controller.state import ABSENT, Decision, assignment_of, encode_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcompat.cluster.news import AssignedPartition, ShownPartition
+    from kcompat.cluster.store import Op
+    from kcompat.controller.elections import Choice
+    from kcompat.controller.state import ControlledPartition, ControlledTopic, ControllerState, Request
+
+T = TypeVar("T")
+
+Key = tuple[str, int]
+
+
+class Draft:
+    """A state on its way to another."""
+
+    def __init__(self, state: ControllerState) -> None:
+        self.state = state
+        """The state as changed so far, but for partitions: those are `partition`'s to tell."""
+        self.writes: list[Op] = []
+        """Writes beside those of partition states, which go before them."""
+        self.last_writes: dict[str, Op] = {}
+        """What goes after everything else, by path."""
+        self._partitions: dict[Key, ControlledPartition] = {}
+        self._is_led_anew: set[Key] = set()
+        self._assigned_anew: dict[str, None] = {}
+        self._roles: dict[int, dict[Key, None]] = {}
+        self._shown: dict[Key, None] = {}
+        self._hidden: list[ShownPartition] = []
+        self._stops: dict[int, dict[Key, StoppedPartition]] = {}
+        self._new: set[Key] = set()
+        self._greeted: set[int] = set()
+        self._tells_brokers = False
+
+    # -- looking -----------------------------------------------------------------------------------------
+
+    def partition(self, topic: str, index: int) -> ControlledPartition:
+        """A partition as it is so far."""
+        return self._partitions.get((topic, index)) or self.state.topics[topic].partitions[index]
+
+    def partitions(self) -> Iterator[tuple[str, int, ControlledPartition]]:
+        """All partitions as they are so far."""
+        changed = self._partitions
+        for name, topic in self.state.topics.items():
+            for index, partition in enumerate(topic.partitions):
+                yield name, index, changed.get((name, index), partition) if changed else partition
+
+    # -- changing partitions -----------------------------------------------------------------------------
+
+    def elect(self, topic: str, index: int, choice: Choice) -> None:
+        """Give a partition a leader and an ISR, in a new leader epoch, and tell its replicas."""
+        changed = replace(
+            self.partition(topic, index),
+            leader=choice.leader,
+            isr=choice.isr,
+            leader_recovery_state=choice.leader_recovery_state,
+        )
+        self.lead_anew(topic, index, changed)
+
+    def lead_anew(
+        self, topic: str, index: int, partition: ControlledPartition, brokers: Iterable[int] | None = None
+    ) -> None:
+        """Put a changed partition into a new leader epoch, and tell `brokers`: its replicas, if None."""
+        key = (topic, index)
+        if key not in self._is_led_anew:
+            self._is_led_anew.add(key)
+            partition = replace(partition, leader_epoch=partition.leader_epoch + 1)
+        self._store(key, partition)
+        self.tell_roles(topic, index, partition.replicas if brokers is None else brokers)
+
+    def alter(self, topic: str, index: int, partition: ControlledPartition) -> None:
+        """Store a changed partition in its leader epoch; its replicas are not told."""
+        self._store((topic, index), partition)
+
+    def assign(self, topic: str, index: int, partition: ControlledPartition) -> None:
+        """Change the replicas of a partition. Assignments are written last: only there the replicas stand
+        that a reassignment removes, and a crash before that leaves it to be resumed.
+        """
+        self._partitions[topic, index] = partition
+        self._shown[topic, index] = None
+        self._assigned_anew[topic] = None
+
+    def _store(self, key: Key, partition: ControlledPartition) -> None:
+        """A partition's znode is set once, so its version grows by one."""
+        stored = self.state.topics[key[0]].partitions[key[1]].partition_epoch
+        if stored == ABSENT:
+            partition = replace(partition, leader_epoch=0)
+            self._new.add(key)
+        self._partitions[key] = replace(partition, partition_epoch=stored + 1)
+        self._shown[key] = None
+
+    # -- telling brokers ---------------------------------------------------------------------------------
+
+    def tell_roles(self, topic: str, index: int, brokers: Iterable[int]) -> None:
+        """Tell these brokers, as far as they are there, what they are to a partition."""
+        for broker_id in brokers:
+            if broker_id in self.state.brokers:
+                self._roles.setdefault(broker_id, {})[topic, index] = None
+
+    def is_new(self, topic: str, index: int) -> None:
+        """The logs of this partition are to be made."""
+        self._new.add((topic, index))
+
+    def show(self, topic: str, index: int) -> None:
+        """Show everybody a partition that has not changed."""
+        self._shown[topic, index] = None
+
+    def hide(self, partitions: Iterable[ShownPartition]) -> None:
+        """Take partitions out of everybody's picture."""
+        self._hidden.extend(partitions)
+
+    def stop(self, broker_id: int, topic: str, index: int, leader_epoch: int, *, delete: bool) -> None:
+        """Have a broker stop a replica, if it is there."""
+        if broker_id in self.state.brokers:
+            stopped = StoppedPartition(topic, index, leader_epoch, delete)
+            self._stops.setdefault(broker_id, {})[topic, index] = stopped
+
+    def tell_brokers(self) -> None:
+        """Tell everybody first which brokers are there."""
+        self._tells_brokers = True
+
+    def greet(self, broker_id: int) -> None:
+        """Show everything to a broker that has just registered."""
+        self._greeted.add(broker_id)
+
+    # -- the decision ------------------------------------------------------------------------------------
+
+    def decision(self, answer: T) -> Decision[T]:
+        """What follows."""
+        before, after = self.state, self._after()
+        writes: list[Op] = list(self.writes)
+        for (name, index), partition in self._partitions.items():
+            topic = before.topics.get(name)
+            if topic is None or topic.partitions[index].partition_epoch == partition.partition_epoch:
+                continue
+            path, data = partition_state_path(name, index), encode_state(partition, after.epoch)
+            if partition.partition_epoch == 0:
+                writes.append(Create(path, data))
+            else:
+                writes.append(SetData(path, data, partition.partition_epoch - 1))
+        writes.extend(
+            SetData(topic_path(name), encode_topic(assignment_of(after.topics[name])))
+            for name in self._assigned_anew
+        )
+        writes += self.last_writes.values()
+        return Decision(after, answer, writes, list(self._requests(after)))
+
+    def _after(self) -> ControllerState:
+        if not self._partitions:
+            return self.state
+        by_topic: dict[str, dict[int, ControlledPartition]] = {}
+        for (name, index), partition in self._partitions.items():
+            by_topic.setdefault(name, {})[index] = partition
+        changed: list[ControlledTopic] = []
+        for name, partitions in by_topic.items():
+            topic = self.state.topics[name]
+            merged = (partitions.get(index, old) for index, old in enumerate(topic.partitions))
+            changed.append(replace(topic, partitions=tuple(merged)))
+        return self.state.with_topics(changed)
+
+    def _requests(self, after: ControllerState) -> Iterator[Request]:
+        changed = [shown_partition(after, after.topics[name], index) for name, index in self._shown]
+        news = picture(after, [*changed, *self._hidden])
+        brokers_alone = picture(after)
+        for broker_id in after.brokers:
+            is_greeted = broker_id in self._greeted
+            if is_greeted or self._tells_brokers:
+                yield broker_id, brokers_alone
+            if broker_id in self._roles:
+                yield broker_id, leader_and_isr(after, list(self._assigned(after, broker_id)))
+            if is_greeted:
+                everything = [*shown(after, after.topics.values()), *self._hidden]
+                if everything:
+                    yield broker_id, picture(after, everything)
+            elif changed or self._hidden:
+                yield broker_id, news
+            if broker_id in self._stops:
+                stopped = list(self._stops[broker_id].values())
+                yield broker_id, StopReplica(after.broker_id, after.epoch, stopped)
+
+    def _assigned(self, after: ControllerState, broker_id: int) -> Iterator[AssignedPartition]:
+        for name, index in self._roles[broker_id]:
+            topic = after.topics[name]
+            is_new = (name, index) in self._new or broker_id in topic.partitions[index].adding
+            if topic.partitions[index].partition_epoch != ABSENT:
+                yield assigned(topic, index, is_new=is_new)

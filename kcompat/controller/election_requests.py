@@ -1,0 +1,118 @@
+"""Elections that somebody asks for, and those that bring leaderships back to the preferred replicas. Pure."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.cluster.image import NO_LEADER
+from kcompat.controller import elections
+from kcompat.controller.draft import Draft
+from kcompat.controller.values import ElectionType, Outcome
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kcompat.controller.state import ControlledPartition, ControllerState, Decision
+
+    Key = tuple[str, int]
+    Outcomes = Mapping[Key, Outcome]
+
+
+class ElectLeaders(Struct, frozen=True):
+    """Elect the preferred leaders of partitions, or any live replica where no leader is live (KIP-460)."""
+
+    kind: ElectionType
+    partitions: Sequence[Key] | None
+    """None for all."""
+
+    def decide(self, state: ControllerState) -> Decision[Outcomes]:
+        """Elect where it is needed and possible."""
+        draft = Draft(state)
+        partitions = self.partitions
+        if partitions is None:
+            partitions = [(topic, index) for topic, index, _ in draft.partitions()]
+        return draft.decision({key: _elect(draft, self.kind, *key) for key in partitions})
+
+    def refused(self, error: ErrorCode) -> Outcomes:
+        """The same error for every partition."""
+        return dict.fromkeys(self.partitions or (), Outcome(error))
+
+
+class ElectPreferred(Struct, frozen=True):
+    """A tool of old wants the preferred replicas of these partitions to lead."""
+
+    partitions: Sequence[Key]
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Elect them where they can lead."""
+        draft = Draft(state)
+        for key in self.partitions:
+            _elect(draft, ElectionType.PREFERRED, *key)
+        return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+class BalanceLeaders(Struct, frozen=True):
+    """Bring leaderships back to brokers that lead too few of the partitions they are preferred for.
+
+    `tolerated` is the share of them, in percent, that others may lead.
+    """
+
+    tolerated: int
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Elect the preferred replicas of those brokers, where they can lead and nothing moves."""
+        preferred: dict[int, int] = {}
+        elsewhere: dict[int, list[Key]] = {}
+        draft = Draft(state)
+        for topic, index, partition in draft.partitions():
+            broker_id = partition.replicas[0]
+            preferred[broker_id] = preferred.get(broker_id, 0) + 1
+            if partition.leader != broker_id:
+                elsewhere.setdefault(broker_id, []).append((topic, index))
+        for broker_id, keys in elsewhere.items():
+            if len(keys) * 100 <= self.tolerated * preferred[broker_id]:
+                continue
+            for key in keys:
+                if not draft.partition(*key).is_reassigned:
+                    _elect(draft, ElectionType.PREFERRED, *key)
+        return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+def _elect(draft: Draft, kind: ElectionType, topic: str, index: int) -> Outcome:
+    state = draft.state
+    if topic in state.deleting:
+        return Outcome(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted")
+    known = state.topics.get(topic)
+    if known is None or not 0 <= index < len(known.partitions):
+        return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+    partition = draft.partition(topic, index)
+    if _is_led(state, kind, partition):
+        return Outcome(ErrorCode.ELECTION_NOT_NEEDED)
+    is_live = partial(state.is_live, topic=topic, index=index)
+    if kind is ElectionType.PREFERRED:
+        choice = elections.of_preferred(partition, is_live)
+        error = ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+    else:
+        choice = elections.of_offline(partition, is_live, unclean=True)
+        error = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    if choice is None:
+        return Outcome(error, f"Failed to elect leader for partition {topic}-{index}")
+    draft.elect(topic, index, choice)
+    return Outcome()
+
+
+def _is_led(state: ControllerState, kind: ElectionType, partition: ControlledPartition) -> bool:
+    """Whether there is nothing to elect."""
+    if kind is ElectionType.PREFERRED:
+        return partition.leader == partition.replicas[0]
+    return partition.leader != NO_LEADER and partition.leader in state.live_brokers

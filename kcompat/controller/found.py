@@ -1,0 +1,119 @@
+"""What others have written into the store and the controller has found: topics, partitions, ISRs. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.controller.draft import Draft
+from kcompat.controller.leadership import elect_offline
+from kcompat.controller.reassignment import ReplicasCaughtUp
+from kcompat.controller.requests import hidden, to_all, topic_configs
+from kcompat.controller.state import ABSENT, Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from kcompat.cluster.znodes import PartitionState
+    from kcompat.controller.state import ControlledTopic, ControllerState
+    from kcompat.protocol.errors import ErrorCode
+
+
+class TopicsFound(Struct, frozen=True):
+    """Topics that this controller did not make, with their configs, and the names of those that are gone."""
+
+    topics: Sequence[ControlledTopic]
+    configs: Mapping[str, Mapping[str, str]] = {}
+    gone: AbstractSet[str] = frozenset()
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Elect leaders for the new ones and tell their roles; show no more what is gone."""
+        known = state.topics.keys() | state.deleting.keys()
+        new = [topic for topic in self.topics if topic.name not in known]
+        gone = [state.topics[name] for name in sorted(self.gone) if name in state.topics]
+        deleting = {name: each for name, each in state.deleting.items() if name not in self.gone}
+        news = topic_configs({topic.name: self.configs.get(topic.name, {}) for topic in new})
+        after = state.with_topics(new, [topic.name for topic in gone]).with_configs(news.changed)
+        draft = Draft(replace(after, deleting=deleting))
+        draft.hide(hidden(gone))
+        for topic in new:
+            _take_up(draft, topic, 0)
+        decision = draft.decision(None)
+        if not new:
+            return decision
+        return replace(decision, requests=[*to_all(after, news), *decision.requests])
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+class PartitionsFound(Struct, frozen=True):
+    """A topic to which another has added partitions."""
+
+    topic: ControlledTopic
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Elect leaders for them and tell their roles."""
+        known = state.topics.get(self.topic.name)
+        if known is None:
+            return Decision(state, None)
+        first = len(known.partitions)
+        topic = replace(known, partitions=known.partitions + self.topic.partitions[first:])
+        draft = Draft(state.with_topics([topic]))
+        _take_up(draft, topic, first)
+        return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+class IsrsChanged(Struct, frozen=True):
+    """States of partitions as the store has them, with the versions of their znodes."""
+
+    states: Mapping[tuple[str, int], tuple[PartitionState, int]]
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Take over what is newer than what is known, and show it."""
+        changed: dict[str, ControlledTopic] = {}
+        newer = []
+        for (name, index), (stored, version) in self.states.items():
+            topic = changed.get(name) or state.topics.get(name)
+            if topic is None or index >= len(topic.partitions):
+                continue
+            partition = topic.partitions[index]
+            if version <= partition.partition_epoch:
+                continue
+            partitions = list(topic.partitions)
+            partitions[index] = replace(
+                partition,
+                leader=stored.leader,
+                leader_epoch=stored.leader_epoch,
+                isr=stored.isr,
+                leader_recovery_state=stored.leader_recovery_state,
+                partition_epoch=version,
+            )
+            changed[name] = replace(topic, partitions=tuple(partitions))
+            newer.append((name, index))
+        if not newer:
+            return Decision(state, None)
+        draft = Draft(state.with_topics(changed.values()))
+        for name, index in newer:
+            draft.show(name, index)
+        return replace(draft.decision(None), next=ReplicasCaughtUp(newer))
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+def _take_up(draft: Draft, topic: ControlledTopic, first: int) -> None:
+    """Elect leaders for partitions from `first` on, and tell the roles of those that have one already."""
+    for index in range(first, len(topic.partitions)):
+        partition = topic.partitions[index]
+        if partition.partition_epoch != ABSENT:
+            draft.is_new(topic.name, index)
+            draft.tell_roles(topic.name, index, partition.replicas)
+        draft.show(topic.name, index)
+    elect_offline(draft, [(topic.name, index) for index in range(first, len(topic.partitions))])

@@ -1,0 +1,208 @@
+"""Partitions that move to other replicas (KIP-455). Pure.
+
+A reassignment begins with the wanted replicas before those that shall go, and stays so in the topic's znode
+until all wanted ones are in sync. Then the rest leaves the ISR, a wanted one leads, and the znode is written
+last. Whoever is the controller by then can tell from the znode how far it is.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.cluster.image import NO_LEADER
+from kcompat.cluster.store import Delete, SetData
+from kcompat.cluster.znodes import REASSIGN_PARTITIONS, encode_reassignments
+from kcompat.controller import elections
+from kcompat.controller.draft import Draft
+from kcompat.controller.leadership import elect_offline
+from kcompat.controller.state import ABSENT, Decision
+from kcompat.controller.values import Outcome, RefusedError
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from kcompat.controller.state import ControlledPartition, ControllerState
+
+    Key = tuple[str, int]
+    Wanted = Mapping[Key, tuple[int, ...] | None]
+
+
+class Reassign(Struct, frozen=True):
+    """Move partitions to these replicas; None calls a reassignment off."""
+
+    wanted: Wanted
+
+    def decide(self, state: ControllerState) -> Decision[dict[Key, Outcome]]:
+        """Begin, replace or call off each; those that cannot be done do not stop the others."""
+        draft = Draft(state)
+        outcomes = {}
+        for (topic, index), replicas in self.wanted.items():
+            try:
+                _reassign(draft, topic, index, _planned(state, topic, index, replicas))
+                outcomes[topic, index] = Outcome()
+            except RefusedError as refusal:
+                outcomes[topic, index] = Outcome(refusal.error, refusal.message)
+        taken = {key for key, outcome in outcomes.items() if not outcome.error}
+        _forget_wanted(draft, taken)
+        return draft.decision(outcomes)
+
+    def refused(self, error: ErrorCode) -> dict[Key, Outcome]:
+        """The same error for every partition."""
+        return dict.fromkeys(self.wanted, Outcome(error))
+
+
+class ReassignByTool(Struct, frozen=True):
+    """What `/admin/reassign_partitions` holds: the way of tools before KIP-455."""
+
+    wanted: Mapping[Key, tuple[int, ...]]
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """Begin what is not begun yet; what cannot be done or is done leaves the znode."""
+        draft = Draft(replace(state, wanted_by_tool=dict(self.wanted)))
+        for (topic, index), replicas in self.wanted.items():
+            if _is_wanted_already(state, topic, index, replicas):
+                continue
+            try:
+                _reassign(draft, topic, index, _planned(state, topic, index, replicas))
+            except RefusedError:
+                _forget_wanted(draft, [(topic, index)])
+        done = [
+            key
+            for key in draft.state.wanted_by_tool
+            if key[0] in draft.state.topics and not draft.partition(*key).is_reassigned
+        ]
+        _forget_wanted(draft, done)
+        return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+class ReplicasCaughtUp(Struct, frozen=True):
+    """The ISRs of these partitions have grown."""
+
+    partitions: Collection[Key]
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """End the reassignments whose wanted replicas are in sync by now."""
+        draft = Draft(state)
+        resume_reassignments(draft, [key for key in self.partitions if key[0] in state.topics])
+        return draft.decision(None)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
+
+
+def resume_reassignments(draft: Draft, among: Iterable[Key] | None = None) -> None:
+    """End the reassignments that are complete, `among` these partitions or among all. The others go on by
+    themselves: their replicas have been told their roles.
+    """
+    keys = [(topic, index) for topic, index, _ in draft.partitions()] if among is None else among
+    for topic, index in keys:
+        partition = draft.partition(topic, index)
+        if partition.is_reassigned and _is_complete(draft.state, topic, index, partition):
+            _reassign(draft, topic, index, partition)
+            _forget_wanted(draft, [(topic, index)])
+
+
+def _planned(
+    state: ControllerState, topic: str, index: int, replicas: tuple[int, ...] | None
+) -> ControlledPartition:
+    """A partition with its replicas on the way to what is wanted, or a `RefusedError`."""
+    known = state.topics.get(topic)
+    partition = known.partitions[index] if known is not None and 0 <= index < len(known.partitions) else None
+    if replicas is None:
+        if partition is None or not partition.is_reassigned:
+            raise RefusedError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
+        replicas = partition.origin
+    else:
+        _check(state, partition, replicas)
+    if partition is None:
+        raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+    origin = partition.origin
+    together = tuple(dict.fromkeys((*replicas, *origin)))
+    if partition.isr and not set(partition.isr) & set(together):
+        raise RefusedError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"None of the replicas in sync ({list(partition.isr)}) would be left.",
+        )
+    return replace(
+        partition,
+        replicas=together,
+        adding=tuple(each for each in together if each not in origin),
+        removing=tuple(each for each in together if each not in replicas),
+    )
+
+
+def _is_wanted_already(state: ControllerState, topic: str, index: int, replicas: tuple[int, ...]) -> bool:
+    """Whether a partition has these replicas or is on its way to them."""
+    known = state.topics.get(topic)
+    if known is None or not 0 <= index < len(known.partitions):
+        return False
+    return known.partitions[index].target == replicas
+
+
+def _check(state: ControllerState, partition: ControlledPartition | None, replicas: tuple[int, ...]) -> None:
+    problem = None
+    origin = () if partition is None else partition.origin
+    adding = [each for each in replicas if each not in origin]
+    if not replicas:
+        problem = "Empty replica list specified in partition reassignment."
+    elif len(set(replicas)) != len(replicas):
+        problem = f"Duplicate replica ids in partition reassignment replica list: {list(replicas)}"
+    elif min(replicas) < 0:
+        problem = f"Invalid broker id in replica list: {list(replicas)}"
+    elif not state.live_brokers.issuperset(adding):
+        problem = (
+            f"Replica assignment has brokers that are not alive. Replica list: {adding}, "
+            f"live broker list: {sorted(state.live_brokers)}"
+        )
+    if problem is not None:
+        raise RefusedError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
+
+
+def _is_complete(state: ControllerState, topic: str, index: int, partition: ControlledPartition) -> bool:
+    """Whether all wanted replicas are in sync, and one of them can lead."""
+    if not partition.is_reassigned or partition.partition_epoch == ABSENT:
+        return True
+    target = partition.target
+    return set(target) <= set(partition.isr) and any(state.is_live(each, topic, index) for each in target)
+
+
+def _reassign(draft: Draft, topic: str, index: int, planned: ControlledPartition) -> None:
+    """Give a partition the replicas it shall have now: all of them, or if it is complete the wanted ones."""
+    state, before = draft.state, draft.partition(topic, index)
+    after = planned
+    if _is_complete(state, topic, index, planned):
+        after = replace(planned, replicas=planned.target, adding=(), removing=())
+    after = replace(after, isr=tuple(each for each in before.isr if each in after.replicas))
+    if after.leader not in after.replicas or not state.is_live(after.leader, topic, index):
+        choice = elections.of_reassigned(after, partial(state.is_live, topic=topic, index=index))
+        stays = after.leader in after.replicas
+        leader = choice.leader if choice is not None else after.leader if stays else NO_LEADER
+        after = replace(after, leader=leader)
+    draft.assign(topic, index, after)
+    if after.partition_epoch == ABSENT:
+        elect_offline(draft, [(topic, index)])
+    else:
+        draft.lead_anew(topic, index, after)
+    leader_epoch = draft.partition(topic, index).leader_epoch
+    for broker_id in {*before.replicas, *planned.replicas} - set(after.replicas):
+        draft.stop(broker_id, topic, index, leader_epoch, delete=True)
+
+
+def _forget_wanted(draft: Draft, keys: Collection[Key]) -> None:
+    """Take partitions out of `/admin/reassign_partitions`, and remove it with the last one."""
+    before = draft.state.wanted_by_tool
+    if before.keys().isdisjoint(keys):
+        return
+    left = {key: replicas for key, replicas in before.items() if key not in keys}
+    draft.state = replace(draft.state, wanted_by_tool=left)
+    draft.last_writes[REASSIGN_PARTITIONS] = (
+        SetData(REASSIGN_PARTITIONS, encode_reassignments(left)) if left else Delete(REASSIGN_PARTITIONS)
+    )

@@ -1,0 +1,175 @@
+"""What a controller watches in the store, and what it does when something changes there.
+
+A watch is a hint. Whatever changed, the controller looks again at what that node is about, and makes an event
+of what it finds; one look serves all changes before it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kcompat.cluster import znodes
+from kcompat.cluster.store import Check, Delete, NoNodeError
+from kcompat.controller import loading
+from kcompat.controller.brokers import BrokersSeen, LogDirectoriesFailed
+from kcompat.controller.deletion import DeletionsMarked
+from kcompat.controller.election_requests import ElectPreferred
+from kcompat.controller.found import IsrsChanged, PartitionsFound, TopicsFound
+from kcompat.controller.reassignment import ReassignByTool
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from kcompat.cluster.store import MetadataStore, Watch, WatchEvent
+    from kcompat.controller.state import ControllerState, Event
+
+    Look = Callable[[MetadataStore, ControllerState], Awaitable[Event[Any] | None]]
+    """Reads from the store what has to be decided on."""
+
+
+class Watches:
+    """The watches of one term of office; `look(path, how)` is called for each change."""
+
+    def __init__(self, store: MetadataStore, look: Callable[[str, Look], object]) -> None:
+        self._store = store
+        self._look = look
+        self._watches = {path: self._watch(path, path, how) for path, how in LOOKS.items()}
+
+    def follow(self, state: ControllerState) -> None:
+        """Watch the nodes of these brokers and topics too, and no others."""
+        wanted: dict[str, tuple[str, Look]] = {
+            znodes.broker_path(broker_id): (znodes.BROKER_IDS, look_at_brokers) for broker_id in state.brokers
+        }
+        for name in state.topics:
+            path = znodes.topic_path(name)
+            wanted[path] = path, partial(look_at_topic, name)
+        for path in self._watches.keys() - wanted.keys() - LOOKS.keys():
+            self._watches.pop(path).cancel()
+        for path, (key, how) in wanted.items():
+            if path not in self._watches:
+                self._watches[path] = self._watch(path, key, how)
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        for watch in self._watches.values():
+            watch.cancel()
+        self._watches.clear()
+
+    def _watch(self, path: str, key: str, how: Look) -> Watch:
+        def changed(_: WatchEvent) -> None:
+            self._look(key, how)
+
+        return self._store.watch(path, changed)
+
+
+async def look_at_brokers(store: MetadataStore, _: ControllerState) -> Event[Any]:
+    """Who is registered."""
+    return BrokersSeen(await loading.load_brokers(store))
+
+
+async def look_at_topics(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
+    """The topics that another has made or removed."""
+    names = set(await store.children(znodes.TOPICS))
+    known = state.topics.keys() | state.deleting.keys()
+    found, _ = await loading.load_topics(store, sorted(names - known))
+    gone = known - names
+    if not found and not gone:
+        return None
+    configs = await loading.load_topic_configs(store, found)
+    return TopicsFound(list(found.values()), configs, frozenset(gone))
+
+
+async def look_at_topic(name: str, store: MetadataStore, state: ControllerState) -> Event[Any] | None:
+    """The partitions that another has added to a topic."""
+    known = state.topics.get(name)
+    if known is None:
+        return None
+    try:
+        assignment, _ = await loading.read(store, znodes.topic_path(name), znodes.decode_topic)
+    except NoNodeError:
+        return None  # the topics are looked at too
+    if len(assignment.replicas) <= len(known.partitions):
+        return None
+    found, _ = await loading.load_topics(store, [name])
+    return PartitionsFound(found[name]) if found else None
+
+
+async def look_at_deletions(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
+    """The topics that another has marked for deletion."""
+    marked = frozenset(await store.children(znodes.DELETE_TOPICS)) - state.deleting.keys()
+    return DeletionsMarked(marked) if marked else None
+
+
+async def look_at_reassignments(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
+    """What a tool of old wants to have where."""
+    try:
+        wanted, _ = await loading.read(store, znodes.REASSIGN_PARTITIONS, znodes.decode_reassignments)
+    except NoNodeError:
+        return None
+    return None if wanted == state.wanted_by_tool else ReassignByTool(wanted)
+
+
+async def look_at_preferred_elections(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
+    """Whom a tool of old wants to lead."""
+    path = znodes.PREFERRED_REPLICA_ELECTION
+    try:
+        partitions, _ = await loading.read(store, path, znodes.decode_partitions)
+    except NoNodeError:
+        return None
+    await _remove(store, state, [path])
+    return ElectPreferred(partitions)
+
+
+async def look_at_isr_changes(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
+    """The partitions whose leaders, of an older protocol, have written their state themselves."""
+    paths = await _children(store, znodes.ISR_CHANGES)
+    named = [await loading.read(store, path, znodes.decode_partitions) for path in paths]
+    await _remove(store, state, paths)
+    keys = dict.fromkeys(key for partitions, _ in named for key in partitions)
+    states = await loading.load_states(store, list(keys))
+    return (
+        IsrsChanged({key: (each, stat.version) for key, (each, stat) in states.items()}) if states else None
+    )
+
+
+async def look_at_log_directories(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
+    """The brokers that have lost a log directory."""
+    paths = await _children(store, znodes.LOG_DIR_EVENTS)
+    brokers = [await loading.read(store, path, znodes.decode_log_dir_event) for path in paths]
+    await _remove(store, state, paths)
+    return LogDirectoriesFailed({broker_id for broker_id, _ in brokers}) if brokers else None
+
+
+async def drop_notifications(store: MetadataStore, state: ControllerState) -> None:
+    """Remove what a controller that begins need not be told, as it reads everything."""
+    for path in (znodes.ISR_CHANGES, znodes.LOG_DIR_EVENTS):
+        await _remove(store, state, await _children(store, path))
+
+
+async def _children(store: MetadataStore, path: str) -> list[str]:
+    return [f"{path}/{name}" for name in await store.children(path)]
+
+
+async def _remove(store: MetadataStore, state: ControllerState, paths: list[str]) -> None:
+    guard = Check(znodes.CONTROLLER_EPOCH, state.epoch_version)
+    for path in paths:
+        with suppress(NoNodeError):
+            await store.multi([guard, Delete(path)])
+
+
+LOOKS: dict[str, Look] = {
+    znodes.BROKER_IDS: look_at_brokers,
+    znodes.TOPICS: look_at_topics,
+    znodes.DELETE_TOPICS: look_at_deletions,
+    znodes.REASSIGN_PARTITIONS: look_at_reassignments,
+    znodes.PREFERRED_REPLICA_ELECTION: look_at_preferred_elections,
+    znodes.ISR_CHANGES: look_at_isr_changes,
+    znodes.LOG_DIR_EVENTS: look_at_log_directories,
+}
+
+"""What is watched in every term, and how it is looked at."""
+
+AT_THE_BEGINNING = (znodes.REASSIGN_PARTITIONS, znodes.PREFERRED_REPLICA_ELECTION)
+"""Where somebody may have left a request while there was no controller."""
