@@ -1,0 +1,148 @@
+"""ZooKeeper's wire records. Pure: bytes in, values out, and back.
+
+A record is its fields one after another, in the order of their declaration, as ZooKeeper's `jute` lays them
+out: big-endian integers, one byte for a truth value, and a count of 4 bytes before texts, buffers and lists.
+Every count is checked against the bytes that are left before anything is made of it. A frame is a record, or
+two of them (a header and a body), after its length in 4 bytes.
+
+The records themselves are in `zookeeper_server/records.py`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from struct import Struct as Layout
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_INT: Final = Layout(">i")
+_LONG: Final = Layout(">q")
+
+Int = Annotated[int, _INT]
+Long = Annotated[int, _LONG]
+
+
+class MalformedError(ValueError):
+    """The bytes are not the record they should be."""
+
+
+class Reader:
+    """Takes fields from the front of some bytes; raises `MalformedError` where they end too early."""
+
+    __slots__ = ("_data", "_position")
+
+    def __init__(self, data: bytes | memoryview) -> None:
+        self._data = memoryview(data)
+        self._position = 0
+
+    @property
+    def left(self) -> int:
+        """Bytes not taken yet."""
+        return len(self._data) - self._position
+
+    def number(self, layout: Layout) -> int:
+        """An integer."""
+        if self.left < layout.size:
+            raise MalformedError("cut short")
+        (value,) = layout.unpack_from(self._data, self._position)
+        self._position += layout.size
+        number: int = value
+        return number
+
+    def boolean(self) -> bool:
+        """A truth value: anything but a zero byte is true."""
+        return bytes(self._take(1)) != b"\0"
+
+    def buffer(self) -> bytes | None:
+        """Bytes after their count; a count of -1 is None."""
+        size = self.number(_INT)
+        return None if size == -1 else bytes(self._take(size))
+
+    def text(self) -> str:
+        """A text after its count in bytes of UTF-8; what is no UTF-8 is replaced, as in Java."""
+        return str(self._take(self.number(_INT)), "utf-8", "replace")
+
+    def count(self, least: int) -> int:
+        """The count of a list whose elements take at least so many bytes each; -1 stands for no list."""
+        count = self.number(_INT)
+        if count < -1 or count * least > self.left:
+            raise MalformedError(f"{count} elements announced in {self.left} bytes")
+        return count
+
+    def rest(self) -> bytes:
+        """All that is left."""
+        return bytes(self._take(self.left))
+
+    def _take(self, size: int) -> memoryview:
+        if not 0 <= size <= self.left:
+            raise MalformedError(f"{size} bytes announced, {self.left} there")
+        taken = self._data[self._position : self._position + size]
+        self._position += size
+        return taken
+
+
+class Record(Struct, frozen=True):
+    """A value with a wire form: that of its fields, which the annotations say."""
+
+    @classmethod
+    def decode(cls, reader: Reader) -> Self:
+        """Take one from the front of some bytes. Raises `MalformedError`."""
+        return cls(*[read(reader) for read, _, _ in _fields(cls)])
+
+    def encode(self) -> bytes:
+        """Its bytes."""
+        return b"".join(
+            write(getattr(self, name))
+            for name, (_, write, _) in zip(self.__struct_fields__, _fields(type(self)), strict=True)
+        )
+
+
+_Field = tuple["Callable[[Reader], Any]", "Callable[[Any], bytes]", int]
+"""How a field is read and written, and the fewest bytes it takes."""
+
+
+@cache
+def _fields(record: type[Record]) -> tuple[_Field, ...]:
+    hints = get_type_hints(record, include_extras=True)
+    return tuple(_field(hints[name]) for name in record.__struct_fields__)
+
+
+def _field(hint: Any) -> _Field:
+    if get_origin(hint) is Annotated:
+        layout: Layout = get_args(hint)[1]
+        return lambda reader: reader.number(layout), layout.pack, layout.size
+    if hint is bool:
+        return Reader.boolean, lambda value: bytes((value,)), 1
+    if hint is str:
+        return Reader.text, lambda value: _counted(value.encode()), _INT.size
+    if hint == bytes | None:
+        return Reader.buffer, lambda value: _INT.pack(-1) if value is None else _counted(value), _INT.size
+    if get_origin(hint) is tuple:
+        return _list_field(*get_args(hint)[:1])
+    assert issubclass(hint, Record), hint
+    return hint.decode, lambda value: value.encode(), sum(size for _, _, size in _fields(hint))
+
+
+def _list_field(element: Any) -> _Field:
+    read, write, least = _field(element)
+
+    def read_list(reader: Reader) -> tuple[Any, ...]:
+        return tuple(read(reader) for _ in range(reader.count(least)))
+
+    def write_list(values: tuple[Any, ...]) -> bytes:
+        return _INT.pack(len(values)) + b"".join(map(write, values))
+
+    return read_list, write_list, _INT.size
+
+
+def _counted(data: bytes) -> bytes:
+    return _INT.pack(len(data)) + data
+
+
+def frame(*records: Record) -> bytes:
+    """Records as one frame, its length first."""
+    return _counted(b"".join(record.encode() for record in records))

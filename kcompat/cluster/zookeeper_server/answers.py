@@ -1,0 +1,82 @@
+"""The answers of one connection, sent in the order of its requests."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Slot:
+    """The place of one request in that order."""
+
+    __slots__ = ("_queue", "bytes", "finish", "make", "since_ms")
+
+    def __init__(self, queue: AnswerQueue, since_ms: int, size: int) -> None:
+        self._queue = queue
+        self.since_ms = since_ms
+        self.bytes = size
+        """Of the request."""
+        self.make: Callable[[], bytes] | None = None
+        """Gives the answer when its turn has come; None as long as there is none to give."""
+        self.finish: Callable[[], object] | None = None
+        """Called when the answer has been sent."""
+
+    def complete(self, answer: bytes, finish: Callable[[], object] | None = None) -> None:
+        """The answer is there."""
+        self.make = lambda: answer
+        self.finish = finish
+        self._queue.flush()
+
+
+class AnswerQueue:
+    """Requests that wait for their answer, or for those before them."""
+
+    def __init__(self, now_ms: Callable[[], int], send: Callable[[bytes, int], object]) -> None:
+        """`send(answer, latency_ms)` takes each answer."""
+        self._now_ms = now_ms
+        self._send = send
+        self._slots: deque[Slot] = deque()
+        self.is_held = False
+        """Whether nothing is to be sent for now."""
+        self.held_bytes = 0
+        """Of the requests that wait."""
+        self.next_bytes = 0
+        """Of the request that comes next."""
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def promise(self) -> Slot:
+        """A place for an answer that comes later."""
+        slot = Slot(self, self._now_ms(), self.next_bytes)
+        self._slots.append(slot)
+        self.held_bytes += slot.bytes
+        return slot
+
+    def after(self, make: Callable[[], bytes], finish: Callable[[], object] | None = None) -> None:
+        """Answer with what `make` gives once everything before has been answered."""
+        slot = self.promise()
+        slot.make, slot.finish = make, finish
+        self.flush()
+
+    def hold(self, held: bool) -> None:
+        """Send nothing for now, or go on."""
+        self.is_held = held
+        self.flush()
+
+    def clear(self) -> None:
+        """Answer nobody any more."""
+        self._slots.clear()
+
+    def flush(self) -> None:
+        """Send what can be sent."""
+        slots = self._slots
+        while slots and not self.is_held and (make := slots[0].make) is not None:
+            slot = slots.popleft()
+            self.held_bytes -= slot.bytes
+            self._send(make(), self._now_ms() - slot.since_ms)
+            if slot.finish is not None:
+                slot.finish()

@@ -1,0 +1,91 @@
+"""What the connections of one server share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.cluster.zookeeper_server.access import Permission, allows
+from kcompat.cluster.zookeeper_server.sessions import Sessions
+from kcompat.cluster.zookeeper_server.statistics import Statistics
+from kcompat.cluster.zookeeper_server.watches import WatchTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from random import Random
+
+    from kcompat.clock import Clock
+    from kcompat.cluster.tree import Change, StoredSession
+    from kcompat.cluster.zookeeper_server.connection import Connection
+    from kcompat.cluster.zookeeper_server.sessions import Backend
+
+
+class ServerConfig(Struct, frozen=True, kw_only=True):
+    """ZooKeeper's settings of the same names, with its defaults; times in ms."""
+
+    client_port: int = 2181
+    tick_time_ms: int = 2000
+    min_session_timeout_ms: int = 4000
+    max_session_timeout_ms: int = 40_000
+    max_client_cnxns: int = 60
+    """Connections of one address; 0 for any number."""
+    sessionless_timeout_ms: int = 10_000
+    """How long a connection may take to say what it wants."""
+    data_dir: str = ""
+
+
+class Service:
+    """The server without its sockets."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        clock: Clock,
+        random: Random,
+        config: ServerConfig,
+        stored: Mapping[int, StoredSession],
+    ) -> None:
+        """`stored` are the sessions of an earlier process."""
+        self.backend = backend
+        self.clock = clock
+        self.config = config
+        self.sessions = Sessions(backend, clock, random, stored)
+        self.watches: WatchTable[Connection] = WatchTable()
+        self.statistics = Statistics()
+        self.connections: dict[Connection, None] = {}
+        self._of_host: Counter[str] = Counter()
+
+    def admits(self, host: str) -> bool:
+        """Whether an address may have one more connection."""
+        most = self.config.max_client_cnxns
+        return not most or self._of_host[host] < most
+
+    def add(self, connection: Connection) -> None:
+        """Register a connection."""
+        self.connections[connection] = None
+        self._of_host[connection.host] += 1
+
+    def remove(self, connection: Connection) -> None:
+        """Forget a connection and its watches; its session lives on. Harmless when repeated."""
+        if connection not in self.connections:
+            return
+        del self.connections[connection]
+        self.watches.remove_all(connection)
+        self._of_host[connection.host] -= 1
+        if not self._of_host[connection.host]:
+            del self._of_host[connection.host]
+
+    def changed(self, change: Change) -> None:
+        """Tell those who watch; whoever may not read the node is not told, but has used up its watch."""
+        event = change.event
+        for connection in self.watches.trigger(event.type, event.path):
+            if allows(change.acl, Permission.READ, connection.identities):
+                connection.notify(event.type, event.path)
+
+    def stop(self) -> None:
+        """Close every connection. Sessions stay in the store, for their clients to take up again."""
+        self.sessions.stop()
+        for connection in tuple(self.connections):
+            connection.hang_up()
