@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kcompat.protocol.messages.metadata import MetadataRequest
 from real_kafka import RealKafka
@@ -50,6 +50,14 @@ class ZooKeeper(BrokerProcess):
         return False
 
 
+class Ensemble(Protocol):
+    """Where a `ZooKeeperKafka` keeps its metadata."""
+
+    @property
+    def bootstrap(self) -> str:
+        """As in its zookeeper.connect."""
+
+
 class ZooKeeperKafka(RealKafka):
     """A Kafka broker of id 1 that keeps its metadata in `zookeeper` below `chroot`, its logs in
     `data_dir`/data.
@@ -57,7 +65,7 @@ class ZooKeeperKafka(RealKafka):
 
     def __init__(
         self,
-        zookeeper: ZooKeeper,
+        zookeeper: Ensemble,
         data_dir: Path | None = None,
         properties: Mapping[str, str] | None = None,
         chroot: str = "",

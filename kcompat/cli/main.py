@@ -176,6 +176,12 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     where.add_argument("--memory", action="store_true", help="store in memory; everything is gone at the end")
     start.add_argument(
+        "--zookeeper-port",
+        type=address,
+        metavar="[HOST:]PORT",
+        help="serve the broker's metadata to ZooKeeper's clients too, at this port of 127.0.0.1 or of HOST",
+    )
+    start.add_argument(
         "--log-level",
         type=str.upper,
         choices=("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"),
@@ -188,6 +194,12 @@ def absolute_path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("the name of the directory is empty")
     return Path(text).absolute()
+
+
+def address(text: str) -> tuple[str, int]:
+    """A TCP port from the command line, and the address it is at: the loopback one unless it is said."""
+    host, colon, port = text.rpartition(":")
+    return (host.strip("[]") if colon else "127.0.0.1"), port_number(port)
 
 
 def port_number(text: str) -> int:

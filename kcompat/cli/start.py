@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
             _log_oddities(config)
             _raise_file_limit()
             _keep_freed_memory()
-            asyncio.run(_serve(config))
+            asyncio.run(_serve(config, options.zookeeper_port))
     except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
         print(f"kcompat: {error}", file=sys.stderr)
         return 1
@@ -139,11 +139,14 @@ def _ending_signals() -> list[signal.Signals]:
     return [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 
-async def _serve(config: BrokerConfig) -> None:
+async def _serve(config: BrokerConfig, zookeeper: tuple[str, int] | None) -> None:
     from kcompat.node.broker import BrokerNode
     from kcompat.node.world import real_world
+    from kcompat.node.zookeeper_port import ZooKeeperPort
 
-    node = BrokerNode(config, real_world())
+    world = real_world()
+    port = None if zookeeper is None else ZooKeeperPort(*zookeeper)
+    node = BrokerNode(config, world if port is None else port.serving(world))
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     numbers = _ending_signals()
@@ -157,6 +160,8 @@ async def _serve(config: BrokerConfig) -> None:
             f"kcompat is listening on {node.bootstrap_servers} and stores in {', '.join(config.log_dirs)}",
             flush=True,
         )
+        if port is not None:
+            print(f"ZooKeeper's clients are served at {port.host}:{port.port}", flush=True)
         await stopping.wait()
         for number in numbers:
             loop.remove_signal_handler(number)  # a second signal ends what does not end by itself

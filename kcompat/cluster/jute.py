@@ -64,7 +64,15 @@ class Reader:
 
     def text(self) -> str:
         """A text after its count in bytes of UTF-8; what is no UTF-8 is replaced, as in Java."""
-        return str(self._take(self.number(_INT)), "utf-8", "replace")
+        text = self.text_or_none()
+        if text is None:
+            raise MalformedError("no text")
+        return text
+
+    def text_or_none(self) -> str | None:
+        """The same; a count of -1 is None."""
+        size = self.number(_INT)
+        return None if size == -1 else str(self._take(size), "utf-8", "replace")
 
     def count(self, least: int) -> int:
         """The count of a list whose elements take at least so many bytes each; -1 stands for no list."""
@@ -119,6 +127,12 @@ def _field(hint: Any) -> _Field:
         return Reader.boolean, lambda value: bytes((value,)), 1
     if hint is str:
         return Reader.text, lambda value: _counted(value.encode()), _INT.size
+    if hint == str | None:
+        return (
+            Reader.text_or_none,
+            lambda value: _INT.pack(-1) if value is None else _counted(value.encode()),
+            4,
+        )
     if hint == bytes | None:
         return Reader.buffer, lambda value: _INT.pack(-1) if value is None else _counted(value), _INT.size
     if get_origin(hint) is tuple:

@@ -44,6 +44,9 @@ NOTIFICATIONS = ("/config/changes/", "/isr_change_notification/", "/log_dir_even
 """Below these a node says that something changed just now: of no use to a broker that starts, and their
 numbers would be ahead of those that ZooKeeper gives."""
 
+SYSTEM = "/zookeeper"
+"""ZooKeeper's own nodes, which every ensemble has; the store has them once it was served on a port."""
+
 PARTITIONS_NAMED = 5
 """How many partitions a warning names."""
 
@@ -86,11 +89,13 @@ class Registration(Struct, frozen=True):
 
 
 def registration_of(nodes: Mapping[str, Node]) -> Registration:
-    """What a stopped broker's store says: its persistent nodes, without `NOTIFICATIONS`."""
+    """What a stopped broker's store says: its persistent nodes, without `NOTIFICATIONS` and `SYSTEM`."""
     kept = {
         path: node.data or b""
         for path, node in sorted(nodes.items())
-        if path != ROOT and not node.ephemeral_owner and not path.startswith(NOTIFICATIONS)
+        if path not in (ROOT, SYSTEM)
+        and not node.ephemeral_owner
+        and not path.startswith((*NOTIFICATIONS, f"{SYSTEM}/"))
     }
     if znodes.CLUSTER_ID not in kept:
         raise HandOverRefusedError("the metadata store knows no cluster: no broker has started on it yet")

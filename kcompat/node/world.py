@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from kcompat.clock import Clock
+    from kcompat.cluster.store import Sessions
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.cleaner.job import CleanJob
     from kcompat.log.cleaner.runners import Runner
@@ -62,7 +63,7 @@ class World(Struct, frozen=True):
     """`start_worker(name, threads)`: threads beside the loop."""
     start_cleaning: Callable[[CleanJob], Runner]
     """Compacts one log, in another process or in this one. May raise OSError."""
-    open_store: Callable[[BrokerConfig, Clock], ProcessStore]
+    open_store: Callable[[BrokerConfig, Clock], Sessions]
     """The metadata store of the cluster. Raises ConfigError, StoreUnavailableError."""
     bind: Bind
     """Opens a listener."""

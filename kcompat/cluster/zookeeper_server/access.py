@@ -68,7 +68,7 @@ def accept(asked: Sequence[ACL], identities: Sequence[Identity]) -> Acl:
     """The list to store where a client asks for `asked`. Raises `RefusedError` with INVALID_ACL."""
     accepted: list[Access] = []
     for entry in dict.fromkeys(asked):
-        scheme, name = entry.id.scheme, entry.id.id
+        scheme, name = entry.id.scheme or "", entry.id.id or ""
         if scheme == "auth":
             proved = [Access(entry.perms, *each) for each in identities if each[0] == "digest"]
             if not proved:

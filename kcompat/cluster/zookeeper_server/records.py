@@ -135,10 +135,10 @@ class Stat(Record, frozen=True):
 
 
 class Id(Record, frozen=True):
-    """Somebody, as an authentication scheme knows them."""
+    """Somebody, as an authentication scheme knows them. Some clients send None for an empty text."""
 
-    scheme: str
-    id: str
+    scheme: str | None
+    id: str | None
 
 
 class ACL(Record, frozen=True):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from random import Random
 
     from kcompat.clock import Clock
+    from kcompat.cluster.store import EventType
     from kcompat.cluster.tree import Change, StoredSession
-    from kcompat.cluster.zookeeper_server.connection import Connection
-    from kcompat.cluster.zookeeper_server.sessions import Backend
+    from kcompat.cluster.zookeeper_server.access import Identity
+    from kcompat.cluster.zookeeper_server.sessions import Backend, Session
 
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
@@ -34,6 +36,34 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     sessionless_timeout_ms: int = 10_000
     """How long a connection may take to say what it wants."""
     data_dir: str = ""
+
+
+class Member(Hashable, Protocol):
+    """What a server knows of a connection."""
+
+    host: str
+    port: int
+    session: Session | None
+    identities: tuple[Identity, ...]
+    statistics: Statistics
+    since_ms: int
+    """When it was made."""
+    last_operation: str
+    last_xid: int
+
+    @property
+    def session_id(self) -> int:
+        """Of its session; 0 before there is one."""
+
+    @property
+    def waiting(self) -> int:
+        """Requests not answered yet."""
+
+    def notify(self, event: EventType, path: str) -> None:
+        """Tell it of a change that it watches."""
+
+    def hang_up(self) -> None:
+        """Close it."""
 
 
 class Service:
@@ -52,9 +82,9 @@ class Service:
         self.clock = clock
         self.config = config
         self.sessions = Sessions(backend, clock, random, stored)
-        self.watches: WatchTable[Connection] = WatchTable()
+        self.watches: WatchTable[Member] = WatchTable()
         self.statistics = Statistics()
-        self.connections: dict[Connection, None] = {}
+        self.connections: dict[Member, None] = {}
         self._of_host: Counter[str] = Counter()
 
     def admits(self, host: str) -> bool:
@@ -62,12 +92,12 @@ class Service:
         most = self.config.max_client_cnxns
         return not most or self._of_host[host] < most
 
-    def add(self, connection: Connection) -> None:
+    def add(self, connection: Member) -> None:
         """Register a connection."""
         self.connections[connection] = None
         self._of_host[connection.host] += 1
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: Member) -> None:
         """Forget a connection and its watches; its session lives on. Harmless when repeated."""
         if connection not in self.connections:
             return

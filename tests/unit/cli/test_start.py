@@ -98,6 +98,8 @@ def test_port_does_not_guess_among_several_listeners() -> None:
     ("arguments", "sentence"),
     [
         (["--port", "x"], "argument --port: x is not a port, which is a number from 0 to 65535"),
+        (["--zookeeper-port", "x:"], "argument --zookeeper-port:  is not a port"),
+        (["--zookeeper-port", "2181:x"], "argument --zookeeper-port: x is not a port"),
         (["--port", "65536"], "argument --port: 65536 is not a port, which is a number from 0 to 65535"),
         (["--memory", "--data-dir", "d"], "argument --data-dir: not allowed with argument --memory"),
         (["--data-dir", ""], "argument --data-dir: the name of the directory is empty"),

@@ -35,10 +35,13 @@ def test_fields_lie_one_after_another() -> None:
 def test_no_bytes_are_none_and_no_list_is_an_empty_one() -> None:
     class Nullable(Record, frozen=True):
         data: bytes | None
+        text: str | None
         texts: tuple[str, ...]
 
-    assert Nullable.decode(Reader(b"\xff" * 8)) == Nullable(None, ())
-    assert Nullable(None, ()).encode() == b"\xff\xff\xff\xff\0\0\0\0"
+    assert Nullable.decode(Reader(b"\xff" * 12)) == Nullable(None, None, ())
+    assert Nullable(None, None, ()).encode() == b"\xff" * 8 + b"\0\0\0\0"
+    with pytest.raises(MalformedError):
+        Pair.decode(Reader(b"\xff" * 12))
 
 
 @pytest.mark.parametrize("end", range(len(BYTES)))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.cluster import znodes
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.store import Create, name_of, parent_of
+from kcompat.cluster.tree import Transaction, Tree
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
 from kcompat.log.config import LogConfig
@@ -229,3 +231,14 @@ def test_another_cluster_is_seen_at_once(registration: Registration) -> None:
 def test_notifications_of_zookeeper_do_not_matter(registration: Registration) -> None:
     there = {**registration.nodes, "/config/changes/config_change_0000000004": b"{}"}
     assert missing_nodes(registration, FakeZooKeeper(there).look) == []
+
+
+def test_nodes_that_every_zookeeper_has_are_not_handed_over() -> None:
+    tree = Tree()
+    transaction = Transaction(tree, 0, 5, 1)
+    for path in ("/cluster", znodes.CLUSTER_ID, "/zookeeper", "/zookeeper/quota", "/zookeepers", "/own"):
+        transaction.run(Create(path, None))
+    transaction.apply()
+    kept = registration_of(tree.nodes).nodes
+    assert sorted(kept) == ["/cluster", znodes.CLUSTER_ID, "/own", "/zookeepers"]
+    assert kept["/own"] == b""

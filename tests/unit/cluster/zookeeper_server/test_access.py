@@ -43,7 +43,7 @@ def test_addresses_match_by_their_first_bits(network: str, matches: bool) -> Non
 
 
 def test_auth_stands_for_what_was_proved_and_entries_count_once() -> None:
-    asked = [ACL(3, Id("auth", "")), ACL(1, Id("world", "anyone")), ACL(1, Id("world", "anyone"))]
+    asked = [ACL(3, Id("auth", None)), ACL(1, Id("world", "anyone")), ACL(1, Id("world", "anyone"))]
     assert accept(asked, [IP, ME]) == (Access(3, *ME), Access(1, "world", "anyone"))
 
 
@@ -59,6 +59,8 @@ def test_auth_stands_for_what_was_proved_and_entries_count_once() -> None:
         [ACL(31, Id("ip", "10.1.2.3/33"))],
         [ACL(31, Id("ip", "10.1.2.3/x"))],
         [ACL(31, Id("sasl", "me"))],
+        [ACL(31, Id(None, None))],
+        [ACL(31, Id("digest", None))],
         [ACL(31, Id("world", "anyone")), ACL(31, Id("nobody", "knows"))],
     ],
 )
@@ -71,5 +73,5 @@ def test_lists_that_are_not_taken(asked: list[ACL]) -> None:
 def test_digests_are_shown_to_administrators_alone() -> None:
     acl = (Access(31, *ME), Access(1, "world", "anyone"))
     assert shown(acl, [IP])[0] == ACL(31, Id("digest", "me:x"))
-    assert shown(acl, [ME])[0] == ACL(31, Id(*ME))
+    assert shown(acl, [ME])[0].id == Id(*ME)
     assert shown(OPEN_ACL, []) == (ACL(31, Id("world", "anyone")),)

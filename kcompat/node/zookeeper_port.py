@@ -1,0 +1,75 @@
+"""The metadata store of this process on a port, for ZooKeeper's clients on this machine."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcompat.cluster.process_store import ProcessStore
+from kcompat.cluster.zookeeper_server.server import ZooKeeperServer
+from kcompat.cluster.zookeeper_server.service import ServerConfig
+from kcompat.config.errors import ConfigError
+from kcompat.net.listener import ListenerError
+
+if TYPE_CHECKING:
+    from kcompat.clock import Clock
+    from kcompat.cluster.process_session import ProcessSession
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.node.world import World
+
+
+class ZooKeeperPort:
+    """An address at which the store of a broker is served, from the broker's start to its stop."""
+
+    def __init__(self, host: str, port: int) -> None:
+        """Port 0 is any free one."""
+        self.host = host
+        self.port = port
+        """The one bound to, after the start."""
+
+    def serving(self, world: World) -> World:
+        """That world, with its store on this port."""
+
+        def open_store(config: BrokerConfig, clock: Clock) -> _StoreOnPort:
+            store = world.open_store(config, clock)
+            if not isinstance(store, ProcessStore):
+                raise ConfigError("The metadata store is elsewhere: nothing to serve to ZooKeeper's clients.")
+            settings = ServerConfig(client_port=self.port, data_dir=config.log_dirs[0])
+            return _StoreOnPort(store, ZooKeeperServer(store, clock, world.random, settings), self)
+
+        return replace(world, open_store=open_store)
+
+
+class _StoreOnPort:
+    """A store whose port opens before its first session, and closes before it."""
+
+    def __init__(self, store: ProcessStore, server: ZooKeeperServer, port: ZooKeeperPort) -> None:
+        self._store = store
+        self._server = server
+        self._port = port
+        self._is_open = False
+
+    async def session(self) -> ProcessSession:
+        """See `Sessions`. Raises ListenerError as well."""
+        if not self._is_open:
+            await self._open()
+        return await self._store.session()
+
+    async def close(self) -> None:
+        """See `Sessions`."""
+        await self._server.close()
+        await self._store.close()
+
+    async def _open(self) -> None:
+        host, port = self._port.host, self._port.port
+        try:
+            await self._server.open(host)
+        except OSError as error:
+            taken = error.errno == errno.EADDRINUSE
+            reason = "the port is already in use" if taken else error.strerror or error
+            sentence = f"Cannot listen on {host}:{port} for ZooKeeper's clients: {reason}."
+            raise ListenerError(sentence) from error
+        self._is_open = True
+        self._port.port = self._server.port
