@@ -75,7 +75,7 @@ def merged(image: ClusterImage, shown: Iterable[ShownPartition]) -> ClusterImage
         for name, (topic_id, partitions) in topics.items()
         if partitions
     ]
-    removed = [name for name, (_, partitions) in topics.items() if not partitions and name in image.topics]
+    removed = [name for name, (_, partitions) in topics.items() if not partitions]
     return image.with_topics(changed, removed)
 
 

@@ -95,7 +95,9 @@ class ClusterImage(Struct, frozen=True):
         return self.entity_configs.get((kind, name), _NOTHING)
 
     def with_topics(self, changed: Iterable[TopicImage], removed: Collection[str] = ()) -> ClusterImage:
-        """This picture with topics added or replaced, and others removed together with their configs."""
+        """This picture with topics added or replaced, and others removed together with their configs, which
+        may be known of a topic that was never shown.
+        """
         topics, names = dict(self.topics), dict(self.topic_names)
         for topic in changed:
             if topic.name in topics:
@@ -104,7 +106,8 @@ class ClusterImage(Struct, frozen=True):
             if topic.topic_id != ZERO_UUID:
                 names[topic.topic_id] = topic.name
         for name in removed:
-            names.pop(topics.pop(name).topic_id, None)
+            if name in topics:
+                names.pop(topics.pop(name).topic_id, None)
         configs = self.entity_configs
         if removed:
             gone = {("topics", name) for name in removed}

@@ -9,18 +9,19 @@ answers twice or never) stays in its own queue. Kafka's counterpart:
 from __future__ import annotations
 
 import logging
-from collections import deque
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica
 from kcompat.controller.deletion import ReplicasStopped
 from kcompat.controller.leadership import ReplicasFailed
+from kcompat.controller.pending import Queue
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcompat.cluster.news import Answered, BrokerPort, News
+    from kcompat.controller.pending import Pending
     from kcompat.controller.state import Event, RegisteredBroker
 
 _log = logging.getLogger(__name__)
@@ -32,13 +33,15 @@ class Channel:
     def __init__(self, broker_id: int, port: BrokerPort) -> None:
         self._broker_id = broker_id
         self._port = port
-        self._waiting: deque[tuple[News, Answered]] = deque()
-        self._in_hand: tuple[News, Answered] | None = None
+        self._waiting = Queue()
+        self._in_hand: Pending | None = None
         self._is_sending = False
 
     def put(self, news: News, answered: Answered) -> None:
-        """Queue a request; `answered` is called at most once, and never after `close`."""
-        self._waiting.append((news, answered))
+        """Queue a request; `answered` is called at most once, and never after `close`. What waits already may
+        be folded with it, and is answered together then.
+        """
+        self._waiting.put(news, answered)
         self._send()
 
     def close(self) -> None:
@@ -52,10 +55,10 @@ class Channel:
             return  # a broker that answers at once: the loop below goes on
         self._is_sending = True
         while self._waiting and self._in_hand is None:
-            self._in_hand = request = self._waiting.popleft()
-            news, _ = request
+            self._in_hand = request = self._waiting.pop()
+            news = request.news
 
-            def settle(reply: Reply, request: tuple[News, Answered] = request) -> None:
+            def settle(reply: Reply, request: Pending = request) -> None:
                 self._settle(request, reply)
 
             try:
@@ -65,10 +68,10 @@ class Channel:
                 settle(Reply(partitions=dict.fromkeys(_partitions(news), ErrorCode.UNKNOWN_SERVER_ERROR)))
         self._is_sending = False
 
-    def _settle(self, request: tuple[News, Answered], reply: Reply) -> None:
+    def _settle(self, request: Pending, reply: Reply) -> None:
         if self._in_hand is request:
             self._in_hand = None
-            request[1](reply)
+            request.answered(reply)
             self._send()
 
 

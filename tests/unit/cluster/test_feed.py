@@ -72,6 +72,12 @@ def test_partitions_that_are_being_deleted_go_and_the_topic_with_the_last() -> N
     assert image.configs("topics", "a") == {}
 
 
+def test_a_topic_that_goes_before_it_was_shown_takes_its_configs_with_it() -> None:
+    image = image_of().with_configs({("topics", "a"): {"k": "v"}, ("topics", "b"): {"k": "v"}})
+    image = merged(image, [shown("a", 0, leader=-2)])
+    assert (image.configs("topics", "a"), image.configs("topics", "b")) == ({}, {"k": "v"})
+
+
 def test_a_topic_made_anew_has_no_partition_of_the_one_before() -> None:
     image = image_of(TopicImage("a", ID_A, {0: PARTITION, 1: PARTITION}))
     image = merged(image, [shown("a", 0, topic_id=ID_B)])

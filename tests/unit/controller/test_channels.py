@@ -47,14 +47,30 @@ def test_one_request_at_a_time_in_order() -> None:
     port = Port()
     answers: list[tuple[str, Reply]] = []
     channel = Channel(1, port)
-    for name in "abc":
-        channel.put(stop(name), lambda reply, name=name: answers.append((name, reply)))
-    assert [news for news, _ in port.given] == [stop("a")]
+    requests = {"a": stop_all(("a", 0)), "b": UpdateConfigs({}), "c": stop_all(("c", 0))}
+    for name, news in requests.items():
+        channel.put(news, lambda reply, name=name: answers.append((name, reply)))
+    assert [type(news) for news, _ in port.given] == [StopReplica]
     port.given[0][1](FAILED)
-    assert [news for news, _ in port.given] == [stop("a"), stop("b")]
+    assert [type(news) for news, _ in port.given] == [StopReplica, UpdateConfigs]
     port.given[1][1](DONE)
     port.given[2][1](DONE)
     assert answers == [("a", FAILED), ("b", DONE), ("c", DONE)]
+
+
+def test_what_waits_goes_as_one_and_is_answered_as_one() -> None:
+    port = Port()
+    answers: list[tuple[str, Reply]] = []
+    channel = Channel(1, port)
+    for name in "abc":
+        channel.put(stop(name), lambda reply, name=name: answers.append((name, reply)))
+    port.given[0][1](DONE)
+    news, answered = port.given[1]
+    assert isinstance(news, StopReplica)
+    assert [each.topic for each in news.partitions] == ["b", "c"]
+    answered(FAILED)
+    assert answers == [("a", DONE), ("b", FAILED), ("c", FAILED)]
+    assert len(port.given) == 2
 
 
 def test_a_second_answer_is_none() -> None:
