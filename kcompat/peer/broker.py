@@ -72,10 +72,6 @@ class RemoteBroker:
             case _:
                 answered(Reply())
 
-    def stay_connected(self, lost: Callable[[PeerFault], object]) -> None:
-        """See `PeerClient.stay_connected`: so the end of the broker's process is seen when it happens."""
-        self._client.stay_connected(lost)
-
     def close(self) -> None:
         """Send nothing any more; what was given is not answered."""
         self._is_closed = True

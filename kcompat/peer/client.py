@@ -76,8 +76,9 @@ class PeerClient:
         self.is_closed = False
         """Whether it can be asked no more."""
         self._pause: Timer | None = None  # before the next attempt
-        self._failures = 0  # in a row, of connections that answered nothing
+        self._failures = 0  # in a row, of connections that answered nothing and ended soon
         self._failed_setups = 0  # in a row, of those that were not even accepted
+        self._ready_at_ms = 0
         self._last_fault = PeerFault.UNKNOWN  # of an attempt
         self._waiting: dict[_Call, None] = {}  # for a connection, in order
         self._lost: Callable[[PeerFault], object] | None = None
@@ -167,6 +168,7 @@ class PeerClient:
         exchange = self._exchange
         assert exchange is not None
         self.is_ready = True
+        self._ready_at_ms = self._clock.now_ms()
         waiting, self._waiting = self._waiting, {}
         for call in waiting:
             if self._exchange is exchange:
@@ -178,11 +180,13 @@ class PeerClient:
         """See `exchange.Owner`."""
         exchange = self._exchange
         assert exchange is not None
-        if exchange.is_proven:
+        lived_ms = self._clock.now_ms() - self._ready_at_ms if self.is_ready else 0
+        was_good = exchange.is_proven or lived_ms >= RECONNECT_BACKOFF_MAX_MS
+        if was_good:
             self._failures = 0
         self._failed_setups = 0 if exchange.is_connected else self._failed_setups + 1
         self._forget_exchange()
-        self._failed(fault, at_once=exchange.is_proven)
+        self._failed(fault, at_once=was_good)
 
     def _forget_exchange(self) -> None:
         self._exchange = None

@@ -25,7 +25,6 @@ from kcompat.net.answers import CLOSE
 from kcompat.net.hub import Hub
 from kcompat.peer import stop_replica
 from kcompat.peer.broker import RemoteBroker
-from kcompat.peer.errors import PeerFault
 from kcompat.peer.peers import Peers
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
@@ -246,19 +245,6 @@ def test_who_raises_on_an_answer_is_not_told_twice(caplog):
 
     play(scene)
     assert "ZeroDivisionError" in caplog.text
-
-
-def test_the_end_of_the_brokers_process_is_heard_of():
-    async def scene(scene):
-        faults = []
-        scene.remote.stay_connected(faults.append)
-        await asyncio.sleep(1)
-        assert not faults
-        scene.network.kill("there")
-        await asyncio.sleep(0.1)
-        assert faults[:2] == [PeerFault.RESET, PeerFault.REFUSED]
-
-    play(scene)
 
 
 def test_an_old_release_among_brokers_has_old_requests():

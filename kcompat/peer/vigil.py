@@ -1,0 +1,68 @@
+"""Sees that the process of a broker has ended, long before its session with the metadata store does.
+
+A connection to each broker is kept for nothing else. The system of a host that lives ends the connections of
+a process that is gone, and refuses new ones; both are told at once. Nothing is seen of a host that is off,
+stopped or cut off, and there only the session counts.
+
+It is evidence and no proof: a broker that is about to stop refuses as well. So it must be safe to act on it
+wrongly. Deposing a leader is, since leaders and ISRs are conditional writes and a leader that is not one any
+more cannot have its writes acknowledged by an ISR.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from kcompat.peer.errors import PeerFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcompat.cluster.image import BrokerInfo
+    from kcompat.peer.client import PeerClient
+    from kcompat.peer.peers import Peers
+
+ENOUGH: Final = 2
+"""Attempts refused in a row, some 50 ms apart: one could meet a port between two processes that share it."""
+
+Registration = tuple["BrokerInfo", int]
+"""A broker and its broker epoch."""
+
+
+class Vigil:
+    """Watches over brokers. Every registration is reported once at most."""
+
+    def __init__(self, peers: Peers, died: Callable[[int, int], object]) -> None:
+        """`died(broker_id, broker_epoch)` is told of the end of a process."""
+        self._peers = peers
+        self._died = died
+        self._watched: dict[int, tuple[Registration, PeerClient]] = {}
+        self._refused: dict[int, int] = {}  # in a row
+
+    def follow(self, brokers: Mapping[int, Registration]) -> None:
+        """Watch over these and no others. One that has registered anew is another process."""
+        for broker_id, (known, client) in list(self._watched.items()):
+            if brokers.get(broker_id) != known:
+                del self._watched[broker_id]
+                client.close()
+        for broker_id, registration in brokers.items():
+            if broker_id not in self._watched:
+                client = self._peers.to(registration[0], "vigil")
+                self._watched[broker_id] = registration, client
+                self._refused[broker_id] = 0
+                client.stay_connected(partial(self._lost, broker_id, registration[1]))
+
+    def close(self) -> None:
+        """Watch over nobody."""
+        self.follow({})
+
+    def _lost(self, broker_id: int, epoch: int, fault: PeerFault) -> None:
+        if fault is not PeerFault.REFUSED:
+            self._refused[broker_id] = 0
+            return
+        self._refused[broker_id] += 1
+        if self._refused[broker_id] == ENOUGH:
+            _, client = self._watched[broker_id]
+            client.close()
+            self._died(broker_id, epoch)

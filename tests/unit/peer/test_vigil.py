@@ -1,0 +1,139 @@
+"""The end of a broker's process is seen when it happens; a silence, or an ended connection, is none."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.image import BrokerInfo
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
+from kcompat.net.hub import Hub
+from kcompat.peer.peers import Peers
+from kcompat.peer.vigil import Vigil
+from support.scripted_broker import ScriptedBroker
+from support.virtual_loop import VirtualLoopClock, run_virtually
+from support.virtual_network import VirtualNetwork
+
+
+class Scene:
+    """Broker 1 watches over 2 and 3."""
+
+    def __init__(self, loop):
+        self.loop = loop
+        self.network = VirtualNetwork(Random(1), lambda _: None)
+        clock = VirtualLoopClock(loop)
+        config = ConfigFeed(BrokerConfig({}))
+        ports = (self.network.connector("broker-1"), clock, Random(2))
+        self.died = []
+        self.vigil = Vigil(
+            Peers(1, config, MetadataCache(""), ports), lambda *who: self.died.append((*who, loop.time()))
+        )
+        self.hubs = {}
+        self.listeners = {}
+        for number in (2, 3):
+            self.listen(number)
+
+    def listen(self, number):
+        self.hubs[number] = Hub(self.loop)
+        self.listeners[number] = self.network.bind("PLAINTEXT", f"broker-{number}", 9092)
+        self.listeners[number].start(self.hubs[number], ScriptedBroker(lambda _: None))
+
+    def follow(self, **epochs):
+        self.vigil.follow(
+            {
+                int(name[1:]): (
+                    BrokerInfo(int(name[1:]), None, {"PLAINTEXT": (f"broker-{name[1:]}", 9092)}),
+                    epoch,
+                )
+                for name, epoch in epochs.items()
+            }
+        )
+
+
+def play(scene):
+    async def program(loop):
+        await scene(Scene(loop))
+
+    run_virtually(program)
+
+
+def test_a_process_that_is_killed_is_seen_within_a_tenth_of_a_second_and_once():
+    async def scene(scene):
+        scene.follow(b2=10, b3=11)
+        await asyncio.sleep(100)
+        assert not scene.died
+        scene.network.kill("broker-3")
+        await asyncio.sleep(100)
+        assert [who[:2] for who in scene.died] == [(3, 11)]
+        assert scene.died[0][2] < 100.1
+        assert len(scene.hubs[2].connections) == 1
+
+    play(scene)
+
+
+def test_a_broker_that_never_listened_is_seen_as_well():
+    async def scene(scene):
+        scene.listeners[2].close()
+        scene.follow(b2=10)
+        await asyncio.sleep(1)
+        assert [who[:2] for who in scene.died] == [(2, 10)]
+
+    play(scene)
+
+
+def test_a_host_that_is_silent_is_not_taken_for_dead():
+    async def scene(scene):
+        scene.follow(b2=10)
+        await asyncio.sleep(1)
+        scene.network.isolate("broker-2", ["broker-1"])
+        await asyncio.sleep(100)
+        scene.hubs[2].stop()
+        await asyncio.sleep(100)
+        assert not scene.died
+
+    play(scene)
+
+
+def test_a_connection_that_a_living_broker_ends_is_made_again():
+    async def scene(scene):
+        scene.follow(b2=10)
+        await asyncio.sleep(1)
+        for connection in list(scene.hubs[2].connections):
+            connection.close("idle")
+        await asyncio.sleep(1)
+        assert not scene.died
+        assert len(scene.hubs[2].connections) == 1
+
+    play(scene)
+
+
+def test_a_broker_that_came_back_is_watched_over_anew():
+    async def scene(scene):
+        scene.follow(b2=10)
+        await asyncio.sleep(1)
+        scene.network.kill("broker-2")
+        await asyncio.sleep(1)
+        scene.listen(2)
+        scene.follow(b2=12)
+        await asyncio.sleep(1)
+        assert len(scene.hubs[2].connections) == 1
+        scene.network.kill("broker-2")
+        await asyncio.sleep(1)
+        assert [who[:2] for who in scene.died] == [(2, 10), (2, 12)]
+
+    play(scene)
+
+
+def test_nobody_is_watched_over_in_the_end():
+    async def scene(scene):
+        scene.follow(b2=10, b3=11)
+        await asyncio.sleep(1)
+        scene.vigil.close()
+        scene.network.kill("broker-2")
+        await asyncio.sleep(10)
+        assert not scene.died
+        assert not scene.hubs[3].connections
+
+    play(scene)
