@@ -215,6 +215,11 @@ def _grown(spec: PartitionsSpec, state: ControllerState) -> ControlledTopic:
     topic = state.topics.get(spec.name)
     if topic is None:
         raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+    if any(partition.is_reassigned for partition in topic.partitions):
+        raise RefusedError(
+            ErrorCode.REASSIGNMENT_IN_PROGRESS,
+            f"A partition reassignment is in progress for the topic '{spec.name}'.",
+        )
     existing = len(topic.partitions)
     if spec.count == existing:
         raise RefusedError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {existing} partition(s).")

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.deletion import DeleteTopics
+from kcompat.controller.election_requests import ElectLeaders
 from kcompat.controller.internal_topics import EnsureTopics
 from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.producer_id_blocks import AllocateProducerIds
+from kcompat.controller.reassignment import ListReassignments, Reassign
+from kcompat.controller.shutdown import ControlledShutdown
+from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,10 +24,11 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.znodes import ProducerIdBlock
     from kcompat.config.feed import ConfigFeed
-    from kcompat.controller.state import Event
-    from kcompat.controller.values import Outcome, PartitionsSpec, TopicResult, TopicSpec
+    from kcompat.controller.isr_changes import AlterPartition, IsrAnswers
+    from kcompat.controller.shutdown import StillLed
+    from kcompat.controller.state import ControlledPartition, Event
+    from kcompat.controller.values import ElectionType, Outcome, PartitionsSpec, TopicResult, TopicSpec
     from kcompat.promise import Promise
-    from kcompat.protocol.errors import ErrorCode
 
 T = TypeVar("T")
 
@@ -73,7 +78,43 @@ class Decisions:
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
         """A fresh block of producer ids; None when it cannot be had now."""
-        return self._submit(AllocateProducerIds(self._broker_id))
+        return self.allocate_block(self._broker_id).map(
+            lambda block: None if isinstance(block, ErrorCode) else block
+        )
+
+    def allocate_block(
+        self, broker_id: int, broker_epoch: int | None = None
+    ) -> Promise[ProducerIdBlock | ErrorCode]:
+        """A fresh block of producer ids for some broker, whose epoch is checked if it is given."""
+        return self._submit(AllocateProducerIds(broker_id, broker_epoch))
+
+    def alter_partition(self, proposed: AlterPartition) -> Promise[IsrAnswers]:
+        """Other ISRs, as the broker that leads the partitions proposes them."""
+        return self._submit(proposed)
+
+    def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> Promise[StillLed]:
+        """Have others lead what a broker leads that is about to stop."""
+        return self._submit(ControlledShutdown(broker_id, broker_epoch))
+
+    def elect_leaders(
+        self, kind: ElectionType, partitions: Sequence[tuple[str, int]]
+    ) -> Promise[Mapping[tuple[str, int], Outcome]]:
+        """Elect leaders of partitions, by topic and index, where it is needed and possible."""
+        return self._submit(ElectLeaders(kind, partitions))
+
+    def reassign(
+        self, wanted: Mapping[tuple[str, int], tuple[int, ...] | None], *, keeps_size: bool = False
+    ) -> Promise[dict[tuple[str, int], Outcome]]:
+        """Begin to move partitions to these replicas; None calls a reassignment off. With `keeps_size` their
+        number stays as it is (KIP-860).
+        """
+        return self._submit(Reassign(wanted, keeps_size))
+
+    def reassignments(
+        self, partitions: Sequence[tuple[str, int]] | None
+    ) -> Promise[Mapping[tuple[str, int], ControlledPartition] | ErrorCode]:
+        """Those of these partitions that are being reassigned; of all, if None."""
+        return self._submit(ListReassignments(partitions))
 
     def replicas_failed(self, partitions: Sequence[tuple[str, int]]) -> Promise[None]:
         """This broker cannot serve these partitions any more: their log directory is offline."""

@@ -24,7 +24,7 @@ from kcompat.controller.values import Outcome, RefusedError
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kcompat.controller.state import ControlledPartition, ControllerState
 
@@ -33,9 +33,12 @@ if TYPE_CHECKING:
 
 
 class Reassign(Struct, frozen=True):
-    """Move partitions to these replicas; None calls a reassignment off."""
+    """Move partitions to these replicas; None calls a reassignment off. With `keeps_size` as many as before
+    (KIP-860).
+    """
 
     wanted: Wanted
+    keeps_size: bool = False
 
     def decide(self, state: ControllerState) -> Decision[dict[Key, Outcome]]:
         """Begin, replace or call off each; those that cannot be done do not stop the others."""
@@ -43,7 +46,10 @@ class Reassign(Struct, frozen=True):
         outcomes = {}
         for (topic, index), replicas in self.wanted.items():
             try:
-                _reassign(draft, topic, index, _planned(state, topic, index, replicas))
+                planned = _planned(state, topic, index, replicas)
+                if self.keeps_size and replicas is not None:
+                    _insist_on_size(planned)
+                _reassign(draft, topic, index, planned)
                 outcomes[topic, index] = Outcome()
             except RefusedError as refusal:
                 outcomes[topic, index] = Outcome(refusal.error, refusal.message)
@@ -54,6 +60,26 @@ class Reassign(Struct, frozen=True):
     def refused(self, error: ErrorCode) -> dict[Key, Outcome]:
         """The same error for every partition."""
         return dict.fromkeys(self.wanted, Outcome(error))
+
+
+class ListReassignments(Struct, frozen=True):
+    """Which partitions are being reassigned, among these or among all if None."""
+
+    partitions: Sequence[Key] | None = None
+
+    def decide(self, state: ControllerState) -> Decision[Mapping[Key, ControlledPartition] | ErrorCode]:
+        """Only look."""
+        found: dict[Key, ControlledPartition] = {}
+        for topic in state.topics.values():
+            for index, partition in enumerate(topic.partitions):
+                key = (topic.name, index)
+                if partition.is_reassigned and (self.partitions is None or key in self.partitions):
+                    found[key] = partition
+        return Decision(state, found)
+
+    def refused(self, error: ErrorCode) -> Mapping[Key, ControlledPartition] | ErrorCode:
+        """The error itself."""
+        return error
 
 
 class ReassignByTool(Struct, frozen=True):
@@ -137,6 +163,15 @@ def _planned(
         adding=tuple(each for each in together if each not in origin),
         removing=tuple(each for each in together if each not in replicas),
     )
+
+
+def _insist_on_size(planned: ControlledPartition) -> None:
+    before, after = len(planned.origin), len(planned.target)
+    if before != after:
+        raise RefusedError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"The replication factor is changed from {before} to {after}",
+        )
 
 
 def _is_wanted_already(state: ControllerState, topic: str, index: int, replicas: tuple[int, ...]) -> bool:

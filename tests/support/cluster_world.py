@@ -11,7 +11,20 @@ from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import Reply, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.znodes import CLUSTER_ID, BrokerRegistration, encode_cluster_id
+from kcompat.cluster.store import Create
+from kcompat.cluster.znodes import (
+    CLUSTER_ID,
+    BrokerRegistration,
+    PartitionState,
+    TopicAssignment,
+    config_path,
+    encode_cluster_id,
+    encode_config,
+    encode_partition_state,
+    encode_topic,
+    partition_path,
+    partition_state_path,
+)
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller import election, loading
@@ -25,6 +38,9 @@ from support.asking import context_of, services_of, travelled
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import Answered, News
     from kcompat.security.authorizer import Authorizer
 
@@ -84,6 +100,39 @@ class ClusterWorld:
         await self.candidacy.stop()
         await self.config_watch.stop()
         await self.store.close()
+
+    async def register(self, broker_id: int) -> None:
+        """Another broker, which takes everything too; until this one shows it."""
+        registration = BrokerRegistration({"PLAINTEXT": ("h", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
+        await election.register_broker(await self.store.session(), broker_id, registration, 0)
+        await self.shown(lambda image: broker_id in image.brokers)
+
+    async def create_with_dead_replica(self, topic: str, isr: Sequence[int] = (1,)) -> None:
+        """A topic that somebody else has made, until this broker shows it: one partition with this ISR, and
+        replicas on brokers 7, which is dead, and 1.
+        """
+        leader = 1 if 1 in isr else -1
+        await self.session.multi(
+            [
+                Create(config_path("topics", topic), encode_config({})),
+                Create(f"/brokers/topics/{topic}", encode_topic(TopicAssignment(b"d" * 16, ((7, 1),)))),
+                Create(f"/brokers/topics/{topic}/partitions"),
+                Create(partition_path(topic, 0)),
+                Create(
+                    partition_state_path(topic, 0),
+                    encode_partition_state(PartitionState(leader, 0, 1, tuple(isr))),
+                ),
+            ]
+        )
+        await self.shown(lambda image: topic in image.topics)
+
+    async def shown(self, is_so: Callable[[ClusterImage], bool]) -> None:
+        """Until this broker shows what is meant."""
+        changed = asyncio.Event()
+        self.cluster.subscribe(lambda _, __: changed.set())
+        while not is_so(self.cluster.image):
+            changed.clear()
+            await asyncio.wait_for(changed.wait(), 10)
 
     async def ask(self, module: Any, version: int, request: Any) -> Any:
         """The response of `module.handle`; both messages travel through the codec of this version."""

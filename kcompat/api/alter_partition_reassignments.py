@@ -1,0 +1,73 @@
+"""AlterPartitionReassignments (key 45), versions 0-1 (KIP-455): partitions move to other replicas.
+
+Behaviour
+- Each partition begins or fails by itself. The answer comes when the move has begun; it goes on for as long
+  as the new replicas take to get in sync.
+- Null replicas call a move off; NO_REASSIGNMENT_IN_PROGRESS where there is none. A new move takes the place
+  of the one under way.
+- INVALID_REPLICA_ASSIGNMENT for no, repeated or negative ids, for new replicas whose brokers are not live,
+  and where no replica in sync would be left. (Kafka would go on in the last case, and lose the partition.)
+- NOT_CONTROLLER for the whole and each partition, at another broker.
+
+Version notes
+- 1: the client may insist on the number of replicas (KIP-860), else INVALID_REPLICATION_FACTOR.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.controller.values import Outcome
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+TopicAnswer = AlterPartitionReassignmentsResponse.ReassignableTopicResponse
+Answer = AlterPartitionReassignmentsResponse.ReassignablePartitionResponse
+
+
+def handle(
+    context: RequestContext, request: AlterPartitionReassignmentsRequest
+) -> AlterPartitionReassignmentsResponse | Promise[AlterPartitionReassignmentsResponse]:
+    """Have the controller of this process begin the moves."""
+    wanted = {
+        (topic.name, row.partition_index): None if row.replicas is None else tuple(row.replicas)
+        for topic in request.topics
+        for row in topic.partitions
+    }
+    keeps_size = not request.allow_replication_factor_change
+
+    def answered(outcomes: Mapping[tuple[str, int], Outcome]) -> AlterPartitionReassignmentsResponse:
+        elsewhere = any(outcome.error == ErrorCode.NOT_CONTROLLER for outcome in outcomes.values())
+        error = ErrorCode.NOT_CONTROLLER if elsewhere else ErrorCode.NONE
+        return _response(outcomes, error, keeps_size=keeps_size)
+
+    if not context.may(Operation.ALTER, CLUSTER):
+        error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return _response(dict.fromkeys(wanted, Outcome(error)), error, keeps_size=keeps_size)
+    return context.services.decisions.reassign(wanted, keeps_size=keeps_size).map(answered)
+
+
+def _response(
+    outcomes: Mapping[tuple[str, int], Outcome], error: ErrorCode, *, keeps_size: bool
+) -> AlterPartitionReassignmentsResponse:
+    topics: dict[str, TopicAnswer] = {}
+    for (topic, index), outcome in outcomes.items():
+        row = topics.setdefault(topic, TopicAnswer(topic))
+        row.partitions.append(Answer(index, outcome.error, outcome.message))
+    return AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=not keeps_size,
+        error_code=error,
+        error_message=None,
+        responses=list(topics.values()),
+    )

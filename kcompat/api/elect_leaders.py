@@ -1,0 +1,70 @@
+"""ElectLeaders (key 43), versions 0-2 (KIP-183, KIP-460).
+
+Behaviour
+- The preferred replica is elected, if it is live and in sync, else PREFERRED_LEADER_NOT_AVAILABLE. Or, where
+  no leader is live, the first live replica, in sync or not, else ELIGIBLE_LEADERS_NOT_AVAILABLE.
+- ELECTION_NOT_NEEDED where the right one leads already. An answer about all partitions leaves those out.
+- The answer comes when the controller's broker shows the new leaders.
+- NOT_CONTROLLER for each partition, at another broker.
+
+Version notes
+- 0: preferred elections only, and no error of the whole. 1: the kind of election. 2: flexible.
+
+Where we differ: an unknown kind of election is INVALID_REQUEST; Kafka says UNKNOWN_SERVER_ERROR.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.controller.values import ElectionType, Outcome
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+TopicAnswer = ElectLeadersResponse.ReplicaElectionResult
+Answer = ElectLeadersResponse.PartitionResult
+
+
+def handle(
+    context: RequestContext, request: ElectLeadersRequest
+) -> ElectLeadersResponse | Promise[ElectLeadersResponse]:
+    """Have the controller of this process elect."""
+    asked = request.topic_partitions
+    named = [(topic.topic, index) for topic in asked or () for index in topic.partitions]
+    if not context.may(Operation.ALTER, CLUSTER):
+        error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return _response(dict.fromkeys(named, Outcome(error)), error)
+    try:
+        kind = ElectionType(request.election_type)
+    except ValueError:
+        error = ErrorCode.INVALID_REQUEST
+        return _response(dict.fromkeys(named, Outcome(error)), error)
+    if asked is None:
+        topics = context.services.cluster.image.topics.values()
+        named = [(topic.name, index) for topic in topics for index in topic.partitions]
+
+    def answered(outcomes: Mapping[tuple[str, int], Outcome]) -> ElectLeadersResponse:
+        if asked is None:
+            needless = ErrorCode.ELECTION_NOT_NEEDED
+            outcomes = {key: outcome for key, outcome in outcomes.items() if outcome.error != needless}
+        return _response(outcomes)
+
+    return context.services.decisions.elect_leaders(kind, named).map(answered)
+
+
+def _response(
+    outcomes: Mapping[tuple[str, int], Outcome], error: ErrorCode = ErrorCode.NONE
+) -> ElectLeadersResponse:
+    topics: dict[str, TopicAnswer] = {}
+    for (topic, index), outcome in outcomes.items():
+        row = topics.setdefault(topic, TopicAnswer(topic))
+        row.partition_result.append(Answer(index, outcome.error, outcome.message))
+    return ElectLeadersResponse(error_code=error, replica_election_results=list(topics.values()))

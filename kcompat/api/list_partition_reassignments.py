@@ -1,0 +1,59 @@
+"""ListPartitionReassignments (key 46), version 0 (KIP-455): which partitions are on the move.
+
+Behaviour
+- For those asked for, or all if the topics are null: the replicas, with those that come and those that go.
+  Others, also unknown ones, are left out.
+- NOT_CONTROLLER at another broker.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.api.context import RequestContext
+    from kcompat.controller.state import ControlledPartition
+    from kcompat.promise import Promise
+
+TopicAnswer = ListPartitionReassignmentsResponse.OngoingTopicReassignment
+Answer = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
+
+
+def handle(
+    context: RequestContext, request: ListPartitionReassignmentsRequest
+) -> ListPartitionReassignmentsResponse | Promise[ListPartitionReassignmentsResponse]:
+    """Have the controller of this process look."""
+    if not context.may(Operation.DESCRIBE, CLUSTER):
+        return _refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    asked = None
+    if request.topics is not None:
+        asked = [(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
+    return context.services.decisions.reassignments(asked).map(_response)
+
+
+def _response(
+    found: Mapping[tuple[str, int], ControlledPartition] | ErrorCode,
+) -> ListPartitionReassignmentsResponse:
+    if isinstance(found, ErrorCode):
+        return _refusal(found)
+    topics: dict[str, TopicAnswer] = {}
+    for (topic, index), partition in found.items():
+        row = topics.setdefault(topic, TopicAnswer(topic))
+        row.partitions.append(
+            Answer(index, list(partition.replicas), list(partition.adding), list(partition.removing))
+        )
+    return ListPartitionReassignmentsResponse(error_message=None, topics=list(topics.values()))
+
+
+def _refusal(error: ErrorCode) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(error_code=error, error_message=None)

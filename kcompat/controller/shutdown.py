@@ -1,0 +1,65 @@
+"""Brokers that want to stop hand their leaderships over first (ControlledShutdown). Pure."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.controller import elections
+from kcompat.controller.draft import Draft
+from kcompat.controller.leadership import take_offline
+from kcompat.controller.state import Decision
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.controller.state import ControllerState
+
+UNKNOWN_BROKER_EPOCH = -1
+
+
+class StillLed(Struct, frozen=True):
+    """An error, or the partitions with other replicas that the broker leads all the same."""
+
+    error: ErrorCode = ErrorCode.NONE
+    partitions: Sequence[tuple[str, int]] = ()
+
+
+class ControlledShutdown(Struct, frozen=True):
+    """A broker is about to stop. It is in no new ISR from now on, until it has registered anew."""
+
+    broker_id: int
+    broker_epoch: int = UNKNOWN_BROKER_EPOCH
+
+    def decide(self, state: ControllerState) -> Decision[StillLed]:
+        """Let others lead what it leads, and take it out of the ISRs that it is in."""
+        broker = state.brokers.get(self.broker_id)
+        if broker is None:
+            return Decision(state, StillLed(ErrorCode.BROKER_NOT_AVAILABLE))
+        if self.broker_epoch != UNKNOWN_BROKER_EPOCH and self.broker_epoch < broker.epoch:
+            return Decision(state, StillLed(ErrorCode.STALE_BROKER_EPOCH))
+        state = replace(state, shutting_down=state.shutting_down | {self.broker_id})
+        draft = Draft(state)
+        followed, still_led = [], []
+        for topic, index, partition in draft.partitions():
+            if self.broker_id not in partition.replicas or len(partition.replicas) == 1:
+                continue
+            if partition.leader != self.broker_id:
+                followed.append((self.broker_id, topic, index))
+                continue
+            is_live = partial(state.is_live, topic=topic, index=index)
+            choice = elections.of_shutdown(partition, is_live, state.shutting_down)
+            if choice is None:
+                still_led.append((topic, index))
+            else:
+                draft.elect(topic, index, choice)
+        take_offline(draft, followed)
+        return draft.decision(StillLed(partitions=still_led))
+
+    def refused(self, error: ErrorCode) -> StillLed:
+        """The error."""
+        return StillLed(error)
