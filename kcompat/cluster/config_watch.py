@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster import znodes
 from kcompat.cluster.entity_configs import KINDS
+from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.store import EventType, NoNodeError, SessionExpiredError
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _entity(name: str, data: bytes) -> Entity | None:
     """What a notification is about; None where that is nothing that brokers obey."""
     try:
         kind, _, entity = znodes.decode_config_change(data).partition("/")
-    except znodes.DamagedZnodeError as error:
+    except DamagedZnodeError as error:
         _log.warning("the notification %s says nothing: %s", name, error)
         return None
     return (kind, entity) if kind in KINDS else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster import znodes
 from kcompat.cluster.news import UpdateConfigs
+from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.store import (
     ANY_VERSION,
     BadVersionError,
@@ -180,6 +181,6 @@ def _decoded(entity: Entity, node: tuple[bytes, Stat] | None) -> dict[str, str] 
         return None
     try:
         return znodes.decode_config(node[0])
-    except znodes.DamagedZnodeError:
+    except DamagedZnodeError:
         _log.exception("the configs of %s %s cannot be read", *entity)
         return None

@@ -7,12 +7,18 @@ there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from kcompat.cluster.store import StoreError
+from kcompat.cluster.payloads import (
+    DamagedZnodeError,
+    converted,
+    field,
+    json_object,
+    optional_field,
+)
 from kcompat.protocol.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
 
 if TYPE_CHECKING:
@@ -37,6 +43,7 @@ PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
 ISR_CHANGES = "/isr_change_notification"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
+FEATURE = "/feature"
 
 CONFIG_KINDS = ("topics", "clients", "users", "brokers", "ips")
 
@@ -54,18 +61,16 @@ PERSISTENT_PATHS = (
     CONFIG_CHANGES,
     ISR_CHANGES,
     LOG_DIR_EVENTS,
+    PRODUCER_ID_BLOCK,
+    FEATURE,
 )
-"""Nodes that a broker makes sure of when it starts, parents first."""
+"""Nodes that a broker makes sure of when it starts, parents first; `initial_payload` is what they begin
+with.
+"""
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 
-T = TypeVar("T")
-
 _encode = msgspec.json.encode
-
-
-class DamagedZnodeError(StoreError):
-    """A znode holds something that no Kafka version writes."""
 
 
 class BrokerRegistration(Struct, frozen=True):
@@ -148,12 +153,23 @@ def encode_cluster_id(cluster_id: str) -> bytes:
 
 def decode_cluster_id(data: bytes) -> str:
     """The id in `/cluster/id`."""
-    return _field(_object(data), "id", str)
+    return field(json_object(data), "id", str)
 
 
 def decode_controller(data: bytes) -> int:
     """The id of the broker in `/controller`."""
-    return _field(_object(data), "brokerid", int)
+    return field(json_object(data), "brokerid", int)
+
+
+def encode_features(levels: Mapping[str, int]) -> bytes:
+    """`/feature`, version 2, of a cluster whose features can be raised (status 1): the level of each."""
+    features = {name: {"max_version_level": level} for name, level in levels.items()}
+    return _encode({"version": 2, "status": 1, "features": features})
+
+
+def initial_payload(path: str) -> bytes:
+    """What a node of `PERSISTENT_PATHS` begins with."""
+    return encode_features({}) if path == FEATURE else b""
 
 
 def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
@@ -196,20 +212,20 @@ def decode_broker(data: bytes) -> BrokerRegistration:
     """`/brokers/ids/<id>` of any version: v1 has one plaintext host and port, v2 endpoints, v3 a rack, v4 the
     map.
     """
-    payload = _object(data)
-    if _field(payload, "version", int) < 2:
-        endpoint = (_field(payload, "host", str), _field(payload, "port", int))
+    payload = json_object(data)
+    if field(payload, "version", int) < 2:
+        endpoint = (field(payload, "host", str), field(payload, "port", int))
         return BrokerRegistration({"PLAINTEXT": endpoint}, {"PLAINTEXT": "PLAINTEXT"})
     endpoints = {}
-    for text in _field(payload, "endpoints", list[str]):
+    for text in field(payload, "endpoints", list[str]):
         name, _, address = text.partition("://")
         host, _, port = address.rpartition(":")
         if not name or not port.isdigit():
             raise DamagedZnodeError(f"not an endpoint: {text!r}")
         endpoints[name] = (host.strip("[]"), int(port))
     own_names = {name: name for name in endpoints}
-    protocols = _optional(payload, "listener_security_protocol_map", dict[str, str], own_names)
-    rack = None if payload.get("rack") is None else _field(payload, "rack", str)
+    protocols = optional_field(payload, "listener_security_protocol_map", dict[str, str], own_names)
+    rack = None if payload.get("rack") is None else field(payload, "rack", str)
     return BrokerRegistration(endpoints, protocols, rack)
 
 
@@ -228,15 +244,15 @@ def encode_topic(assignment: TopicAssignment) -> bytes:
 
 def decode_topic(data: bytes) -> TopicAssignment:
     """`/brokers/topics/<topic>` of any version; below 3 the topic id is `ZERO_UUID`."""
-    payload = _object(data)
-    partitions = _field(payload, "partitions", dict[int, tuple[int, ...]])
+    payload = json_object(data)
+    partitions = field(payload, "partitions", dict[int, tuple[int, ...]])
     if sorted(partitions) != list(range(len(partitions))):
         raise DamagedZnodeError(f"partitions are not numbered from 0: {sorted(partitions)}")
     return TopicAssignment(
-        _topic_id(_optional(payload, "topic_id", str, "")),
+        _topic_id(optional_field(payload, "topic_id", str, "")),
         tuple(partitions[index] for index in range(len(partitions))),
-        _optional(payload, "adding_replicas", dict[int, tuple[int, ...]], {}),
-        _optional(payload, "removing_replicas", dict[int, tuple[int, ...]], {}),
+        optional_field(payload, "adding_replicas", dict[int, tuple[int, ...]], {}),
+        optional_field(payload, "removing_replicas", dict[int, tuple[int, ...]], {}),
     )
 
 
@@ -252,8 +268,8 @@ def encode_reassignments(wanted: Mapping[tuple[str, int], tuple[int, ...]]) -> b
 def decode_reassignments(data: bytes) -> dict[tuple[str, int], tuple[int, ...]]:
     """`/admin/reassign_partitions`."""
     return {
-        (_field(row, "topic", str), _field(row, "partition", int)): _field(row, "replicas", tuple[int, ...])
-        for row in _field(_object(data), "partitions", list[dict[str, Any]])
+        (field(row, "topic", str), field(row, "partition", int)): field(row, "replicas", tuple[int, ...])
+        for row in field(json_object(data), "partitions", list[dict[str, Any]])
     }
 
 
@@ -261,8 +277,8 @@ def decode_partitions(data: bytes) -> list[tuple[str, int]]:
     """`/admin/preferred_replica_election` and `/isr_change_notification/isr_change_<n>`: partitions by topic
     and index.
     """
-    rows = _field(_object(data), "partitions", list[dict[str, Any]])
-    return [(_field(row, "topic", str), _field(row, "partition", int)) for row in rows]
+    rows = field(json_object(data), "partitions", list[dict[str, Any]])
+    return [(field(row, "topic", str), field(row, "partition", int)) for row in rows]
 
 
 def encode_log_dir_event(broker_id: int) -> bytes:
@@ -272,7 +288,7 @@ def encode_log_dir_event(broker_id: int) -> bytes:
 
 def decode_log_dir_event(data: bytes) -> int:
     """The broker that `/log_dir_event_notification/log_dir_event_<n>` speaks of."""
-    return _field(_object(data), "broker", int)
+    return field(json_object(data), "broker", int)
 
 
 def encode_partition_state(state: PartitionState) -> bytes:
@@ -291,7 +307,7 @@ def encode_partition_state(state: PartitionState) -> bytes:
 
 def decode_partition_state(data: bytes) -> PartitionState:
     """`.../partitions/<index>/state`."""
-    return _convert(_object(data), PartitionState)
+    return converted(json_object(data), PartitionState)
 
 
 def encode_config(configs: Mapping[str, str]) -> bytes:
@@ -301,7 +317,7 @@ def encode_config(configs: Mapping[str, str]) -> bytes:
 
 def decode_config(data: bytes) -> dict[str, str]:
     """`/config/<kind>/<name>`."""
-    return _field(_object(data), "config", dict[str, str])
+    return field(json_object(data), "config", dict[str, str])
 
 
 def encode_config_change(entity_path: str) -> bytes:
@@ -311,10 +327,10 @@ def encode_config_change(entity_path: str) -> bytes:
 
 def decode_config_change(data: bytes) -> str:
     """The path of the entity in a notification of version 2, or of version 1, which has kind and name."""
-    payload = _object(data)
-    if _field(payload, "version", int) == 1:
-        return f"{_field(payload, 'entity_type', str)}/{_field(payload, 'entity_name', str)}"
-    return _field(payload, "entity_path", str)
+    payload = json_object(data)
+    if field(payload, "version", int) == 1:
+        return f"{field(payload, 'entity_type', str)}/{field(payload, 'entity_name', str)}"
+    return field(payload, "entity_path", str)
 
 
 def encode_producer_ids(block: ProducerIdBlock) -> bytes:
@@ -331,9 +347,9 @@ def encode_producer_ids(block: ProducerIdBlock) -> bytes:
 
 def decode_producer_ids(data: bytes) -> ProducerIdBlock:
     """`/latest_producer_id_block`."""
-    payload = _object(data)
+    payload = json_object(data)
     return ProducerIdBlock(
-        _field(payload, "broker", int), _field(payload, "block_start", int), _field(payload, "block_end", int)
+        field(payload, "broker", int), field(payload, "block_start", int), field(payload, "block_end", int)
     )
 
 
@@ -350,32 +366,7 @@ def decode_epoch(data: bytes) -> int:
         raise DamagedZnodeError(f"not a controller epoch: {data!r}") from error
 
 
-# -- JSON ------------------------------------------------------------------------------------------------
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(data, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DamagedZnodeError(f"not a JSON object: {data[:80]!r}") from error
-
-
-def _field(payload: Mapping[str, Any], name: str, kind: type[T]) -> T:
-    if name not in payload:
-        raise DamagedZnodeError(f"lacks {name!r}")
-    return _convert(payload[name], kind)
-
-
-def _optional(payload: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
-    value = payload.get(name)
-    return default if value is None else _convert(value, kind)
-
-
-def _convert(value: object, kind: type[T]) -> T:
-    try:
-        return msgspec.convert(value, kind, strict=False)
-    except msgspec.ValidationError as error:
-        raise DamagedZnodeError(str(error)) from error
+# -- parts of payloads -------------------------------------------------------------------------------------
 
 
 def _topic_id(text: str) -> bytes:

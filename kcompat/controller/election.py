@@ -1,5 +1,4 @@
-"""What a broker writes into the store before it may serve: its registration, and its candidacy for the
-controller's office.
+"""What a candidate for the controller's office reads and writes in the store.
 
 Election, as in Kafka's `KafkaZkClient.registerControllerAndIncrementControllerEpoch`: one transaction creates
 the ephemeral `/controller` and moves `/controller_epoch` on by one from the version just read. The new
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.cluster import znodes
-from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.store import (
     BadVersionError,
     Check,
@@ -23,18 +21,12 @@ from kcompat.cluster.store import (
     NodeExistsError,
     NoNodeError,
     SetData,
-    StoreError,
     UnknownOutcomeError,
 )
 from kcompat.controller.loading import read
-from kcompat.controller.state import RegisteredBroker
 
 if TYPE_CHECKING:
     from kcompat.cluster.store import MetadataStore
-
-
-class BrokerIdInUseError(StoreError):
-    """Another live broker is registered under this id."""
 
 
 class Holder(Struct, frozen=True):
@@ -49,22 +41,6 @@ class Elected(Struct, frozen=True):
 
     epoch: int
     epoch_version: int
-
-
-async def register_broker(
-    store: MetadataStore, broker_id: int, registration: znodes.BrokerRegistration, now_ms: int
-) -> RegisteredBroker:
-    """Register this broker for as long as its session lives; the answer has its broker epoch."""
-    path = znodes.broker_path(broker_id)
-    try:
-        await store.create(path, znodes.encode_broker(registration, now_ms), ephemeral=True)
-    except NodeExistsError as error:
-        raise BrokerIdInUseError(
-            f"broker id {broker_id} is in use by another live broker of this cluster"
-        ) from error
-    _, stat = await store.get(path)
-    info = BrokerInfo(broker_id, registration.rack, registration.endpoints, registration.security_protocols)
-    return RegisteredBroker(info, stat.czxid)
 
 
 async def holder(store: MetadataStore) -> Holder | None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kcompat.cluster import znodes
 from kcompat.cluster.image import NO_LEADER, BrokerInfo
+from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.store import Create, NodeExistsError
 from kcompat.controller.state import (
     ABSENT,
@@ -34,9 +35,15 @@ Key = tuple[str, int]
 
 async def prepare(store: MetadataStore) -> None:
     """Create the nodes above all others, as far as they are missing."""
-    while missing := [path for path in znodes.PERSISTENT_PATHS if await store.exists(path) is None]:
+    while missing := await _missing(store, znodes.PERSISTENT_PATHS):
         with suppress(NodeExistsError):  # another broker starts at the same time: look again
-            await store.multi([Create(path) for path in missing])
+            await store.multi([Create(path, znodes.initial_payload(path)) for path in missing])
+
+
+async def _missing(store: MetadataStore, paths: Sequence[str]) -> list[str]:
+    """Those of these nodes that are not there."""
+    nodes = await store.get_many(paths)
+    return [path for path, node in zip(paths, nodes, strict=True) if node is None]
 
 
 async def cluster_id(store: MetadataStore) -> str | None:
@@ -160,8 +167,12 @@ async def make_room(store: MetadataStore, topic: ControlledTopic) -> None:
 
 async def load_producer_ids(store: MetadataStore) -> tuple[int, int]:
     """The last id handed out and the version of the node."""
-    if await store.exists(znodes.PRODUCER_ID_BLOCK) is None:
+    (node,) = await store.get_many([znodes.PRODUCER_ID_BLOCK])
+    if node is None:
         return -1, ABSENT
+    data, stat = node
+    if not data:
+        return -1, stat.version  # as the first broker of a cluster makes it
     block, stat = await read(store, znodes.PRODUCER_ID_BLOCK, znodes.decode_producer_ids)
     return block.last, stat.version
 
@@ -227,8 +238,8 @@ async def _load_all(
 def _decoded(path: str, data: bytes, decode: Callable[[bytes], T]) -> T:
     try:
         return decode(data)
-    except znodes.DamagedZnodeError as error:
-        raise znodes.DamagedZnodeError(f"{path}: {error}") from error
+    except DamagedZnodeError as error:
+        raise DamagedZnodeError(f"{path}: {error}") from error
 
 
 def _deposed(

@@ -21,6 +21,7 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
+REMEMBERED_SESSIONS = "kcompat-sessions"
 
 _MAX_DIRECTORY_NAME = 255
 _PARTITION_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]+)-(\d+)")

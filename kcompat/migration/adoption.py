@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.cluster import znodes
-from kcompat.cluster.store import Create, NoNodeError
+from kcompat.cluster.store import Create, NoNodeError, SetData
 from kcompat.controller.internal_topics import spec_of_automatic_topic
 from kcompat.log.errors import LogDirectoryError
 from kcompat.log.producer_ids import (
@@ -79,7 +79,7 @@ async def adopt(
     highest = max(map(_highest_producer_id, found), default=NO_PRODUCER_ID)
     if highest != NO_PRODUCER_ID:
         block = block_around(highest, config.broker_id)
-        ops.append(Create(znodes.PRODUCER_ID_BLOCK, znodes.encode_producer_ids(block)))
+        ops.append(SetData(znodes.PRODUCER_ID_BLOCK, znodes.encode_producer_ids(block)))
     await store.multi(ops)
     if topics:
         _announce(topics, cluster_id)
@@ -115,19 +115,11 @@ async def _spend_producer_ids(store: MetadataStore, logs: Iterable[Log], broker_
     """Hand out no id that a producer of these logs has: another broker may have given it away meanwhile."""
     ids = (entry.producer_id for log in logs for entry in log.producers)
     highest = max(filter(_is_handed_out, ids), default=NO_PRODUCER_ID)
-    version = None
-    if await store.exists(znodes.PRODUCER_ID_BLOCK) is not None:
-        data, stat = await store.get(znodes.PRODUCER_ID_BLOCK)
-        if highest <= znodes.decode_producer_ids(data).last:
-            return
-        version = stat.version
-    elif highest == NO_PRODUCER_ID:
-        return
-    block = znodes.encode_producer_ids(block_around(highest, broker_id))
-    if version is None:
-        await store.create(znodes.PRODUCER_ID_BLOCK, block)
-    else:
-        await store.set(znodes.PRODUCER_ID_BLOCK, block, version)
+    data, stat = await store.get(znodes.PRODUCER_ID_BLOCK)
+    last = znodes.decode_producer_ids(data).last if data else NO_PRODUCER_ID
+    if highest > last:
+        block = block_around(highest, broker_id)
+        await store.set(znodes.PRODUCER_ID_BLOCK, znodes.encode_producer_ids(block), stat.version)
 
 
 def topics_of(logs: Iterable[Log], config: BrokerConfig, random: Random) -> Iterator[AdoptedTopic]:

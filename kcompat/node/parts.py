@@ -15,17 +15,18 @@ from kcompat.api.registry import SERVED
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import DEFAULT_ENTITY
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
-from kcompat.controller.election import register_broker
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.log.cleaner.cleaner import LogCleaner
 from kcompat.log.manager import LogManager
+from kcompat.log.remembered_sessions import RememberedSessions
 from kcompat.net.helpers import Helpers
 from kcompat.replication.fetch_session import FetchSessions
 from kcompat.replication.local_broker import LocalBroker
@@ -59,9 +60,6 @@ class Parts:
     ) -> None:
         """`session` is the broker's own session with the metadata store."""
         clock = world.clock
-        self._session = session
-        self.broker_epoch = -1
-        """The czxid of this broker's registration; -1 before there is one."""
         self.world = world
         self.config = ConfigFeed(config)
         self.logs = LogManager(config.log_dirs, clock, world.files, world.start_worker, world.random)
@@ -76,6 +74,12 @@ class Parts:
             Controller(config.broker_id, session, self._port_of, clock, self.config, self.cluster),
             clock,
         )
+        memory = (
+            RememberedSessions(config.log_dirs[0], world.files)
+            if config.get("zookeeper.connect")
+            else Forgetful()
+        )
+        self.registration = Registration(session, config.broker_id, memory, clock)
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
         self.decisions = Decisions(self.candidacy.submit, config.broker_id, self.config, world.random)
@@ -104,7 +108,7 @@ class Parts:
             helpers=self.helpers,
             authorizer=authorizer,
             local=self.local,
-            broker_epoch=lambda: self.broker_epoch,
+            broker_epoch=lambda: self.registration.epoch,
         )
         self.dispatcher = Dispatcher(self.services)
         self.cluster.subscribe(self._image_changed)
@@ -115,14 +119,15 @@ class Parts:
         Raises `BrokerIdInUseError`.
         """
         await self.config_watch.start()
-        now_ms = self.world.clock.now_ms()
-        registered = await register_broker(self._session, self.services.broker_id, registration, now_ms)
-        self.broker_epoch = registered.epoch
+        await self.registration.start(registration)
         await self.candidacy.start()
 
     async def leave(self) -> None:
-        """End the term of office, if this broker is the controller, and hear of configs no more."""
+        """End the term of office, if this broker is the controller; register no more, and hear of configs no
+        more.
+        """
         await self.candidacy.stop()
+        await self.registration.stop()
         await self.config_watch.stop()
 
     def _port_of(self, broker: RegisteredBroker) -> BrokerPort:

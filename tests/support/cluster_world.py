@@ -11,6 +11,7 @@ from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import Reply, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.process_store import ProcessStore
+from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.store import Create
 from kcompat.cluster.znodes import (
     CLUSTER_ID,
@@ -27,7 +28,7 @@ from kcompat.cluster.znodes import (
 )
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.controller import election, loading
+from kcompat.controller import loading
 from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
@@ -92,7 +93,7 @@ class ClusterWorld:
         registration = BrokerRegistration(
             {"PLAINTEXT": ("advertised", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1"
         )
-        await election.register_broker(session, 1, registration, 0)
+        await Registration(session, 1, Forgetful(), clock).start(registration)
         await self.candidacy.start()
         return self
 
@@ -104,7 +105,8 @@ class ClusterWorld:
     async def register(self, broker_id: int) -> None:
         """Another broker, which takes everything too; until this one shows it."""
         registration = BrokerRegistration({"PLAINTEXT": ("h", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
-        await election.register_broker(await self.store.session(), broker_id, registration, 0)
+        session = await self.store.session()
+        await Registration(session, broker_id, Forgetful(), VirtualClock()).start(registration)
         await self.shown(lambda image: broker_id in image.brokers)
 
     async def create_with_dead_replica(self, topic: str, isr: Sequence[int] = (1,)) -> None:

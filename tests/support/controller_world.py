@@ -12,12 +12,13 @@ from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.process_store import ProcessStore
+from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.sqlite_journal import SqliteJournal
 from kcompat.cluster.store import StoreUnavailableError
 from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.controller import election, loading
+from kcompat.controller import loading
 from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
@@ -133,7 +134,9 @@ class ControllerWorld:
             await self.session.create(znodes.CLUSTER_ID, znodes.encode_cluster_id("the-cluster"))
         assert await loading.cluster_id(self.session) == "the-cluster"
         for broker_id in self.others:
-            await election.register_broker(await self.store.session(), broker_id, REGISTRATION, 0)
+            await Registration(await self.store.session(), broker_id, Forgetful(), self.clock).start(
+                REGISTRATION
+            )
         brokers = {1: self.broker, **self.others}
         self.controller = Controller(
             1,
@@ -149,7 +152,7 @@ class ControllerWorld:
         self.configs = EntityConfigs(self.session, self.broker.cluster)
         self.config_watch = ConfigWatch(self.session, self.configs, self.clock.now_ms)
         await self.config_watch.start()
-        await election.register_broker(self.session, 1, REGISTRATION, 0)
+        await Registration(self.session, 1, Forgetful(), self.clock).start(REGISTRATION)
         await self.candidacy.start()
         return self
 

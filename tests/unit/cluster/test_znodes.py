@@ -7,9 +7,9 @@ import json
 import pytest
 
 from kcompat.cluster import znodes
+from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.znodes import (
     BrokerRegistration,
-    DamagedZnodeError,
     PartitionState,
     ProducerIdBlock,
     TopicAssignment,

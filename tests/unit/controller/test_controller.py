@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.znodes import DamagedZnodeError, ProducerIdBlock
-from kcompat.controller import election, loading
-from kcompat.controller.election import BrokerIdInUseError
+from kcompat.cluster.payloads import DamagedZnodeError
+from kcompat.cluster.znodes import ProducerIdBlock
+from kcompat.controller import loading
 from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from support.controller_world import REGISTRATION, ControllerWorld, answer
+from support.controller_world import ControllerWorld, answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,13 +131,6 @@ async def test_producer_ids_are_never_given_twice(path: Path) -> None:
     async with ControllerWorld(path) as world:
         assert await answer(world.producer_ids.next()) == 3000
         assert await answer(world.producer_ids.next()) == 3001
-
-
-async def test_a_second_broker_of_the_same_id_is_refused(path: Path) -> None:
-    async with ControllerWorld(path) as world:
-        other = await world.store.session()
-        with pytest.raises(BrokerIdInUseError, match="broker id 1 is in use"):
-            await election.register_broker(other, 1, REGISTRATION, 0)
 
 
 async def test_a_controller_whose_epoch_is_over_writes_nothing_and_stands_for_election_again(

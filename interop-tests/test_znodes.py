@@ -1,0 +1,218 @@
+"""What our brokers keep in ZooKeeper is what Kafka 3.9 keeps there: both are asked the same, below a path of
+their own in one ZooKeeper, and their nodes are compared one by one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import threading
+import time
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from kazoo.client import KazooClient
+
+from kcompat.cluster.zookeeper.sessions import ZooKeeper as ZooKeeperStore
+from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings
+from kcompat.config.broker import BrokerConfig
+from kcompat.node.broker import BrokerNode
+from kcompat.node.world import real_world
+from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
+from kcompat.protocol.messages.create_topics import CreateTopicsRequest
+from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
+from support.raw_client import RawClient
+from support.raw_requests import create_topic, delete_topic
+from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOPIC, BROKER = 2, 4
+SET, DELETE, APPEND, SUBTRACT = range(4)
+PATIENCE_S = 30
+
+Node = dict[str, Any]
+
+SUPER, PASSWORD = "super", "of-the-test"
+JAAS = """
+Server { org.apache.zookeeper.server.auth.DigestLoginModule required user_kafka="secret"; };
+Client { org.apache.zookeeper.server.auth.DigestLoginModule required username="kafka" password="secret"; };
+"""
+
+
+class SecureZooKeeper(ZooKeeper):
+    """One that knows Kafka's brokers by SASL and everybody by digest, and lets the test see everything."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        (self.home / "jaas.conf").write_text(JAAS)
+        with (self.home / "zoo.cfg").open("a") as config:
+            config.write("authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n")
+
+    def command(self) -> list[str]:
+        secret = base64.b64encode(hashlib.sha1(f"{SUPER}:{PASSWORD}".encode()).digest()).decode()
+        launcher, *rest = super().command()
+        return [
+            launcher,
+            f"-Djava.security.auth.login.config={self.home}/jaas.conf",
+            f"-Dzookeeper.DigestAuthenticationProvider.superDigest={SUPER}:{secret}",
+            *rest,
+        ]
+
+
+class SecureKafka(ZooKeeperKafka):
+    """One that owns what it makes."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        (self.home / "jaas.conf").write_text(JAAS)
+
+    def command(self) -> list[str]:
+        launcher, *rest = super().command()
+        return [launcher, f"-Djava.security.auth.login.config={self.home}/jaas.conf", *rest]
+
+
+@contextmanager
+def our_broker(settings: ZooKeeperSettings, directory: Path) -> Iterator[tuple[str, int]]:
+    """The address of a broker of ours, of id 1 like Kafka's."""
+    config = BrokerConfig(
+        {"broker.id": "1", "listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(directory)}
+    )
+    started: Future[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+
+    async def serve() -> None:
+        world = msgspec.structs.replace(real_world(), open_store=lambda *_: ZooKeeperStore(settings))
+        node, stopping = BrokerNode(config, world), asyncio.Event()
+        try:
+            await node.start()
+        except BaseException as failure:
+            started.set_exception(failure)
+            raise
+        started.set_result((node.server.listeners[0].port, asyncio.get_running_loop(), stopping))
+        await stopping.wait()
+        await node.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="node")
+    thread.start()
+    port, loop, stopping = started.result(PATIENCE_S)
+    try:
+        yield "127.0.0.1", port
+    finally:
+        loop.call_soon_threadsafe(stopping.set)
+        thread.join(PATIENCE_S)
+
+
+def play(client: RawClient) -> None:
+    """What leaves something in ZooKeeper."""
+    assignments = [CreateTopicsRequest.CreatableReplicaAssignment(index, [1]) for index in (0, 1)]
+    topic = CreateTopicsRequest.CreatableTopic("assigned", -1, -1, assignments)
+    assert client.call(CreateTopicsRequest(topics=[topic]), 4).topics[0].error_code == 0
+    assert create_topic(client, "configured", 1, {"retention.ms": "5", "cleanup.policy": "compact"}) == 0
+    assert create_topic(client, "gone", 2, {"retention.ms": "5"}) == 0
+    grown = CreatePartitionsRequest.CreatePartitionsTopic("assigned", 3, None)
+    assert client.call(CreatePartitionsRequest([grown], 5000), 1).results[0].error_code == 0
+    for kind, name, key, operation, value in [
+        (TOPIC, "configured", "segment.bytes", SET, "1000000"),
+        (TOPIC, "configured", "retention.ms", DELETE, None),
+        (TOPIC, "configured", "cleanup.policy", APPEND, "delete"),
+        (BROKER, "1", "log.cleaner.threads", SET, "2"),
+        (BROKER, "", "message.max.bytes", SET, "2000000"),
+        (BROKER, "", "message.max.bytes", DELETE, None),
+    ]:
+        element = IncrementalAlterConfigsRequest.AlterableConfig(key, operation, value)
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(kind, name, [element])
+        response = client.call(IncrementalAlterConfigsRequest([resource]), 1).responses[0]
+        assert (response.error_code, response.error_message) in ((0, None), (0, ""))
+        time.sleep(0.3)
+    deadline = time.monotonic() + PATIENCE_S
+    while client.call(InitProducerIdRequest(transactional_id=None), 2).error_code:
+        assert time.monotonic() < deadline
+    assert delete_topic(client, "gone") == 0
+
+
+def nodes(client: KazooClient, root: str, port: int) -> dict[str, Node]:
+    """All nodes below a path, with what differs by nature left out: times, ids and ports."""
+    found: dict[str, Node] = {}
+
+    def look(path: str) -> None:
+        data, stat = client.get(root + path)
+        acls, _ = client.get_acls(root + path)
+        found[path or "/"] = {
+            "payload": readable(data or b"", port),
+            "is_ephemeral": stat.ephemeralOwner != 0,
+            "version": stat.version,
+            "acl": [(acl.perms, "world" if acl.id.scheme == "world" else "broker") for acl in acls],
+        }
+        for name in client.get_children(root + path):
+            look(f"{path}/{name}")
+
+    look("")
+    return found
+
+
+def readable(data: bytes, port: int) -> Any:
+    """The payload, decoded where it is JSON."""
+    text = data.decode().replace(str(port), "9092")
+    try:
+        payload = json.loads(text)
+    except ValueError:
+        return text
+    if isinstance(payload, dict):
+        for key in ("timestamp", "topic_id", "id"):
+            if key in payload:
+                payload[key] = type(payload[key]).__name__
+    return payload
+
+
+@pytest.fixture(scope="module", params=["open", "secure"])
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[dict[str, Node], dict[str, Node]]]:
+    """The nodes of Kafka's broker, and of ours; "secure" with `zookeeper.set.acl`."""
+    is_secure = request.param == "secure"
+    with SecureZooKeeper() as zookeeper:
+        client = KazooClient(zookeeper.bootstrap, auth_data=[("digest", f"{SUPER}:{PASSWORD}")])
+        client.start()
+        try:
+            kind = SecureKafka if is_secure else ZooKeeperKafka
+            properties = {"zookeeper.set.acl": "true"} if is_secure else {}
+            with kind(zookeeper, properties=properties, chroot="/kafka") as kafka:
+                with RawClient(("127.0.0.1", kafka.port)) as raw:
+                    play(raw)
+                deadline = time.monotonic() + PATIENCE_S
+                while client.exists("/kafka/brokers/topics/gone"):
+                    assert time.monotonic() < deadline
+                theirs = nodes(client, "/kafka", kafka.port)
+            settings = ZooKeeperSettings(
+                zookeeper.bootstrap,
+                "/ours",
+                set_acl=is_secure,
+                credentials=[Credential("digest", "kafka:secret")] if is_secure else [],
+            )
+            with our_broker(settings, tmp_path_factory.mktemp("data")) as address:
+                with RawClient(address) as raw:
+                    play(raw)
+                ours = nodes(client, "/ours", address[1])
+            yield theirs, ours
+        finally:
+            client.stop()
+            client.close()
+
+
+def test_there_are_the_same_nodes(both: tuple[dict[str, Node], dict[str, Node]]) -> None:
+    theirs, ours = both
+    assert sorted(ours) == sorted(theirs)
+
+
+def test_they_hold_the_same(both: tuple[dict[str, Node], dict[str, Node]]) -> None:
+    theirs, ours = both
+    for path in sorted(theirs.keys() & ours.keys()):
+        assert ours[path] == theirs[path], path

@@ -1,0 +1,47 @@
+"""JSON payloads of znodes, read with care: what no Kafka writes is `DamagedZnodeError`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from kcompat.cluster.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+T = TypeVar("T")
+
+
+class DamagedZnodeError(StoreError):
+    """A znode holds something that no Kafka version writes."""
+
+
+def json_object(data: bytes) -> dict[str, Any]:
+    """The object that this is."""
+    try:
+        return msgspec.json.decode(data, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DamagedZnodeError(f"not a JSON object: {data[:80]!r}") from error
+
+
+def field(payload: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    """A field that has to be there, as this type; numbers may be texts."""
+    if name not in payload:
+        raise DamagedZnodeError(f"lacks {name!r}")
+    return converted(payload[name], kind)
+
+
+def optional_field(payload: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
+    """A field, or `default` where it is absent or null."""
+    value = payload.get(name)
+    return default if value is None else converted(value, kind)
+
+
+def converted(value: object, kind: type[T]) -> T:
+    """A value as this type; numbers may be texts."""
+    try:
+        return msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise DamagedZnodeError(str(error)) from error

@@ -1,0 +1,186 @@
+"""This broker's place among the live ones: `/brokers/ids/<id>`, for as long as it runs.
+
+The node is ephemeral, and the id of the transaction that made it is the broker epoch. When the session ends,
+another is taken up and the broker registers anew, in a new epoch. Kafka's counterpart:
+`KafkaZkClient.registerBroker` and what `KafkaHealthcheck` was.
+
+A node of this id may be there already. One that a former session of this very broker made is removed: the
+store may be slow to see the end of a session (KAFKA-7165), and a process that was killed leaves its node
+behind until its session ends. That it was this broker is known by the session ids that are remembered beside
+its logs, whose directories it holds the lock of. Any other node is another broker's with the same id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from kcompat.cluster import znodes
+from kcompat.cluster.store import (
+    BadVersionError,
+    Create,
+    Delete,
+    NodeExistsError,
+    NoNodeError,
+    SessionState,
+    SetData,
+    Stat,
+    StoreError,
+    UnknownOutcomeError,
+)
+from kcompat.cluster.subscriptions import Subscriptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcompat.clock import Clock
+    from kcompat.cluster.store import MetadataStore, Watch
+
+NO_EPOCH = -1
+RETRY_MS = 1000
+"""After an attempt to register anew that failed."""
+
+_log = logging.getLogger(__name__)
+
+
+class BrokerIdInUseError(StoreError):
+    """Another live broker is registered under this id."""
+
+
+class SessionMemory(Protocol):
+    """Where a broker keeps the ids of its sessions for its next life."""
+
+    def read(self) -> list[int]:
+        """Those that were written last."""
+
+    def write(self, session_ids: Iterable[int]) -> None:
+        """Keep these, and no others."""
+
+
+class Forgetful:
+    """Of a store whose sessions end with the process: there is nothing to be remembered."""
+
+    def read(self) -> list[int]:
+        """No session is left."""
+        return []
+
+    def write(self, session_ids: Iterable[int]) -> None:
+        """They need not be kept."""
+
+
+class Registration:
+    """That of one broker, from `start` to `stop`."""
+
+    def __init__(self, store: MetadataStore, broker_id: int, memory: SessionMemory, clock: Clock) -> None:
+        self._store = store
+        self._broker_id = broker_id
+        self._memory = memory
+        self._clock = clock
+        self._mine = set(memory.read())
+        self._broker: znodes.BrokerRegistration
+        self._listeners: Subscriptions[None, int] = Subscriptions("a listener to the broker epoch")
+        self._states: Watch | None = None
+        self._renewing: asyncio.Task[None] | None = None
+        self.epoch = NO_EPOCH
+        """The broker epoch; `NO_EPOCH` while the broker is not registered."""
+
+    def subscribe(self, listener: Callable[[int], object]) -> Watch:
+        """Report each later broker epoch, and `NO_EPOCH` when a session has ended."""
+        return self._listeners.add(None, listener)
+
+    async def start(self, broker: znodes.BrokerRegistration) -> None:
+        """Register, now and with every later session. Raises `BrokerIdInUseError`, the store's errors."""
+        self._broker = broker
+        await self._register()
+        self._states = self._store.subscribe(self._session_changed)
+
+    async def stop(self) -> None:
+        """Register no more. The node goes with the session."""
+        if self._states is not None:
+            self._states.cancel()
+        if self._renewing is not None:
+            self._renewing.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._renewing
+
+    def _session_changed(self, state: SessionState) -> None:
+        if state is SessionState.EXPIRED:
+            self._become(NO_EPOCH)
+            if self._renewing is None or self._renewing.done():
+                self._renewing = asyncio.create_task(self._register_anew(), name="registration")
+
+    async def _register_anew(self) -> None:
+        while True:
+            try:
+                await self._store.renew()
+                await self._register()
+            except (StoreError, OSError) as error:
+                _log.error("this broker cannot register anew, and tries again: %s", error)
+                await self._pause()
+            else:
+                _log.warning("the session had ended: registered anew, in broker epoch %d", self.epoch)
+                return
+
+    async def _register(self) -> None:
+        session_id = self._store.session_id
+        self._mine.add(session_id)
+        self._memory.write(self._mine)  # before there is a node that this process may leave behind
+        epoch = await self._make_node()
+        self._mine = {session_id}
+        self._memory.write(self._mine)
+        self._become(epoch)
+
+    async def _make_node(self) -> int:
+        """The czxid of this session's node."""
+        path = znodes.broker_path(self._broker_id)
+        data = znodes.encode_broker(self._broker, self._clock.now_ms())
+        while True:
+            try:
+                _, made = await self._store.multi([Create(path, ephemeral=True), SetData(path, data, 0)])
+                assert isinstance(made, Stat)
+            except (NodeExistsError, UnknownOutcomeError):
+                there = await self._store.exists(path)
+                if there is None:
+                    continue
+                if there.ephemeral_owner == self._store.session_id:
+                    return there.czxid
+                if there.ephemeral_owner not in self._mine:
+                    raise BrokerIdInUseError(
+                        f"broker id {self._broker_id} is in use by another live broker of this cluster"
+                    ) from None
+                _log.warning("the registration of a former session of this broker is removed")
+                with suppress(NoNodeError, BadVersionError):
+                    await self._store.multi([Delete(path, there.version)])
+            else:
+                return made.czxid
+
+    def _become(self, epoch: int) -> None:
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self._listeners.tell(None, epoch)
+
+    async def _pause(self) -> None:
+        over = asyncio.Event()
+        timer = self._clock.call_later(RETRY_MS, over.set)
+        try:
+            await over.wait()
+        finally:
+            timer.cancel()
+
+
+async def generate_broker_id(store: MetadataStore, most_reserved: int) -> int:
+    """An id that no broker was given before, above `most_reserved` (`reserved.broker.max.id`): the version of
+    `/brokers/seqid`, one higher each time.
+    """
+    while True:
+        try:
+            stat = await store.set(znodes.BROKER_SEQUENCE, b"")
+        except NoNodeError:
+            with suppress(NodeExistsError, UnknownOutcomeError):
+                await store.create(znodes.BROKER_SEQUENCE)
+        except UnknownOutcomeError:
+            continue  # a number may be lost, which harms nobody
+        else:
+            return most_reserved + stat.version
