@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from kazoo.exceptions import KazooException, NoAuthError
+from kazoo.exceptions import KazooException, NoAuthError, UnimplementedError
 from kazoo.exceptions import NodeExistsError as KazooNodeExistsError
 from kazoo.exceptions import NoNodeError as KazooNoNodeError
 
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from kcompat.cluster.store import Op, OpResult, Stat, Watch, WatchEvent
     from kcompat.cluster.zookeeper.connection import Answered, Send
     from kcompat.cluster.zookeeper.settings import ZooKeeperSettings
+
+
+READ_AT_ONCE = 500
+"""Nodes read with one request."""
 
 
 class ZooKeeper:
@@ -71,6 +75,8 @@ class ZooKeeperSession(SingleOperations):
         self._state = SessionState.SUSPENDED
         self._is_closed = False
         self._session_id = 0
+        self._reads_many = True
+        """Whether the servers are of 3.6 or later, as far as is known."""
         self._renewing = asyncio.Lock()
         self._connection: Connection
         self._requests: Requests
@@ -176,18 +182,38 @@ class ZooKeeperSession(SingleOperations):
     async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
         """Data and Stat of each node."""
         self._insist()
+        if len(paths) > 1 and self._reads_many:
+            try:
+                return await self._get_at_once(paths)
+            except UnimplementedError:
+                self._reads_many = False
         asked = [self._requests.read(self._translation.get(path)) for path in paths]
         if asked:
             await asyncio.wait(asked)
-        return [self._node_or_none(path, answer) for path, answer in zip(paths, asked, strict=True)]
+        return [self._node(path, answer) for path, answer in zip(paths, asked, strict=True)]
 
-    def _node_or_none(self, path: str, answer: asyncio.Future[Any]) -> tuple[bytes, Stat] | None:
-        error = answer.exception()
-        if error is None:
-            return self._translation.node(answer.result())
-        if isinstance(error, KazooNoNodeError):
+    async def _get_at_once(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        """The same, in few requests. Raises `UnimplementedError`."""
+        parts = [paths[first : first + READ_AT_ONCE] for first in range(0, len(paths), READ_AT_ONCE)]
+        asked = [self._requests.read(self._translation.get_many(part)) for part in parts]
+        await asyncio.wait(asked)
+        nodes: list[tuple[bytes, Stat] | None] = []
+        for part, answer in zip(parts, asked, strict=True):
+            error = answer.exception()
+            if error is not None:
+                raise error if isinstance(error, UnimplementedError) else our_error(error, part[0])
+            nodes.extend(self._answered(path, one) for path, one in zip(part, answer.result(), strict=True))
+        return nodes
+
+    def _node(self, path: str, answer: asyncio.Future[Any]) -> tuple[bytes, Stat] | None:
+        return self._answered(path, answer.exception() or answer.result())
+
+    def _answered(self, path: str, answer: Any) -> tuple[bytes, Stat] | None:
+        if answer is None or isinstance(answer, KazooNoNodeError):
             return None
-        raise our_error(error, path) from error
+        if isinstance(answer, BaseException):
+            raise our_error(answer, path) from answer
+        return self._translation.node(answer)
 
     async def exists(self, path: str) -> Stat | None:
         """The Stat of a node."""

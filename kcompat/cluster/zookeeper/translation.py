@@ -10,6 +10,7 @@ from kazoo.security import ACL, Id
 from kcompat.cluster import store
 from kcompat.cluster.store import Create, Delete, SetData, Stat, TransactionTooLargeError, check_path
 from kcompat.cluster.zookeeper.access import default_acl
+from kcompat.cluster.zookeeper.multi_read import send_multi_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,11 @@ class Translation:
         """What asks for a node's data."""
         full = self.full_path(path)
         return lambda client: client.get_async(full)
+
+    def get_many(self, paths: Sequence[str]) -> Send:
+        """What asks for the data of several nodes at once; servers before 3.6 do not understand it."""
+        full = [self.full_path(path) for path in paths]
+        return lambda client: send_multi_read(client, full)
 
     def exists(self, path: str) -> Send:
         """What asks for a node's Stat."""
