@@ -68,10 +68,10 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
     """Read what there is, or wait for more."""
     if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
         return _refuse_all(context, request)
-    session = _open_session(context, request)
+    reader = _reader(context, request)
+    session = _open_session(context, request, reader)
     if isinstance(session, ErrorCode):
         return FetchResponse(error_code=session)
-    reader = _reader(context, request)
     fetch = Fetch(
         _resolve(context, session.targets, reader),
         reader,
@@ -105,7 +105,7 @@ def _refuse_all(context: RequestContext, request: FetchRequest) -> FetchResponse
     return response
 
 
-def _open_session(context: RequestContext, request: FetchRequest) -> FetchContext | ErrorCode:
+def _open_session(context: RequestContext, request: FetchRequest, reader: Reader) -> FetchContext | ErrorCode:
     """The session a request opens or goes on with. A partition named twice counts once, as named last."""
     by_id = context.api_version >= FIRST_WITH_IDS
     wanted: dict[PartitionKey, FetchTarget] = {}
@@ -132,6 +132,7 @@ def _open_session(context: RequestContext, request: FetchRequest) -> FetchContex
         forgotten,
         uses_topic_ids=by_id,
         now_ms=context.now_ms,
+        is_privileged=reader.is_replica and context.may(Operation.CLUSTER_ACTION, CLUSTER),
     )
 
 

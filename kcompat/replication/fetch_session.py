@@ -66,12 +66,20 @@ class FetchTarget(Struct):
 class FetchSession:
     """The partitions a client has named, in the order they are served: those that just had data go last."""
 
-    __slots__ = ("created_ms", "epoch", "id", "last_used_ms", "targets", "uses_topic_ids")
+    __slots__ = ("created_ms", "epoch", "id", "is_privileged", "last_used_ms", "targets", "uses_topic_ids")
 
     def __init__(
-        self, session_id: int, targets: Iterable[FetchTarget], uses_topic_ids: bool, now_ms: int
+        self,
+        session_id: int,
+        targets: Iterable[FetchTarget],
+        uses_topic_ids: bool,
+        now_ms: int,
+        *,
+        is_privileged: bool,
     ) -> None:
+        """A follower's session is privileged: no consumer's takes its place while it is in use."""
         self.id = session_id
+        self.is_privileged = is_privileged
         self.epoch = next_epoch(INITIAL_EPOCH)
         self.targets = {target.key: target for target in targets}
         self.uses_topic_ids = uses_topic_ids
@@ -92,7 +100,14 @@ class FetchSession:
 class FetchContext:
     """One fetch on its way: which partitions to read, and which of the results to tell."""
 
-    __slots__ = ("_session", "_sessions", "_uses_topic_ids", "is_incremental", "targets")
+    __slots__ = (
+        "_is_privileged",
+        "_session",
+        "_sessions",
+        "_uses_topic_ids",
+        "is_incremental",
+        "targets",
+    )
 
     def __init__(
         self,
@@ -101,8 +116,10 @@ class FetchContext:
         sessions: FetchSessions | None = None,
         session: FetchSession | None = None,
         uses_topic_ids: bool = False,
+        is_privileged: bool = False,
     ) -> None:
         self.targets = targets
+        self._is_privileged = is_privileged
         self.is_incremental = session is not None
         self._session = session
         self._sessions = sessions
@@ -123,7 +140,10 @@ class FetchContext:
             return NO_SESSION, results
         for target, fetched in results:
             target.must_answer(fetched)
-        return self._sessions.create(self.targets, self._uses_topic_ids, now_ms), results
+        session_id = self._sessions.create(
+            self.targets, self._uses_topic_ids, now_ms, is_privileged=self._is_privileged
+        )
+        return session_id, results
 
 
 class FetchSessions:
@@ -146,13 +166,16 @@ class FetchSessions:
         *,
         uses_topic_ids: bool,
         now_ms: int,
+        is_privileged: bool = False,
     ) -> FetchContext | ErrorCode:
-        """What a request with this session id and epoch means."""
+        """What a request with this session id and epoch means; `is_privileged` if a follower sent it."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._sessions.pop(session_id, None)
             if epoch == FINAL_EPOCH:
                 return FetchContext(wanted)
-            return FetchContext(wanted, sessions=self, uses_topic_ids=uses_topic_ids)
+            return FetchContext(
+                wanted, sessions=self, uses_topic_ids=uses_topic_ids, is_privileged=is_privileged
+            )
         session = self._sessions.get(session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -169,29 +192,38 @@ class FetchSessions:
         self._sessions[session_id] = self._sessions.pop(session_id)
         return FetchContext(list(session.targets.values()), session=session)
 
-    def create(self, targets: list[FetchTarget], uses_topic_ids: bool, now_ms: int) -> int:
-        """A new session's id, or NO_SESSION when there is no room for one of its size."""
-        if len(self._sessions) >= self._slots and not self._evict_for(len(targets), now_ms):
+    def create(
+        self, targets: list[FetchTarget], uses_topic_ids: bool, now_ms: int, *, is_privileged: bool
+    ) -> int:
+        """A new session's id, or NO_SESSION when there is no room for one of its rank."""
+        rank = (is_privileged, len(targets))
+        if len(self._sessions) >= self._slots and not self._evict_for(rank, now_ms):
             return NO_SESSION
         session_id = 0
         while session_id == NO_SESSION or session_id in self._sessions:
             session_id = self._random.getrandbits(31)
-        self._sessions[session_id] = FetchSession(session_id, targets, uses_topic_ids, now_ms)
+        self._sessions[session_id] = FetchSession(
+            session_id, targets, uses_topic_ids, now_ms, is_privileged=is_privileged
+        )
         return session_id
 
-    def _evict_for(self, size: int, now_ms: int) -> bool:
-        """Make room as `EVICTION_MS` allows; False if it does not. `size` is that of the new session."""
+    def _evict_for(self, rank: tuple[bool, int], now_ms: int) -> bool:
+        """Make room as `EVICTION_MS` allows; False if it does not. Sessions rank by privilege, then size."""
         if not self._sessions:
             return False
-        oldest = next(iter(self._sessions.values()))
-        if now_ms - oldest.last_used_ms > EVICTION_MS:
-            victim = oldest
-        else:
-            victim = min(self._sessions.values(), key=lambda session: len(session.targets))
-            if len(victim.targets) >= size or now_ms - victim.created_ms <= EVICTION_MS:
+        victim = next(iter(self._sessions.values()))
+        if now_ms - victim.last_used_ms <= EVICTION_MS:
+            old = [each for each in self._sessions.values() if now_ms - each.created_ms > EVICTION_MS]
+            lowest = min(old, key=_rank, default=None)
+            if lowest is None or _rank(lowest) >= rank:
                 return False
+            victim = lowest
         del self._sessions[victim.id]
         return True
+
+
+def _rank(session: FetchSession) -> tuple[bool, int]:
+    return session.is_privileged, len(session.targets)
 
 
 def next_epoch(epoch: int) -> int:

@@ -121,10 +121,15 @@ class Fetcher:
         for key in [key for key, until in self._delayed.items() if until <= now_ms]:
             del self._delayed[key]
             self._enter(key, self._following[key], self._following[key].stage)
-        return (
-            self._ask_epochs() or self._ask_offsets(Stage.SEEKING_END, LATEST_TIMESTAMP)
-            or self._ask_offsets(Stage.SEEKING_START, EARLIEST_TIMESTAMP) or self._fetch()
-        )  # fmt: skip
+        if self._not_fetching:
+            question = (
+                self._ask_epochs()
+                or self._ask_offsets(Stage.SEEKING_END, LATEST_TIMESTAMP)
+                or self._ask_offsets(Stage.SEEKING_START, EARLIEST_TIMESTAMP)
+            )
+            if question is not None:
+                return question
+        return self._fetch()
 
     def due_ms(self) -> int | None:
         """When a pause ends, in ms since the epoch; None where nothing pauses."""

@@ -23,9 +23,15 @@ def fetched(records: bytes = b"", high_watermark: int = 5, error: ErrorCode = Er
     return Fetched(error, high_watermark, high_watermark, 0, records)
 
 
-def start(sessions: FetchSessions, *topics: str, now_ms: int = 0) -> int:
+def start(sessions: FetchSessions, *topics: str, now_ms: int = 0, by_follower: bool = False) -> int:
     context = sessions.open(
-        0, 0, [target(topic) for topic in topics], [], uses_topic_ids=False, now_ms=now_ms
+        0,
+        0,
+        [target(topic) for topic in topics],
+        [],
+        uses_topic_ids=False,
+        now_ms=now_ms,
+        is_privileged=by_follower,
     )
     assert isinstance(context, FetchContext)
     session_id, _ = context.answer([(each, fetched()) for each in context.targets], now_ms)
@@ -162,6 +168,20 @@ def test_an_old_session_makes_room_for_a_larger_one_only() -> None:
     )
     assert start(sessions, "c", now_ms=EVICTION_MS + 1) == 0
     assert start(sessions, "c", "d", "e", now_ms=EVICTION_MS + 1) != 0
+
+
+def test_a_follower_makes_no_room_for_consumers_and_finds_some_among_them() -> None:
+    sessions = FetchSessions(slots=2, random=Random(0))
+    consumer = start(sessions, "a", "b", "c")
+    follower = start(sessions, "a", by_follower=True)
+    for session_id in (consumer, follower):
+        assert isinstance(
+            sessions.open(session_id, 1, [], [], uses_topic_ids=False, now_ms=EVICTION_MS), FetchContext
+        )
+    assert start(sessions, "d", by_follower=True, now_ms=EVICTION_MS + 1) != 0
+    assert isinstance(go_on(sessions, follower, 2), FetchContext)
+    assert go_on(sessions, consumer, 2) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert start(sessions, "e", "f", now_ms=EVICTION_MS + 1) == 0
 
 
 def test_epochs_wrap_past_the_values_with_a_meaning() -> None:
