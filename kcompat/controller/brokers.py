@@ -47,13 +47,21 @@ class Failover(Struct, frozen=True):
 
 
 class BrokersSeen(Struct, frozen=True):
-    """All brokers that are registered now."""
+    """All brokers that are registered now. Those that are presumed dead (`processes`) do not count."""
 
     brokers: Mapping[int, RegisteredBroker]
 
     def decide(self, state: ControllerState) -> Decision[None]:
         """Take those that are gone for dead, welcome those that are new, and tell everybody."""
-        known, seen = state.brokers, self.brokers
+        presumed = {
+            each: broker
+            for each, broker in state.presumed_dead.items()
+            if each in self.brokers and self.brokers[each].epoch == broker.epoch
+        }
+        if presumed != state.presumed_dead:
+            state = replace(state, presumed_dead=presumed)
+        known = state.brokers
+        seen = {each: broker for each, broker in self.brokers.items() if each not in presumed}
         if known == seen:
             return Decision(state, None)
         stayed = {each for each in known if each in seen and seen[each].epoch == known[each].epoch}

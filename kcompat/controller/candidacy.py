@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.cluster import znodes
 from kcompat.cluster.store import SessionState, StoreError
-from kcompat.controller import election
+from kcompat.controller import election, loading
+from kcompat.controller.processes import ProcessBack, ProcessEnded, watch_over_nobody
 
 if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
     from kcompat.cluster.store import MetadataStore, Watch
     from kcompat.controller.controller import Controller
+    from kcompat.controller.processes import WatchOver
     from kcompat.controller.state import Event
     from kcompat.promise import Promise
 
@@ -33,12 +35,23 @@ _log = logging.getLogger(__name__)
 class Candidacy:
     """Knows where the controller is, and starts and ends the terms of this broker's own."""
 
-    def __init__(self, broker_id: int, store: MetadataStore, controller: Controller, clock: Clock) -> None:
-        """`controller` is what takes office here."""
+    def __init__(
+        self,
+        broker_id: int,
+        store: MetadataStore,
+        controller: Controller,
+        clock: Clock,
+        watch_over: WatchOver = watch_over_nobody,
+    ) -> None:
+        """`controller` is what takes office here. `watch_over` is told, while it is elsewhere, of whose
+        process `process_ended` is to tell.
+        """
         self._broker_id = broker_id
         self._store = store
         self._controller = controller
         self._clock = clock
+        self._watch_over = watch_over
+        self._ended: tuple[int, int] | None = None  # the process that was seen to end: broker and epoch
         self.controller_id: int | None = None
         """The broker that is the controller, this one included; None while nobody knows."""
         self._look = asyncio.Event()
@@ -83,6 +96,20 @@ class Candidacy:
         """Have the controller of this process decide an event. NOT_CONTROLLER where it is elsewhere."""
         return self._controller.submit(event)
 
+    def process_ended(self, broker_id: int, broker_epoch: int) -> None:
+        """The port of a broker that is watched over refuses. One that is the controller is so no more: the
+        epoch fences it if it lives.
+        """
+        if self.is_here:
+            self._controller.submit(ProcessEnded(broker_id, broker_epoch))
+        else:
+            self._ended = broker_id, broker_epoch
+            self._look.set()
+
+    def process_back(self, broker_id: int, broker_epoch: int) -> None:
+        """A broker whose port refused accepts connections again."""
+        self._controller.submit(ProcessBack(broker_id, broker_epoch))
+
     # -- who is the controller ---------------------------------------------------------------------------
 
     def _session_changed(self, state: SessionState) -> None:
@@ -122,9 +149,20 @@ class Candidacy:
         if found is None:
             await self._try()
             return
+        self.controller_id = found.broker_id
         if not found.is_mine:
             self._controller.resign()
-        self.controller_id = found.broker_id
+            await self._watch_over_controller(found.broker_id)
+
+    async def _watch_over_controller(self, broker_id: int) -> None:
+        """See that the process of the controller does not end unseen, or make room for another if it has."""
+        brokers = await loading.registered(self._store, [broker_id])
+        if broker_id in brokers and self._ended == (broker_id, brokers[broker_id].epoch):
+            _log.info("the process of broker %d, the controller, has ended", broker_id)
+            self._ended = None
+            await election.depose(self._store, broker_id)
+        else:
+            self._watch_over(brokers)
 
     async def _try(self) -> None:
         """Try to become the controller."""

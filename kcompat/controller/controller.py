@@ -31,6 +31,7 @@ from kcompat.controller.brokers import Failover
 from kcompat.controller.channels import Channels, event_of_reply
 from kcompat.controller.config_changes import ConfigsHeard
 from kcompat.controller.election_requests import BalanceLeaders
+from kcompat.controller.processes import watch_over_nobody
 from kcompat.controller.watches import AT_THE_BEGINNING, LOOKS, Watches, drop_notifications
 from kcompat.controller.writing import ControllerMovedError, Writer
 from kcompat.promise import Promise
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.store import MetadataStore
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.election import Elected
+    from kcompat.controller.processes import WatchOver
     from kcompat.controller.state import ControllerState, Decision, Event, RegisteredBroker
     from kcompat.controller.watches import Look
 
@@ -73,15 +75,17 @@ class Controller:
         clock: Clock,
         config: ConfigFeed,
         cluster: MetadataCache,
+        watch_over: WatchOver = watch_over_nobody,
     ) -> None:
         """`port_of` leads to a broker, this controller's own (`broker_id`) too, which `config` and `cluster`
-        are those of.
+        are those of. `watch_over` is told, during a term, of whose processes `processes` are to tell.
         """
         self._broker_id = broker_id
         self._store = store
         self._clock = clock
         self._config = config
         self._channels = Channels(port_of)
+        self._watch_over = watch_over
         self._queue: asyncio.PriorityQueue[_Queued] = asyncio.PriorityQueue()
         self._numbers = itertools.count()
         self._errands: dict[_Errand[Any], None] = {}
@@ -164,6 +168,7 @@ class Controller:
     def _end(self) -> None:
         self._running = None
         self._channels.close()
+        self._watch_over({})
         if self._watches is not None:
             self._watches.close()
         if self._balance is not None:
@@ -266,6 +271,7 @@ class Controller:
         decision = await Writer(self._store, self._state).carry_out(event)
         self._state = decision.state
         self._channels.follow(self._state.brokers)
+        self._watch_over({**self._state.brokers, **self._state.presumed_dead})
         self._watches.follow(self._state)
         if errand is not None and errand.decision is None:
             errand.decision = decision

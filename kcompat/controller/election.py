@@ -75,6 +75,17 @@ async def elect(store: MetadataStore, broker_id: int, now_ms: int) -> Elected | 
     return elected
 
 
+async def depose(store: MetadataStore, broker_id: int) -> None:
+    """Make room for another controller where this broker is it, which has ended and does not know. One that
+    was elected meanwhile stays.
+    """
+    _, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
+    found = await holder(store)
+    if found is not None and found.broker_id == broker_id:
+        with suppress(BadVersionError, NoNodeError):
+            await store.multi([Check(znodes.CONTROLLER_EPOCH, stat.version), Delete(znodes.CONTROLLER)])
+
+
 async def step_down(store: MetadataStore) -> None:
     """Make room for another controller, unless there is one already."""
     _, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)

@@ -83,7 +83,12 @@ async def load(store: MetadataStore, broker_id: int, epoch: int, epoch_version: 
 
 async def load_brokers(store: MetadataStore) -> dict[int, RegisteredBroker]:
     """All brokers that are registered."""
-    paths = {int(name): znodes.broker_path(int(name)) for name in await store.children(znodes.BROKER_IDS)}
+    return await registered(store, map(int, await store.children(znodes.BROKER_IDS)))
+
+
+async def registered(store: MetadataStore, broker_ids: Iterable[int]) -> dict[int, RegisteredBroker]:
+    """Those of these brokers that are registered."""
+    paths = {broker_id: znodes.broker_path(broker_id) for broker_id in broker_ids}
     found = await _load_all(store, paths, znodes.decode_broker)
     return {
         broker_id: RegisteredBroker(

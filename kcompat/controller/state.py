@@ -114,7 +114,7 @@ class ControllerState(Struct, frozen=True):
     epoch_version: int
     """Version of `/controller_epoch` since our election: the guard of every write."""
     brokers: Mapping[int, RegisteredBroker] = {}
-    """Those that are registered, the ones that shut down among them."""
+    """Those that are registered, the ones that shut down among them, and not presumed dead."""
     topics: Mapping[str, ControlledTopic] = {}
     entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
     """Dynamic configs by (kind, name), also those of topics that are being deleted."""
@@ -133,6 +133,8 @@ class ControllerState(Struct, frozen=True):
     """Partitions whose leader has registered anew since it was elected, and leads no more."""
     elects_uncleanly: bool = False
     """`unclean.leader.election.enable` of the brokers; topics may say otherwise."""
+    presumed_dead: Mapping[int, RegisteredBroker] = {}
+    """Brokers that are registered, and whose processes have ended."""
 
     def is_live(self, broker_id: int, topic: str, index: int) -> bool:
         """Whether a replica may lead or be in sync: its broker is there to stay, and its disk works."""

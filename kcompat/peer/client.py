@@ -82,6 +82,7 @@ class PeerClient:
         self._last_fault = PeerFault.UNKNOWN  # of an attempt
         self._waiting: dict[_Call, None] = {}  # for a connection, in order
         self._lost: Callable[[PeerFault], object] | None = None
+        self._found: Callable[[], object] | None = None
 
     def call(self, request: Message, timeout_ms: float) -> Promise[Any]:
         """The response to a request, in the newest version that both sides have; fails with `PeerError`.
@@ -108,11 +109,14 @@ class PeerClient:
             self._seek()
         return call.promise
 
-    def stay_connected(self, lost: Callable[[PeerFault], object]) -> None:
-        """Connect now, and again whenever the connection is lost, until `close`; `lost` hears of each loss
-        and of each attempt that fails. So the end of the peer's process is seen when it happens.
+    def stay_connected(
+        self, lost: Callable[[PeerFault], object], found: Callable[[], object] = lambda: None
+    ) -> None:
+        """Connect now, and again whenever the connection is lost, until `close`; `found` hears of each
+        connection, `lost` of each loss and of each attempt that fails. So the end of the peer's process is
+        seen when it happens.
         """
-        self._lost = lost
+        self._lost, self._found = lost, found
         self._seek()
 
     def disconnect(self) -> None:
@@ -131,7 +135,7 @@ class PeerClient:
     def close(self) -> None:
         """End everything; those who wait fail, and whoever asks later."""
         self.is_closed = True
-        self._lost = None
+        self._lost = self._found = None
         self._miss_waiting(PeerFault.ABANDONED)
         self.disconnect()
 
@@ -169,6 +173,8 @@ class PeerClient:
         assert exchange is not None
         self.is_ready = True
         self._ready_at_ms = self._clock.now_ms()
+        if self._found is not None:
+            self._found()
         waiting, self._waiting = self._waiting, {}
         for call in waiting:
             if self._exchange is exchange:

@@ -46,8 +46,8 @@ class Peers:
         cluster: Cluster,
         ports: tuple[Connect, Clock, Random],
     ) -> None:
-        """`broker_id` is this broker's."""
-        self._broker_id = broker_id
+        self.broker_id = broker_id
+        """This broker's."""
         self._config = config
         self._cluster = cluster
         self._ports = ports
@@ -58,17 +58,17 @@ class Peers:
         """The client for one purpose to a broker. It is closed when the broker leaves the cluster, so ask for
         it each time; while the broker is not known, calls fail.
         """
-        return self._client(broker_id, purpose, str(self._broker_id))
+        return self._client(broker_id, purpose, str(self.broker_id))
 
     def fetcher(self, broker_id: int, number: int) -> PeerClient:
         """The client of one of `num.replica.fetchers`; as `of`."""
-        return self._client(broker_id, f"fetcher {number}", f"broker-{self._broker_id}-fetcher-{number}")
+        return self._client(broker_id, f"fetcher {number}", f"broker-{self.broker_id}-fetcher-{number}")
 
     def to(self, broker: BrokerInfo, purpose: str) -> PeerClient:
         """A client to a broker as it is described, whether the image has it or not. Who asks closes it."""
         name = f"broker {broker.id} ({purpose})"
         return PeerClient(
-            name, str(self._broker_id), partial(self._endpoint, broker), self._settings, self._ports
+            name, str(self.broker_id), partial(self._endpoint, broker), self._settings, self._ports
         )
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ more cannot have its writes acknowledged by an ISR.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.peer.errors import PeerFault
 
@@ -26,32 +26,47 @@ if TYPE_CHECKING:
 ENOUGH: Final = 2
 """Attempts refused in a row, some 50 ms apart: one could meet a port between two processes that share it."""
 
-Registration = tuple["BrokerInfo", int]
-"""A broker and its broker epoch."""
+
+class Registered(Protocol):
+    """A broker that is registered."""
+
+    @property
+    def info(self) -> BrokerInfo:
+        """Where it is."""
+
+    @property
+    def epoch(self) -> int:
+        """Its broker epoch."""
 
 
 class Vigil:
-    """Watches over brokers. Every registration is reported once at most."""
+    """Watches over brokers."""
 
-    def __init__(self, peers: Peers, died: Callable[[int, int], object]) -> None:
-        """`died(broker_id, broker_epoch)` is told of the end of a process."""
+    def __init__(
+        self, peers: Peers, died: Callable[[int, int], object], back: Callable[[int, int], object]
+    ) -> None:
+        """`died(broker_id, broker_epoch)` is told of the end of a process, and `back` if it was none."""
         self._peers = peers
         self._died = died
-        self._watched: dict[int, tuple[Registration, PeerClient]] = {}
+        self._back = back
+        self._watched: dict[int, tuple[Registered, PeerClient]] = {}
         self._refused: dict[int, int] = {}  # in a row
+        self._dead: set[int] = set()  # as far as was reported
 
-    def follow(self, brokers: Mapping[int, Registration]) -> None:
-        """Watch over these and no others. One that has registered anew is another process."""
+    def follow(self, brokers: Mapping[int, Registered]) -> None:
+        """Watch over these and no others, itself aside. One that has registered anew is another process."""
         for broker_id, (known, client) in list(self._watched.items()):
             if brokers.get(broker_id) != known:
                 del self._watched[broker_id]
+                self._dead.discard(broker_id)
                 client.close()
-        for broker_id, registration in brokers.items():
-            if broker_id not in self._watched:
-                client = self._peers.to(registration[0], "vigil")
-                self._watched[broker_id] = registration, client
+        for broker_id, broker in brokers.items():
+            if broker_id not in self._watched and broker_id != self._peers.broker_id:
+                client = self._peers.to(broker.info, "vigil")
+                self._watched[broker_id] = broker, client
                 self._refused[broker_id] = 0
-                client.stay_connected(partial(self._lost, broker_id, registration[1]))
+                who = broker_id, broker.epoch
+                client.stay_connected(partial(self._lost, *who), partial(self._found, *who))
 
     def close(self) -> None:
         """Watch over nobody."""
@@ -63,6 +78,11 @@ class Vigil:
             return
         self._refused[broker_id] += 1
         if self._refused[broker_id] == ENOUGH:
-            _, client = self._watched[broker_id]
-            client.close()
+            self._dead.add(broker_id)
             self._died(broker_id, epoch)
+
+    def _found(self, broker_id: int, epoch: int) -> None:
+        self._refused[broker_id] = 0
+        if broker_id in self._dead:
+            self._dead.discard(broker_id)
+            self._back(broker_id, epoch)

@@ -9,6 +9,7 @@ from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
+from kcompat.controller.state import RegisteredBroker
 from kcompat.net.hub import Hub
 from kcompat.peer.peers import Peers
 from kcompat.peer.vigil import Vigil
@@ -27,8 +28,11 @@ class Scene:
         config = ConfigFeed(BrokerConfig({}))
         ports = (self.network.connector("broker-1"), clock, Random(2))
         self.died = []
+        self.back = []
         self.vigil = Vigil(
-            Peers(1, config, MetadataCache(""), ports), lambda *who: self.died.append((*who, loop.time()))
+            Peers(1, config, MetadataCache(""), ports),
+            lambda *who: self.died.append((*who, loop.time())),
+            lambda *who: self.back.append(who),
         )
         self.hubs = {}
         self.listeners = {}
@@ -41,15 +45,12 @@ class Scene:
         self.listeners[number].start(self.hubs[number], ScriptedBroker(lambda _: None))
 
     def follow(self, **epochs):
-        self.vigil.follow(
-            {
-                int(name[1:]): (
-                    BrokerInfo(int(name[1:]), None, {"PLAINTEXT": (f"broker-{name[1:]}", 9092)}),
-                    epoch,
-                )
-                for name, epoch in epochs.items()
-            }
-        )
+        self.vigil.follow({int(name[1:]): registered(int(name[1:]), epoch) for name, epoch in epochs.items()})
+
+
+def registered(number, epoch):
+    info = BrokerInfo(number, None, {"PLAINTEXT": (f"broker-{number}", 9092)})
+    return RegisteredBroker(info, epoch)
 
 
 def play(scene):
@@ -79,6 +80,33 @@ def test_a_broker_that_never_listened_is_seen_as_well():
         scene.follow(b2=10)
         await asyncio.sleep(1)
         assert [who[:2] for who in scene.died] == [(2, 10)]
+
+    play(scene)
+
+
+def test_one_that_accepts_again_was_not_dead_and_can_die_again():
+    async def scene(scene):
+        scene.follow(b2=10)
+        await asyncio.sleep(1)
+        scene.network.kill("broker-2")
+        await asyncio.sleep(1)
+        assert not scene.back
+        scene.listen(2)
+        await asyncio.sleep(2)
+        assert scene.back == [(2, 10)]
+        scene.network.kill("broker-2")
+        await asyncio.sleep(2)
+        assert [who[:2] for who in scene.died] == [(2, 10)] * 2
+        assert scene.back == [(2, 10)]
+
+    play(scene)
+
+
+def test_nobody_watches_over_itself():
+    async def scene(scene):
+        scene.follow(b1=9)
+        await asyncio.sleep(10)
+        assert not scene.died
 
     play(scene)
 

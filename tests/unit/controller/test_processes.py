@@ -1,0 +1,175 @@
+"""Brokers whose processes have ended before their sessions have, and a controller that is one of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Self
+
+from kcompat.cluster import znodes
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.news import LeaderAndIsr
+from kcompat.cluster.process_store import ProcessStore
+from kcompat.cluster.registration import Forgetful, Registration
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
+from kcompat.controller import election, loading
+from kcompat.controller.brokers import BrokersSeen
+from kcompat.controller.candidacy import Candidacy
+from kcompat.controller.controller import Controller
+from kcompat.controller.processes import ProcessBack, ProcessEnded
+from kcompat.controller.state import ControlledPartition, ControllerState
+from kcompat.protocol.errors import ErrorCode
+from support.controller_world import REGISTRATION, FakeBroker
+from support.raw_peer import until
+from support.virtual_clock import VirtualClock
+
+from .conftest import broker, told, with_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.controller.state import RegisteredBroker
+
+
+def led_by_two(three: ControllerState) -> ControllerState:
+    return with_partitions(three, ControlledPartition(2, 4, (2, 3), (2, 3), 9))
+
+
+def dead(three: ControllerState) -> ControllerState:
+    return ProcessEnded(2, 5).decide(led_by_two(three)).state
+
+
+def test_what_it_led_is_led_by_another_at_once(three: ControllerState) -> None:
+    decision = ProcessEnded(2, 5).decide(led_by_two(three))
+    (partition,) = decision.state.topics["t"].partitions
+    assert (partition.leader, partition.leader_epoch, partition.isr) == (3, 5, (3,))
+    assert decision.state.brokers.keys() == {1, 3}
+    assert decision.state.presumed_dead == {2: broker(2)}
+    assert not told(decision, 2)
+    assert any(isinstance(news, LeaderAndIsr) for news in told(decision, 3))
+
+
+def test_only_the_process_that_is_meant_is_given_up(three: ControllerState) -> None:
+    state = led_by_two(three)
+    for event in (ProcessEnded(2, 4), ProcessEnded(7, 5), ProcessEnded(1, 5), ProcessBack(2, 5)):
+        decision = event.decide(state)
+        assert decision.state is state
+        assert not decision.requests
+        assert not decision.writes
+
+
+def test_its_registration_says_nothing_any_more(three: ControllerState) -> None:
+    state = dead(three)
+    all_registered = {each: broker(each) for each in (1, 2, 3)}
+    decision = BrokersSeen(all_registered).decide(state)
+    assert decision.state == state
+    assert not decision.requests
+
+
+def test_it_is_forgotten_with_its_registration(three: ControllerState) -> None:
+    decision = BrokersSeen({each: broker(each) for each in (1, 3)}).decide(dead(three))
+    assert decision.state.presumed_dead == {}
+    assert decision.state.brokers.keys() == {1, 3}
+
+
+def test_one_that_registers_anew_is_welcome(three: ControllerState) -> None:
+    seen = {1: broker(1), 2: broker(2, epoch=6), 3: broker(3)}
+    decision = BrokersSeen(seen).decide(dead(three))
+    assert decision.state.presumed_dead == {}
+    assert decision.state.brokers == seen
+    assert told(decision, 2)
+
+
+def test_one_that_is_there_after_all_is_taken_back(three: ControllerState) -> None:
+    decision = ProcessBack(2, 5).decide(dead(three))
+    assert decision.state.presumed_dead == {}
+    assert decision.state.brokers.keys() == {1, 2, 3}
+    assert told(decision, 2)
+    assert decision.state.topics["t"].partitions[0].leader == 3
+    decision.state.check_invariants()
+
+
+def test_another_that_is_dead_stays_so(three: ControllerState) -> None:
+    state = ProcessEnded(3, 5).decide(dead(three)).state
+    assert state.presumed_dead.keys() == {2, 3}
+    assert ProcessBack(2, 5).decide(state).state.presumed_dead.keys() == {3}
+    assert ProcessBack(2, 4).decide(state).state is state
+
+
+def test_nobody_waits_for_an_answer() -> None:
+    for event in (ProcessEnded(2, 5), ProcessBack(2, 5)):
+        event.refused(ErrorCode.NOT_CONTROLLER)
+
+
+class Scene:
+    """Broker 2 is the controller, in a session that goes on; broker 1 stands for election too."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.store = ProcessStore.in_memory(self.clock.now_ms)
+        self.watched: list[Mapping[int, RegisteredBroker]] = []
+
+    async def __aenter__(self) -> Self:
+        self.other = await self.store.session()
+        self.session = await self.store.session()
+        await loading.prepare(self.session)
+        for broker_id, session in ((1, self.session), (2, self.other)):
+            await Registration(session, broker_id, Forgetful(), self.clock).start(REGISTRATION)
+        self.two = (await loading.registered(self.session, [2]))[2]
+        assert await election.elect(self.other, 2, 0) is not None
+        fake = FakeBroker()
+        controller = Controller(
+            1,
+            self.session,
+            lambda _: fake,
+            self.clock,
+            ConfigFeed(BrokerConfig({})),
+            MetadataCache("the-cluster"),
+            self.watched.append,
+        )
+        self.candidacy = Candidacy(1, self.session, controller, self.clock, self.watched.append)
+        await self.candidacy.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.candidacy.stop()
+        await self.store.close()
+
+
+async def test_the_others_watch_over_the_controller_alone() -> None:
+    async with Scene() as scene:
+        assert scene.candidacy.controller_id == 2
+        assert scene.watched[-1] == {2: scene.two}
+
+
+async def test_a_controller_whose_process_has_ended_is_deposed_and_its_roles_are_given_away() -> None:
+    async with Scene() as scene:
+        scene.candidacy.process_ended(2, scene.two.epoch)
+        await until(lambda: scene.candidacy.controller_id == 1)
+        assert scene.candidacy.is_here
+        assert scene.watched[-1].keys() == {1, 2}
+        scene.candidacy.process_ended(2, scene.two.epoch)
+        await until(lambda: scene.candidacy._controller._state.presumed_dead)
+        assert scene.watched[-1].keys() == {1, 2}
+        scene.candidacy.process_back(2, scene.two.epoch)
+        await until(lambda: not scene.candidacy._controller._state.presumed_dead)
+        epoch, _ = await loading.read(scene.session, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
+        assert epoch == 2
+    assert scene.watched[-1] == {}
+
+
+async def test_another_process_than_the_controllers_deposes_nobody() -> None:
+    async with Scene() as scene:
+        for who in ((2, scene.two.epoch - 1), (3, scene.two.epoch)):
+            scene.candidacy.process_ended(*who)
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert scene.candidacy.controller_id == 2
+
+
+async def test_who_is_the_controller_no_more_is_not_deposed_in_anothers_place() -> None:
+    async with Scene() as scene:
+        await election.depose(scene.session, 3)
+        found = await election.holder(scene.session)
+        assert found is not None
+        assert found.broker_id == 2
