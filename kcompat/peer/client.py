@@ -75,6 +75,7 @@ class PeerClient:
         """Whether there is a connection that requests can be sent on."""
         self.is_closed = False
         """Whether it can be asked no more."""
+        self._setup: Timer | None = None  # until the connection is ready
         self._pause: Timer | None = None  # before the next attempt
         self._failures = 0  # in a row, of connections that answered nothing and ended soon
         self._failed_setups = 0  # in a row, of those that were not even accepted
@@ -154,6 +155,8 @@ class PeerClient:
             self._failed_setups, settings.setup_timeout_ms, settings.setup_timeout_max_ms, self._random
         )
         self._exchange = Exchange(self, self._client_id, settings.release)
+        # As long again for the peer to say what it serves: one that is stopped is connected to by its system.
+        self._setup = self._clock.call_later(2 * timeout_ms, self._give_up)
         self._exchange.open(
             self._connect,
             address,
@@ -171,6 +174,7 @@ class PeerClient:
         """See `exchange.Owner`."""
         exchange = self._exchange
         assert exchange is not None
+        self._stop_setup()
         self.is_ready = True
         self._ready_at_ms = self._clock.now_ms()
         if self._found is not None:
@@ -195,6 +199,7 @@ class PeerClient:
         self._failed(fault, at_once=was_good)
 
     def _forget_exchange(self) -> None:
+        self._stop_setup()
         self._exchange = None
         self.is_ready = False
 
@@ -224,10 +229,19 @@ class PeerClient:
             del self._waiting[call]
             call.miss(PeerFault.TIMED_OUT if self._pause is None else self._last_fault)
             return
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """End a connection to a peer that does not answer."""
         exchange = self._exchange
         assert exchange is not None
         self.over(PeerFault.NO_ANSWER)
         exchange.close(PeerFault.NO_ANSWER)
+
+    def _stop_setup(self) -> None:
+        if self._setup is not None:
+            self._setup.cancel()
+            self._setup = None
 
     def answered(self) -> None:
         """A request of somebody was answered: the connection is a good one."""

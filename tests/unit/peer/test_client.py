@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from kcompat.net.answers import CLOSE
+from kcompat.net.answers import CLOSE, Mode, Waiting
 from kcompat.net.hub import Hub
 from kcompat.peer.client import PeerClient, PeerSettings
 from kcompat.peer.errors import PeerError, PeerFault
@@ -285,6 +285,27 @@ def test_records_are_views_that_stay_as_they_are():
             assert records == bytes([size % 256]) * size
 
     play(scene, answer)
+
+
+def test_a_peer_that_accepts_and_does_not_say_what_it_serves_is_given_up():
+    class Stopped(ScriptedBroker):
+        def on_frame(self, connection, frame):
+            return Waiting(Promise(), Mode.PIPELINED)
+
+    async def scene(scene):
+        scene.stop_listening()
+        scripted, scene.broker = scene.broker, Stopped(None)
+        scene.listen()
+        assert await scene.beat(60_000) is PeerFault.NO_ANSWER
+        assert 1.5 < scene.loop.time() < 2.5
+        await asyncio.sleep(0.1)
+        assert not scene.hub.connections
+        scene.stop_listening()
+        scene.broker = scripted
+        scene.listen()
+        assert (await scene.beat()).error_code == 7
+
+    play(scene)
 
 
 def test_closing_ends_everything():

@@ -1,0 +1,50 @@
+"""The end of a real process, as a vigil on sockets sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.image import BrokerInfo
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
+from kcompat.controller.state import RegisteredBroker
+from kcompat.net.loop_clock import LoopClock
+from kcompat.net.outbound_socket import SocketConnector
+from kcompat.peer.peers import Peers
+from kcompat.peer.vigil import Vigil
+from support.kcompat_broker import KcompatBroker
+
+WITHIN_S = 5.0
+"""Far more than it takes, for a machine that is busy; a session ends after 18 s."""
+
+
+async def test_a_killed_broker_is_seen_and_one_that_comes_back() -> None:
+    loop = asyncio.get_running_loop()
+    ports = (SocketConnector(loop), LoopClock(loop), random.Random(1))
+    peers = Peers(9, ConfigFeed(BrokerConfig({})), MetadataCache(""), ports)
+    happened: asyncio.Queue[tuple[str, int, int]] = asyncio.Queue()
+    vigil = Vigil(
+        peers,
+        lambda *who: happened.put_nowait(("died", *who)),
+        lambda *who: happened.put_nowait(("back", *who)),
+    )
+    with KcompatBroker() as broker:
+        info = BrokerInfo(1, None, {"PLAINTEXT": ("127.0.0.1", broker.port)})
+        vigil.follow({1: RegisteredBroker(info, 7)})
+        os.kill(broker.pid, signal.SIGSTOP)
+        with pytest.raises(TimeoutError):  # a stopped process is silent, and refuses nothing
+            await asyncio.wait_for(happened.get(), 0.2)
+        begun = time.monotonic()
+        broker.kill()
+        assert await asyncio.wait_for(happened.get(), WITHIN_S) == ("died", 1, 7)
+        assert time.monotonic() - begun < WITHIN_S
+        await asyncio.to_thread(broker.start)
+        assert await asyncio.wait_for(happened.get(), WITHIN_S) == ("back", 1, 7)
+        vigil.close()
