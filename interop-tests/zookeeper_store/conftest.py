@@ -39,7 +39,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         try:
             await pyfuncitem.obj(**arguments)
         finally:
-            await pyfuncitem.funcargs["store"].close()
+            if "store" in arguments:
+                await arguments["store"].close()
 
     asyncio.run(run())
     return True
@@ -57,6 +58,7 @@ class ZooKeeperUnderTest:
     def __init__(self, server: ZooKeeperServer) -> None:
         self.address = ("127.0.0.1", server.port)
         self.chroot = f"/test/{next(_numbers)}"
+        self.session_timeout_ms = 30_000
         self._links: dict[int, CutLink] = {}
         self._stores: list[ZooKeeper] = []
 
@@ -68,7 +70,7 @@ class ZooKeeperUnderTest:
         settings = ZooKeeperSettings(
             f"127.0.0.1:{await link.open()}",
             self.chroot,
-            session_timeout_ms=30_000,
+            session_timeout_ms=self.session_timeout_ms,
             set_acl=set_acl,
             credentials=credentials,
         )

@@ -14,16 +14,20 @@ from kcompat.cluster.store import (
     BadVersionError,
     Check,
     Create,
+    EventType,
     SessionState,
     SetData,
     Stat,
     StoreUnavailableError,
     TransactionTooLargeError,
     UnknownOutcomeError,
+    WatchEvent,
 )
 from kcompat.cluster.zookeeper.sessions import ZooKeeper
 from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings
 from support.cut_link import CutLink
+from support.session_conformance import Heard
+from zookeeper_kafka import ZooKeeper as ZooKeeperServer
 from zookeeper_store.conftest import until
 
 if TYPE_CHECKING:
@@ -217,3 +221,42 @@ async def test_credentials_and_access_lists_are_those_of_other_clients(store: Zo
     ]
     assert chroot_acl == acl
     assert (await mine.get("/brokers"))[0] == b"theirs"
+
+
+async def test_a_session_that_is_silent_for_too_long_ends(store: ZooKeeperUnderTest) -> None:
+    store.session_timeout_ms = 6000
+    mine = await store.session()
+    store.session_timeout_ms = 30_000
+    other = await store.session()
+    await mine.create("/mine", ephemeral=True)
+    gone: Heard[WatchEvent] = Heard()
+    other.watch("/mine", gone)
+    assert await other.exists("/mine") is not None
+    await store.cut(mine)
+    await gone.until(WatchEvent(EventType.DELETED, "/mine"))
+    assert mine.state is SessionState.SUSPENDED
+    store.mend(mine)
+    await until(mine, SessionState.EXPIRED)
+    await mine.renew()
+    await mine.create("/mine", ephemeral=True)
+
+
+async def test_a_session_outlives_the_death_of_the_server() -> None:
+    with ZooKeeperServer() as server:
+        zookeeper = ZooKeeper(ZooKeeperSettings(server.bootstrap, session_timeout_ms=30_000))
+        mine, other = await zookeeper.session(), await zookeeper.session()
+        await mine.create("/mine", b"1", ephemeral=True)
+        session_id = mine.session_id
+        seen: Heard[WatchEvent] = Heard()
+        mine.watch("/mine", seen)
+        await mine.exists("/mine")
+        await asyncio.to_thread(server.kill)
+        await until(mine, SessionState.SUSPENDED)
+        setting = asyncio.ensure_future(mine.set("/mine", b"2", 0))
+        await asyncio.to_thread(server.start)
+        assert (await setting).version == 1
+        assert seen.everything[0] == WatchEvent(EventType.MISSED, "/mine")
+        stat = await other.exists("/mine")
+        assert stat is not None
+        assert stat.ephemeral_owner == mine.session_id == session_id
+        await zookeeper.close()

@@ -35,6 +35,9 @@ _STATES = {
     KazooState.SUSPENDED: SessionState.SUSPENDED,
     KazooState.LOST: SessionState.EXPIRED,
 }
+PATIENCE = 0.2
+"""The part of a session's timeout after which another connection is tried where a server says nothing."""
+
 _STOP_S = 5.0
 """How long the end of a client is waited for. One whose server is silent ends by itself, later."""
 
@@ -54,7 +57,8 @@ class Connection:
     ) -> None:
         """`told` hears of each state on the loop that runs this, in order with answers and watches."""
         self._told = told
-        self._handler = LoopHandler(asyncio.get_running_loop(), tls)
+        patience_s = settings.session_timeout_ms / 1000 * PATIENCE
+        self._handler = LoopHandler(asyncio.get_running_loop(), tls, patience_s)
         self._lock = threading.Lock()
         self._is_over = False
         self._client = KazooClient(
@@ -62,7 +66,7 @@ class Connection:
             timeout=settings.session_timeout_ms / 1000,
             handler=self._handler,
             auth_data=[(credential.scheme, credential.text) for credential in settings.credentials],
-            connection_retry={"max_tries": -1, "delay": 0.05, "max_delay": 1.0},
+            connection_retry={"max_tries": -1, "delay": 0.05, "max_delay": 0.5},
             use_ssl=tls is not None,
             logger=_kazoo_log,
         )
@@ -78,6 +82,11 @@ class Connection:
     def last_zxid(self) -> int:
         """The highest transaction id that an answer has told of."""
         return int(self._client.last_zxid)
+
+    @property
+    def problem(self) -> OSError | None:
+        """Why the last attempt to reach a server failed; None where it did not."""
+        return self._handler.problem
 
     def start(self) -> None:
         """Begin to connect; the states tell the rest."""

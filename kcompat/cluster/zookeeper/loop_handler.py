@@ -32,13 +32,19 @@ class LoopHandler:
     running = True
     """kazoo runs callbacks in its own thread where a handler does not run."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None, patience_s: float
+    ) -> None:
+        """`patience_s`: how long a server may be silent while it is connected to and within an exchange."""
         self._loop = loop
+        self._patience_s = patience_s
         self._tls = tls
         self._posted: deque[Callable[[], object]] = deque()
         self._is_woken = False
+        self.problem: OSError | None = None
+        """Why the last attempt to connect failed; None where it did not."""
         threads = SequentialThreadingHandler()
-        self.select = threads.select
+        self._select = threads.select
         self.create_socket_pair = threads.create_socket_pair
         self.event_object = threads.event_object
         self.lock_object = threads.lock_object
@@ -63,8 +69,25 @@ class LoopHandler:
         """What an answer will be put into."""
         return AsyncResult(self)
 
+    def select(self, read: list[Any], write: list[Any], other: list[Any], timeout: float) -> Any:
+        """As `select.select`. kazoo waits for one socket in the middle of an exchange, and would wait as long
+        as a session lasts: one that reaches a server just when it starts may never be answered.
+        """
+        if len(read) == 1:
+            timeout = min(timeout, self._patience_s)
+        return self._select(read, write, other, timeout)
+
     def create_connection(self, address: tuple[str, int], hostname: str, timeout: float, **_: object) -> Any:
         """A socket that is connected to a server, through TLS where it is wanted. May raise OSError."""
+        try:
+            connection = self._connect(address, hostname, min(timeout, self._patience_s))
+        except OSError as error:
+            self.problem = error
+            raise
+        self.problem = None
+        return connection
+
+    def _connect(self, address: tuple[str, int], hostname: str, timeout: float) -> socket.socket:
         plain = socket.create_connection(address, timeout)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._tls is None:

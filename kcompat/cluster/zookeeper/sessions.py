@@ -111,8 +111,10 @@ class ZooKeeperSession(SingleOperations):
             await asyncio.wait_for(self._connected, settings.connection_timeout_ms / 1000)
         except TimeoutError as error:
             await connection.stop()
+            reason = "" if connection.problem is None else f": {connection.problem}"
             raise StoreUnavailableError(
                 f"no ZooKeeper at {settings.servers} took a session in {settings.connection_timeout_ms} ms"
+                f"{reason}"
             ) from error
 
     async def make_chroot(self) -> None:

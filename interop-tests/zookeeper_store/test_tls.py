@@ -1,0 +1,134 @@
+"""A ZooKeeper that is reached through TLS, and knows its clients by their certificates."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from kcompat.cluster.store import AccessDeniedError, StoreUnavailableError
+from kcompat.cluster.zookeeper.sessions import ZooKeeper
+from kcompat.cluster.zookeeper.settings import ZooKeeperSettings, ZooKeeperTls
+from support.broker_process import free_port
+from zookeeper_kafka import ZooKeeper as ZooKeeperServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def openssl(*arguments: object) -> None:
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=60)
+
+
+def make_authority(directory: Path, name: str) -> Path:
+    """A certificate authority; its certificate."""
+    certificate = directory / f"{name}.pem"
+    key = directory / f"{name}.key"
+    openssl(
+        *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"),
+        *("-keyout", key, "-out", certificate),
+    )
+    return certificate
+
+
+def make_store(directory: Path, name: str, authority: Path) -> Path:
+    """A key with its certificate for 127.0.0.1, in one file."""
+    key, request, certificate = (directory / f"{name}.{kind}" for kind in ("key", "csr", "crt"))
+    extensions = directory / f"{name}.ext"
+    extensions.write_text("subjectAltName=IP:127.0.0.1\n")
+    openssl(
+        *("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", key, "-out", request)
+    )
+    openssl(
+        *("x509", "-req", "-in", request, "-CA", authority, "-CAkey", authority.with_suffix(".key")),
+        *("-CAcreateserial", "-days", "2", "-extfile", extensions, "-out", certificate),
+    )
+    store = directory / f"{name}.store.pem"
+    store.write_text(key.read_text() + certificate.read_text())
+    return store
+
+
+class TlsZooKeeper(ZooKeeperServer):
+    """One with a second port, for TLS; clients need a certificate."""
+
+    def __init__(self, keystore: Path, truststore: Path) -> None:
+        super().__init__()
+        self.secure_port = free_port()
+        self._lines = [
+            f"secureClientPort={self.secure_port}\n",
+            "secureClientPortAddress=127.0.0.1\n",
+            "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n",
+            f"ssl.keyStore.location={keystore}\n",
+            "ssl.keyStore.type=PEM\n",
+            f"ssl.trustStore.location={truststore}\n",
+            "ssl.trustStore.type=PEM\n",
+            "ssl.clientAuth=need\n",
+        ]
+
+    def prepare(self) -> None:
+        super().prepare()
+        with (self.home / "zoo.cfg").open("a") as config:
+            config.writelines(self._lines)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("certificates")
+
+
+@pytest.fixture(scope="module")
+def authority(directory: Path) -> Path:
+    return make_authority(directory, "authority")
+
+
+@pytest.fixture(scope="module")
+def server(directory: Path, authority: Path) -> Iterator[TlsZooKeeper]:
+    with TlsZooKeeper(make_store(directory, "server", authority), authority) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def settings(server: TlsZooKeeper, directory: Path, authority: Path) -> ZooKeeperSettings:
+    """Those of a broker that the server takes."""
+    keystore = make_store(directory, "kafka", authority)
+    tls = ZooKeeperTls(str(authority), str(keystore), versions=("TLSv1.2", "TLSv1.3"))
+    return ZooKeeperSettings(f"127.0.0.1:{server.secure_port}", "/kafka", set_acl=True, tls=tls)
+
+
+def test_sessions_and_access_lists(server: TlsZooKeeper, settings: ZooKeeperSettings) -> None:
+    async def play() -> None:
+        secure = ZooKeeper(settings)
+        plain = ZooKeeper(ZooKeeperSettings(server.bootstrap, "/kafka"))
+        mine, stranger = await secure.session(), await plain.session()
+        payload = bytes(300_000)
+        await mine.create("/brokers", payload)
+        assert (await mine.get("/brokers"))[0] == payload
+        assert (await stranger.get("/brokers"))[0] == payload
+        with pytest.raises(AccessDeniedError):
+            await stranger.set("/brokers", b"")
+        await secure.close()
+        await plain.close()
+
+    asyncio.run(play())
+
+
+def test_strangers_are_not_trusted(settings: ZooKeeperSettings, directory: Path) -> None:
+    other = make_authority(directory, "other")
+    assert settings.tls is not None
+    distrusting = replace(settings.tls, truststore=str(other))
+    distrusted = replace(settings.tls, keystore=str(make_store(directory, "stranger", other)))
+    unknown = replace(settings.tls, keystore=None)
+
+    async def refused(tls: ZooKeeperTls) -> str:
+        store = ZooKeeper(replace(settings, tls=tls, connection_timeout_ms=1000))
+        with pytest.raises(StoreUnavailableError) as error:
+            await store.session()
+        return str(error.value)
+
+    assert "certificate verify failed" in asyncio.run(refused(distrusting))
+    for tls in (distrusted, unknown):
+        assert "took a session in 1000 ms" in asyncio.run(refused(tls))
