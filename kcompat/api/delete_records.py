@@ -4,6 +4,8 @@ Behaviour
 - Offset -1 means the high watermark. Only topics whose cleanup policy has `delete` (POLICY_VIOLATION
   otherwise), and no internal ones (INVALID_TOPIC_EXCEPTION).
 - A partition named twice counts once, with the offset named last.
+- The answer waits until the logs of all followers start there, too, if their brokers are alive; after the
+  request's timeout a partition is answered with REQUEST_TIMED_OUT.
 - The answer is durable: a kill right after it does not bring the records back (a difference: Kafka may undo
   it for a minute).
 """
@@ -14,42 +16,69 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
+from kcompat.replication.partition import Partition
+from kcompat.replication.settling import Settling
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
 
 TopicAnswer = DeleteRecordsResponse.DeleteRecordsTopicResult
 PartitionAnswer = DeleteRecordsResponse.DeleteRecordsPartitionResult
 
 
-def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    """Advance each log start; the low watermark of one replica is its log start."""
+def handle(
+    context: RequestContext, request: DeleteRecordsRequest
+) -> DeleteRecordsResponse | Promise[DeleteRecordsResponse]:
+    """Advance each log start, and wait for the followers."""
     response = DeleteRecordsResponse()
+    waiting: dict[Partition, tuple[int, PartitionAnswer]] = {}
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
         offsets = {asked.partition_index: asked.offset for asked in topic.partitions}
         is_allowed = context.may(Operation.DELETE, Resource.topic(topic.name))
         for index, offset in offsets.items():
-            if is_allowed:
-                error, low_watermark = _delete(context, topic.name, index, offset)
+            answer = PartitionAnswer(partition_index=index, low_watermark=-1)
+            topic_answer.partitions.append(answer)
+            if not is_allowed:
+                answer.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                continue
+            partition = _find(context, topic.name, index)
+            if isinstance(partition, Partition):
+                answer.error_code, required = partition.delete_records_before(offset)
+                if not answer.error_code:
+                    answer.low_watermark = partition.low_watermark
+                    if answer.low_watermark < required:
+                        waiting[partition] = (required, answer)
             else:
-                error, low_watermark = ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1
-            topic_answer.partitions.append(
-                PartitionAnswer(partition_index=index, low_watermark=low_watermark, error_code=error)
-            )
+                answer.error_code = partition
         response.topics.append(topic_answer)
-    return response
+    return _wait(context, request.timeout_ms, waiting, response) if waiting else response
 
 
-def _delete(context: RequestContext, topic: str, index: int, offset: int) -> tuple[ErrorCode, int]:
+def _find(context: RequestContext, topic: str, index: int) -> Partition | ErrorCode:
+    """The partition, or why its records cannot be deleted."""
     partition = context.services.replicas.find(topic, index)
-    if partition == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        return partition, -1
-    if is_internal(topic):
-        return ErrorCode.INVALID_TOPIC_EXCEPTION, -1
-    if isinstance(partition, ErrorCode):
-        return partition, -1
-    return partition.delete_records_before(offset)
+    if partition != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_internal(topic):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return partition
+
+
+def _wait(
+    context: RequestContext,
+    timeout_ms: int,
+    waiting: dict[Partition, tuple[int, PartitionAnswer]],
+    response: DeleteRecordsResponse,
+) -> Promise[DeleteRecordsResponse]:
+    def settle(partition: Partition, error: ErrorCode) -> None:
+        answer = waiting[partition][1]
+        answer.error_code = error
+        if error != ErrorCode.REQUEST_TIMED_OUT:
+            answer.low_watermark = partition.low_watermark
+
+    required = {partition: offset for partition, (offset, _) in waiting.items()}
+    operation = Settling(required, settle, response, Partition.deleted)
+    return context.services.replicas.deletions.wait(operation, tuple(waiting), timeout_ms).promise

@@ -17,13 +17,12 @@ Version notes
 - 4: batches v2, isolation level. 5: log start offset. 6: KAFKA_STORAGE_ERROR, which older versions see as
   NOT_LEADER_OR_FOLLOWER. 7: fetch sessions (KIP-227). 9: fenced by leader epoch (KIP-320).
 - 10: zstd (KIP-110): 4 to 9 still get zstd batches, as from Kafka, unless the topic itself demands zstd.
-- 11: rack id (KIP-392; no follower serves consumers yet, so none is preferred).
+- 11: rack id (KIP-392): where `replica.selector.class` is Kafka's RackAwareReplicaSelector, the leader sends
+  a consumer to a replica in its rack. From this version on, followers serve consumers.
 - 12: last fetched epoch and diverging epoch (KIP-595), tagged fields. 13: topics by id (KIP-516).
 - 15: the replica id in a tagged struct, with the epoch of its broker (KIP-903): a fetch from a former life of
   the follower is refused.
-
-Not here yet
-- 16: who leads instead, beside NOT_LEADER_OR_FOLLOWER (KIP-951).
+- 16: who leads instead, beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951).
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.context import Interruptible
+from kcompat.api.leaders import current_leader, endpoints
 from kcompat.api.old_fetch import FIRST_WITH_BATCHES, in_old_format
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -38,7 +38,8 @@ from kcompat.records.compression import Codec
 from kcompat.replication.delayed_fetch import Fetch
 from kcompat.replication.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
 from kcompat.replication.partition import Partition
-from kcompat.replication.reading import READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, Reader
+from kcompat.replication.read_replica import RACK_AWARE_SELECTOR, SameRack
+from kcompat.replication.reading import NO_REPLICA, READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, Reader
 from kcompat.replication.role import NO_EPOCH
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
@@ -54,11 +55,16 @@ FIRST_WITH_MAX_BYTES = 3
 FIRST_WITH_STORAGE_ERROR = 6
 FIRST_WITH_SESSIONS = 7
 FIRST_WITH_ZSTD = 10
+FIRST_WITH_RACK = 11
 FIRST_WITH_IDS = 13
 FIRST_WITH_REPLICA_STATE = 15
+FIRST_WITH_LEADERS = 16
 
 NOT_TO_BE_HAD = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
 """Errors at which records are null, as this version cannot carry them; at any other they are empty."""
+
+SERVED_ELSEWHERE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
+"""Errors beside which a client is told who leads."""
 
 TopicAnswer = FetchResponse.FetchableTopicResponse
 PartitionAnswer = FetchResponse.PartitionData
@@ -137,10 +143,24 @@ def _open_session(context: RequestContext, request: FetchRequest, reader: Reader
 
 
 def _reader(context: RequestContext, request: FetchRequest) -> Reader:
-    if context.api_version < FIRST_WITH_REPLICA_STATE:
-        return Reader(request.isolation_level, request.replica_id)
-    follower = request.replica_state
-    return Reader(request.isolation_level, follower.replica_id, follower.replica_epoch)
+    version = context.api_version
+    replica_id, broker_epoch = request.replica_id, -1
+    if version >= FIRST_WITH_REPLICA_STATE:
+        replica_id, broker_epoch = request.replica_state.replica_id, request.replica_state.replica_epoch
+    is_old = version < FIRST_WITH_RACK
+    choice: SameRack | None = None
+    if request.rack_id and replica_id < 0 and not is_old:
+        services = context.services
+        if services.config.get("replica.selector.class") == RACK_AWARE_SELECTOR:
+            brokers = services.cluster.image.brokers
+            choice = SameRack(request.rack_id, context.listener, services.broker_id, brokers)
+    return Reader(
+        request.isolation_level,
+        replica_id,
+        broker_epoch,
+        leader_only=is_old or replica_id >= 0,
+        choice=choice,
+    )
 
 
 def _resolve(
@@ -185,6 +205,7 @@ def _respond(context: RequestContext, session: FetchContext, results: Results) -
         results = in_old_format(results, context.api_version, context.services.replicas)
     session_id, told = session.answer(results, context.now_ms)
     response = FetchResponse(session_id=session_id if context.api_version >= FIRST_WITH_SESSIONS else 0)
+    leaders: list[int] = []
     topic_answer: TopicAnswer | None = None
     current: TopicKey | None = None
     for target, fetched in told:
@@ -213,7 +234,21 @@ def _respond(context: RequestContext, session: FetchContext, results: Results) -
             answer.aborted_transactions = [
                 FetchResponse.AbortedTransaction(*transaction) for transaction in fetched.aborted
             ]
+        if fetched.preferred_replica != NO_REPLICA:
+            answer.preferred_read_replica = fetched.preferred_replica
+        if error in SERVED_ELSEWHERE and context.api_version >= FIRST_WITH_LEADERS:
+            leaders.append(_say_who_leads(context, target, answer))
         if fetched.diverging is not None:
             answer.diverging_epoch = PartitionAnswer.EpochEndOffset(*fetched.diverging)
         topic_answer.partitions.append(answer)
+    if leaders:
+        response.node_endpoints = [FetchResponse.NodeEndpoint(*each) for each in endpoints(context, leaders)]
     return response
+
+
+def _say_who_leads(context: RequestContext, target: FetchTarget, answer: PartitionAnswer) -> int:
+    """Say it in the answer; the id of the leader."""
+    key = target.topic
+    name = context.services.cluster.image.topic_names.get(key, "") if isinstance(key, bytes) else key
+    answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(*current_leader(context, name, target.index))
+    return answer.current_leader.leader_id

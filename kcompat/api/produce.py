@@ -13,7 +13,7 @@ Version notes
 - 0, 1: messages of magic 0, 2: of magic 1, stored as one batch v2. A set without one whole message
   stores nothing and is no error.
 - 3: exactly one batch v2. 8: per-record errors and an error message (KIP-467).
-- 10: the current leader beside NOT_LEADER_OR_FOLLOWER (KIP-951).
+- 10: who leads instead, beside NOT_LEADER_OR_FOLLOWER (KIP-951).
 - 13: topics by id (KIP-516).
 
 Not here yet: transactional batches are refused with INVALID_TXN_STATE, as by a broker whose coordinator does
@@ -41,6 +41,7 @@ from kcompat.api.acceptance import (
     leave_frame,
 )
 from kcompat.api.context import Busy
+from kcompat.api.leaders import current_leader, endpoints
 from kcompat.log.append_result import AppendResult
 from kcompat.net.answers import CLOSE, Close
 from kcompat.net.placing import WORTH_PLACING
@@ -49,8 +50,8 @@ from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.allowance import Allowance
 from kcompat.records.layout import TRANSACTIONAL_FLAG
-from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.partition import Partition
+from kcompat.replication.settling import Settling
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from kcompat.topics import is_internal
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
 
     from kcompat.api.acceptance import Accepted, Stored
     from kcompat.api.context import RequestContext
-    from kcompat.cluster.news import Role
     from kcompat.log.config import LogConfig
     from kcompat.records.validate import Refusal
 
@@ -87,7 +87,7 @@ def handle(
     """Append every batch, then answer as `acks` asks."""
     if request.transactional_id is not None and _is_denied_transaction(context, request):
         return _refuse_all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    production = _Production(context, request, [], [], {})
+    production = _Production(context, request, [], [], {}, [])
     answer = production.go_on(None)
     return production.go_on_later(answer) if isinstance(answer, Acceptance) else answer
 
@@ -103,6 +103,8 @@ class _Production(Struct, gc=False):
     partitions: list[PartitionAnswer]
     """The answers so far in the topic whose turn it is."""
     waiting: dict[Partition, tuple[int, PartitionAnswer]]
+    leaders: list[int]
+    """Brokers that lead what this one was asked to append to."""
     allowance: Allowance | None = None
 
     def go_on(self, accepted: Accepted | None) -> AtOnce | Acceptance:
@@ -122,6 +124,7 @@ class _Production(Struct, gc=False):
                 partition = find(name, data.index)
                 if refusal or data.records is None or not isinstance(partition, Partition):
                     answer = _refuse(request, data, refusal, partition)
+                    self._say_who_leads(name, answer)
                 else:
                     stored = self._accept(data, partition.log.config, accepted)
                     if isinstance(stored, Acceptance):
@@ -132,6 +135,8 @@ class _Production(Struct, gc=False):
             answers.append(TopicAnswer(topic.name, topic.topic_id, partitions))
             self.partitions = []
         response = ProduceResponse(answers)
+        if self.leaders:
+            self._name_leaders(response)
         if request.acks == ACKS_NONE:
             return _close_if_failed(response)
         return self._wait(response) if self.waiting else response
@@ -186,7 +191,9 @@ class _Production(Struct, gc=False):
             return PartitionAnswer(index, _refuse_transaction(request), -1)
         result = partition.append(batch, header, request.acks, context.now_ms)
         if not isinstance(result, AppendResult):  # asking for ErrorCode, an enumeration, takes longer
-            return _refuse_append(index, result, partition.role, context.api_version)
+            refused = PartitionAnswer(index, result, -1)
+            self._say_who_leads(partition.topic, refused)
+            return refused
         if result.error:
             return PartitionAnswer(index, result.error, -1, log_start_offset=result.log_start_offset)
         if len(batch) >= WORTH_PLACING and _has_one_batch(request):
@@ -199,6 +206,21 @@ class _Production(Struct, gc=False):
             self.waiting[partition] = (end, answer)
         return answer
 
+    def _say_who_leads(self, topic: str, answer: PartitionAnswer) -> None:
+        """Beside the error that another broker leads, say which (KIP-951)."""
+        if (
+            answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+            and self.context.api_version >= FIRST_WITH_LEADER
+        ):
+            leader, epoch = current_leader(self.context, topic, answer.index)
+            answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(leader, epoch)
+            self.leaders.append(leader)
+
+    def _name_leaders(self, response: ProduceResponse) -> None:
+        """Say where the leaders are that were named."""
+        found = endpoints(self.context, self.leaders)
+        response.node_endpoints = [ProduceResponse.NodeEndpoint(*each) for each in found]
+
     def _wait(self, response: ProduceResponse) -> Promise[ProduceResponse]:
         """The response, once each partition is as far as `acks` asks; only acks=all has a timeout."""
         request, waiting = self.request, self.waiting
@@ -208,9 +230,11 @@ class _Production(Struct, gc=False):
             if error:
                 answer.error_code = error
                 answer.base_offset = -1
+                self._say_who_leads(partition.topic, answer)
+                self._name_leaders(response)
 
         required = {partition: offset for partition, (offset, _) in waiting.items()}
-        operation = DelayedProduce(required, settle, response, _done_for(request.acks))
+        operation = Settling(required, settle, response, _done_for(request.acks))
         timeout_ms = request.timeout_ms if request.acks == ACKS_ALL else None
         return self.context.services.replicas.produces.wait(operation, tuple(waiting), timeout_ms).promise
 
@@ -318,11 +342,4 @@ def _refuse_batch(
                 ProduceResponse.BatchIndexAndErrorMessage(at, message)
                 for at, message in refusal.record_errors
             ]
-    return answer
-
-
-def _refuse_append(index: int, error: ErrorCode, role: Role, api_version: int) -> PartitionAnswer:
-    answer = PartitionAnswer(index, error, -1)
-    if error == ErrorCode.NOT_LEADER_OR_FOLLOWER and api_version >= FIRST_WITH_LEADER:
-        answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(role.leader, role.leader_epoch)
     return answer

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.reading import NO_REPLICA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,6 +56,8 @@ class FetchTarget(Struct):
         )
         self.told_high_watermark = fetched.high_watermark
         self.told_log_start_offset = fetched.log_start_offset
+        if fetched.preferred_replica != NO_REPLICA:
+            return True
         if fetched.error or fetched.diverging is not None:
             # So that the next answer is told again: after an error nothing is known, and a follower that has
             # to cut its log takes no high watermark before it has done so.

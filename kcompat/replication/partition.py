@@ -261,8 +261,8 @@ class Partition:
         surroundings.fetches.wake_soon(self)
 
     def delete_records_before(self, offset: int) -> tuple[ErrorCode, int]:
-        """Advance the log start to `offset` (-1 = the high watermark). The error and the new low watermark,
-        -1 on error.
+        """Advance the log start to `offset` (-1 = the high watermark). The error, and the offset that the
+        followers' logs have to start at as well; -1 on error.
         """
         if not self.is_leader or self.log.is_failed:
             return self._not_leading(), -1
@@ -276,7 +276,23 @@ class Partition:
             self.log.delete_records_before(offset)
         except FAULTS as fault:
             return self.failure(fault), -1
-        return ErrorCode.NONE, self.log.log_start_offset
+        return ErrorCode.NONE, offset
+
+    @property
+    def low_watermark(self) -> int:
+        """Below this offset no replica on a broker that is alive has anything; -1 where another leads, or a
+        follower has not said.
+        """
+        leader = self.state
+        return leader.low_watermark(self.log.log_start_offset) if isinstance(leader, Leader) else -1
+
+    def deleted(self, required_offset: int) -> ErrorCode | None:
+        """Whether everything below `required_offset` is deleted on every replica that is alive: a final
+        answer, or None for "not yet".
+        """
+        if not self.is_leader or self.log.is_failed:
+            return self._not_leading()
+        return ErrorCode.NONE if self.low_watermark >= required_offset else None
 
     # -- reading -----------------------------------------------------------------------------------------
 
@@ -330,15 +346,7 @@ class Partition:
         else:
             upper = stable if committed_only else high_watermark
         try:
-            return reading.read(
-                log,
-                spec,
-                answer,
-                upper=upper,
-                max_bytes=max_bytes,
-                min_one_batch=min_one_batch,
-                aborted=committed_only,
-            )
+            return reading.read(log, spec, answer, upper, max_bytes, min_one_batch, aborted=committed_only)
         except FAULTS as fault:
             return Fetched(self.failure(fault))
 

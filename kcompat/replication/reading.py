@@ -87,8 +87,8 @@ def read(
     answer: Fetched,
     upper: int,
     max_bytes: int,
-    *,
     min_one_batch: bool,
+    *,
     aborted: bool,
 ) -> Fetched:
     """Fill in the `answer` from the batch that holds `spec.offset` on, below `upper`; the last batch may be

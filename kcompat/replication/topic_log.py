@@ -12,7 +12,7 @@ from kcompat.log.producers import AppendOrigin
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
-from kcompat.replication.delayed_produce import DelayedProduce
+from kcompat.replication.settling import Settling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ class TopicLog:
         if now is not None:
             return Promise.resolved(now)
         errors: list[ErrorCode] = []
-        commit = DelayedProduce({found: offset + 1}, lambda _, error: errors.append(error), answer=errors)
+        commit = Settling({found: offset + 1}, lambda _, error: errors.append(error), answer=errors)
         waiting = self._replicas.produces.wait(commit, (found,), timeout_ms=None)
         return waiting.promise.map(lambda errors: errors[0])
 

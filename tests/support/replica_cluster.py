@@ -20,8 +20,8 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.leader import Leader
+from kcompat.replication.settling import Settling
 from kcompat.replication.storage_config import log_config
 from support.replica_node import LATENCY_MS, Node, records_of
 from support.virtual_clock import VirtualClock
@@ -142,6 +142,7 @@ class Cluster:
         else:
             if set(isr) != set(role.isr):
                 self.role = replace(role, isr=isr, partition_epoch=role.partition_epoch + 1)
+                self.check()
             answer.leader_id, answer.leader_epoch = self.role.leader, self.role.leader_epoch
             answer.isr, answer.partition_epoch = list(self.role.isr), self.role.partition_epoch
         row = AlterPartitionResponse.TopicData(topic_id=topic.topic_id, partitions=[answer])
@@ -218,7 +219,7 @@ class Cluster:
                 assert leader.high_watermark > produced.offset
                 assert len(leader.state.maximal) >= self.min_insync_replicas, "I6, at the answer"
 
-        wait = DelayedProduce({node.partition: produced.offset + 1}, settle, "done")
+        wait = Settling({node.partition: produced.offset + 1}, settle, "done")
         if node.partition.committed(produced.offset + 1) is not None:
             wait.try_complete(node.partition)
         else:

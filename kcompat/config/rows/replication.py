@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcompat.config.keys import ConfigKey, Importance, Scope, no_effect, refused
 from kcompat.config.types import ConfigType
-from kcompat.config.validators import FormatVersion, Range
+from kcompat.config.validators import FormatVersion, OneOf, Range
 
 BOOLEAN = ConfigType.BOOLEAN
 STRING = ConfigType.STRING
@@ -19,6 +19,10 @@ CLUSTER = Scope.CLUSTER
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("min.insync.replicas", INT, "1", "In-sync replicas that a write with acks=all needs.", HIGH,
               Range(1), scope=CLUSTER),
+    ConfigKey("replica.selector.class", STRING, None,
+              "Whether consumers read from the leader, or are sent to a replica in their rack.",
+              validator=OneOf(("org.apache.kafka.common.replica.LeaderSelector",
+                               "org.apache.kafka.common.replica.RackAwareReplicaSelector"))),
     ConfigKey("replica.lag.time.max.ms", LONG, "30000",
               "Time without catching up after which a follower leaves the ISR.", HIGH),
     ConfigKey("replica.high.watermark.checkpoint.interval.ms", LONG, "5000",
@@ -56,8 +60,6 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     *refused(
         "there is no Java virtual machine to load classes into",
-        ConfigKey("replica.selector.class", STRING, None,
-                  "Java class that picks the replica a consumer reads from."),
         ConfigKey("client.quota.callback.class", CLASS, None, "Java class that decides client quotas.", LOW),
     ),
     *no_effect(

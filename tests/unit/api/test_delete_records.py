@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from kcompat.api import delete_records
+from kcompat.cluster.image import BrokerInfo
+from kcompat.cluster.news import Role
+from kcompat.promise import Promise
 from kcompat.protocol.messages.delete_records import DeleteRecordsRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from kcompat.replication.reading import FetchSpec, Reader
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.log_world import LogWorld
+from support.log_world import ME, LogWorld
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,3 +76,63 @@ def test_needs_to_delete_in_the_topic(world: LogWorld) -> None:
     world.services.authorizer = Denying(*((Operation.DELETE, Resource.topic(name)) for name in hidden))
     assert rows(world, 2, ("t", 0, 1), ("none", 0, 0), ("u", 0, 0)) == [(29, -1), (29, -1), (0, 0)]
     assert world.partition("t").log.log_start_offset == 0
+
+
+FOLLOWER = 2
+
+
+@pytest.fixture
+def leading(world: LogWorld) -> LogWorld:
+    """A follower has everything of "t", and its log starts at 0."""
+    world.cluster.image = replace(world.cluster.image, brokers={FOLLOWER: BrokerInfo(FOLLOWER, None, {})})
+    role = Role(leader=ME, leader_epoch=1, isr=(ME, FOLLOWER), replicas=(ME, FOLLOWER))
+    world.replicas.take_role("t", 0, role)
+    follow(world, log_start_offset=0)
+    return world
+
+
+def follow(world: LogWorld, *, log_start_offset: int) -> None:
+    """A fetch of the follower."""
+    spec = FetchSpec(1, 1000, log_start_offset=log_start_offset)
+    world.partition("t").note_fetch(spec, Reader(replica_id=FOLLOWER), world.clock.now_ms())
+
+
+def delete(world: LogWorld) -> Any:
+    """The answer to a DeleteRecords up to the high watermark, or the promise of it."""
+    row = DeleteRecordsRequest.DeleteRecordsPartition(0, 1)
+    topic = DeleteRecordsRequest.DeleteRecordsTopic("t", [row])
+    request = DeleteRecordsRequest([topic], timeout_ms=500)
+    answer = delete_records.handle(world.context(2), request)
+    return answer.map(first_row) if isinstance(answer, Promise) else first_row(answer)
+
+
+def first_row(answer: Any) -> tuple[int, int]:
+    """Error and low watermark."""
+    row = answer.topics[0].partitions[0]
+    return row.error_code, row.low_watermark
+
+
+def test_the_answer_waits_until_the_follower_has_deleted_too(leading: LogWorld) -> None:
+    waiting = delete(leading)
+    assert leading.partition("t").log.log_start_offset == 1
+    assert not waiting.done
+    follow(leading, log_start_offset=1)
+    assert waiting.value == (0, 1)
+
+
+def test_a_follower_that_is_down_is_not_waited_for(leading: LogWorld) -> None:
+    leading.cluster.image = replace(leading.cluster.image, brokers={})
+    assert delete(leading) == (0, 1)
+
+
+def test_after_the_timeout_the_answer_says_how_far_it_got(leading: LogWorld) -> None:
+    waiting = delete(leading)
+    leading.clock.advance(500)
+    assert waiting.value == (7, 0)
+
+
+def test_who_leads_no_more_says_so(leading: LogWorld) -> None:
+    waiting = delete(leading)
+    role = Role(leader=FOLLOWER, leader_epoch=2, isr=(ME, FOLLOWER), replicas=(ME, FOLLOWER))
+    leading.replicas.take_role("t", 0, role)
+    assert waiting.value == (6, -1)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from kcompat.api import fetch
 from kcompat.api.context import Interruptible
+from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.news import Role
+from kcompat.config.broker import BrokerConfig
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.replication.leader import Leader
+from kcompat.replication.read_replica import RACK_AWARE_SELECTOR
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
@@ -213,3 +217,70 @@ def test_a_former_life_of_a_follower_is_not_heard(leading: LogWorld) -> None:
     assert errors(ask(leading, 15, following(15, (ONE, 0, 1), broker_epoch=7))) == [0]
     assert errors(ask(leading, 15, following(15, (ONE, 0, 0), broker_epoch=6))) == [6]
     assert errors(ask(leading, 15, following(15, (ONE, 0, 1), broker_epoch=8))) == [0]
+
+
+# -- followers serve consumers (KIP-392), and say who leads (KIP-951) --------------------------------------
+
+
+@pytest.fixture
+def racks(leading: LogWorld) -> LogWorld:
+    """The follower is in sync, in the rack of the consumer."""
+    names = {"PLAINTEXT": ("other", 9093)}
+    brokers = {ME: BrokerInfo(ME, "here", {}), FOLLOWER: BrokerInfo(FOLLOWER, "there", names)}
+    leading.cluster.image = replace(leading.cluster.image, brokers=brokers)
+    leading.services.broker_id = ME
+    leading.services.config_feed.replace(BrokerConfig({"replica.selector.class": RACK_AWARE_SELECTOR}))
+    ask(leading, 11, following(11, ("t", 0, 1), ("u", 0, 0)))
+    return leading
+
+
+def sent_to(answer: Any) -> list[int]:
+    return [row.preferred_read_replica for topic in answer.responses for row in topic.partitions]
+
+
+def test_a_consumer_is_sent_to_its_rack_at_once(racks: LogWorld) -> None:
+    answer = ask(racks, 11, asking(("t", 0), ("u", 0), rack_id="there", max_wait_ms=500, min_bytes=1 << 20))
+    assert sent_to(answer) == [FOLLOWER, FOLLOWER]
+    assert found(answer) == [(0, 1, 0), (0, 0, 0)], "and reads nothing here"
+
+
+@pytest.mark.parametrize("rack", ["", "here", "nowhere"])
+def test_else_it_reads_from_the_leader(racks: LogWorld, rack: str) -> None:
+    assert sent_to(ask(racks, 11, asking(("t", 0), rack_id=rack))) == [-1]
+
+
+def test_nobody_is_sent_away_unless_that_is_configured(racks: LogWorld) -> None:
+    racks.services.config_feed.replace(BrokerConfig())
+    assert sent_to(ask(racks, 11, asking(("t", 0), rack_id="there"))) == [-1]
+
+
+def test_a_session_tells_again_where_to_read(racks: LogWorld) -> None:
+    opened = ask(racks, 11, asking(("t", 0), session_epoch=0, rack_id="there"))
+    again = asking(session_id=opened.session_id, session_epoch=1, rack_id="there")
+    assert sent_to(ask(racks, 11, again)) == [FOLLOWER]
+
+
+def stand_back(world: LogWorld) -> None:
+    """The other broker leads "t" now."""
+    role = Role(leader=FOLLOWER, leader_epoch=2, isr=(ME, FOLLOWER), replicas=(ME, FOLLOWER))
+    world.replicas.take_role("t", 0, role)
+
+
+def test_a_follower_serves_who_knows_of_it(racks: LogWorld) -> None:
+    stand_back(racks)
+    assert errors(ask(racks, 10, asking(("t", 0)))) == [6]
+    assert found(ask(racks, 11, asking(("t", 0)))) == [(0, 1, racks.partition("t").log.size)]
+    assert errors(ask(racks, 11, following(11, ("t", 0, 0)))) == [6], "but no follower"
+
+
+@pytest.mark.parametrize(("version", "is_said"), [(15, False), (16, True)])
+def test_who_leads_instead_is_said_with_the_way_there(racks: LogWorld, version: int, is_said: bool) -> None:
+    stand_back(racks)
+    fenced = asking((ONE, 0))
+    fenced.topics[0].partitions[0].current_leader_epoch = 1
+    answer = ask(racks, version, fenced)
+    (row,) = answer.responses[0].partitions
+    leader = (row.current_leader.leader_id, row.current_leader.leader_epoch)
+    nodes = [(node.node_id, node.host, node.port, node.rack) for node in answer.node_endpoints]
+    assert (row.error_code, leader) == (74, (FOLLOWER, 2) if is_said else (-1, -1))
+    assert nodes == ([(FOLLOWER, "other", 9093, "there")] if is_said else [])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
-from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.news import Role
 from kcompat.net.answers import CLOSE
 from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import Resource
@@ -75,3 +77,52 @@ def test_needs_to_write_to_the_transactional_id(broker: LogWorld) -> None:
         answer = broker.produce((0, data), (1, data), transactional_id=transactional_id)
         assert [row[1] for row in rows(answer)] == [error, error]
     assert broker.produce((0, sent), transactional_id="x", acks=0) is CLOSE
+
+
+OTHER = 2
+
+
+def stand_back(broker: LogWorld, epoch: int) -> None:
+    """Another broker leads partition 0."""
+    role = Role(leader=OTHER, leader_epoch=epoch, isr=(ME, OTHER), replicas=(ME, OTHER))
+    broker.replicas.take_role("t", 0, role)
+
+
+def who_leads(answer: Any) -> tuple[int, int, int, list[tuple[int, str, int, str | None]]]:
+    """The error of the first row, the leader that it names and its epoch, and where the leaders are."""
+    row = answer.responses[0].partition_responses[0]
+    nodes = [(node.node_id, node.host, node.port, node.rack) for node in answer.node_endpoints]
+    return row.error_code, row.current_leader.leader_id, row.current_leader.leader_epoch, nodes
+
+
+@pytest.fixture
+def among_others(broker: LogWorld) -> LogWorld:
+    way = {"PLAINTEXT": ("other", 9093)}
+    broker.cluster.image = replace(broker.cluster.image, brokers={OTHER: BrokerInfo(OTHER, "rack", way)})
+    broker.services.broker_id = ME
+    return broker
+
+
+def test_who_leads_instead_is_said_with_the_way_there(among_others: LogWorld) -> None:
+    """KIP-951."""
+    stand_back(among_others, epoch=5)
+    known = (6, OTHER, 5, [(OTHER, "other", 9093, "rack")])
+    assert who_leads(among_others.produce((0, batch(b"v")), version=10)) == known
+    assert who_leads(among_others.produce((0, batch(b"v")), version=9)) == (6, -1, -1, [])
+
+
+def test_who_leads_a_partition_that_is_not_here_is_what_clients_are_shown(among_others: LogWorld) -> None:
+    elsewhere = PartitionInfo(leader=OTHER, leader_epoch=3, isr=(OTHER,), replicas=(OTHER,))
+    image = among_others.cluster.image
+    shown = image.with_topics([TopicImage("u", bytes(16), {0: elsewhere})])
+    among_others.cluster.image = shown
+    answer = among_others.produce((0, batch(b"v")), topic="u", version=10)
+    assert who_leads(answer) == (6, OTHER, 3, [(OTHER, "other", 9093, "rack")])
+
+
+def test_it_is_said_as_well_to_who_waits_when_that_happens(among_others: LogWorld) -> None:
+    role = Role(leader=ME, leader_epoch=4, isr=(ME, OTHER), replicas=(ME, OTHER))
+    among_others.replicas.take_role("t", 0, role)
+    waiting = among_others.produce((0, batch(b"v")), version=10, acks=-1)
+    stand_back(among_others, epoch=5)
+    assert who_leads(waiting.value) == (6, OTHER, 5, [(OTHER, "other", 9093, "rack")])

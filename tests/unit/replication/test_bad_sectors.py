@@ -85,6 +85,7 @@ FROM_MEMORY = {
     "check_epoch",
     "check_invariants",
     "committed",
+    "deleted",
     "end_offset_for_epoch",
     "failure",
     "isr_accepted",

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.delayed_fetch import Fetch
-from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.fetch_session import FetchTarget
 from kcompat.replication.reading import FetchSpec, Reader
+from kcompat.replication.settling import Settling
 
 from .conftest import ME, append
 
@@ -32,7 +32,7 @@ def wait_for_commit(
     replicas: ReplicaManager, partition: Partition, offset: int
 ) -> tuple[Delayed[str], list[ErrorCode]]:
     settled: list[ErrorCode] = []
-    operation = DelayedProduce({partition: offset}, lambda _, error: settled.append(error), "answer")
+    operation = Settling({partition: offset}, lambda _, error: settled.append(error), "answer")
     return replicas.produces.wait(operation, (partition,), 1000), settled
 
 

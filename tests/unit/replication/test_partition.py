@@ -10,10 +10,10 @@ from kcompat.log.append_result import AppendResult
 from kcompat.log.context import LogContext
 from kcompat.log.files import FILES, Files
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.delayed_produce import DelayedProduce
 from kcompat.replication.listing import offset_for, offsets_before
 from kcompat.replication.partition import Partition
 from kcompat.replication.reading import READ_COMMITTED, Fetched, FetchSpec, Reader
+from kcompat.replication.settling import Settling
 
 from .conftest import ALONE, ME, append
 
@@ -248,7 +248,7 @@ def test_waits_are_woken_when_the_sync_ends(make_partition: MakePartition, repli
     append(partition, b"a")
     settled: list[ErrorCode] = []
     for check in (Partition.stored, Partition.committed):
-        operation = DelayedProduce({partition: 1}, lambda _, error: settled.append(error), "done", check)
+        operation = Settling({partition: 1}, lambda _, error: settled.append(error), "done", check)
         replicas.produces.wait(operation, (partition,), None)
     disk.end()
     assert settled == [ErrorCode.NONE, ErrorCode.NONE]
@@ -266,7 +266,7 @@ def test_a_failed_sync_is_told(make_partition: MakePartition, replicas: ReplicaM
     append(partition, b"a")
     settled: list[ErrorCode] = []
     for check in (Partition.stored, Partition.committed):
-        operation = DelayedProduce({partition: 1}, lambda _, error: settled.append(error), "done", check)
+        operation = Settling({partition: 1}, lambda _, error: settled.append(error), "done", check)
         replicas.produces.wait(operation, (partition,), None)
     disk.end()
     assert settled == [ErrorCode.KAFKA_STORAGE_ERROR] * 2

@@ -1,4 +1,6 @@
-"""A produce that waits for the in-sync replicas, or for the device (Kafka's `DelayedProduce`)."""
+"""A request that waits for each of its partitions: a produce for the in-sync replicas or for the device, a
+DeleteRecords for the followers (Kafka's `DelayedProduce` and `DelayedDeleteRecords`).
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-class DelayedProduce(Generic[Answer]):
-    """Waits until `check` (`Partition.committed` or `Partition.stored`) has a final answer for each
+class Settling(Generic[Answer]):
+    """Waits until `check` (`Partition.committed`, `stored` or `deleted`) has a final answer for each
     partition.
 
-    `waiting` maps a partition to the offset after the last one appended. `settle(partition, error)` is called
+    `waiting` maps a partition to the offset that it has to come to. `settle(partition, error)` is called
     once for each, with REQUEST_TIMED_OUT where the deadline came first; then the wait ends with `answer`.
     """
 
