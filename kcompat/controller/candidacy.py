@@ -132,22 +132,25 @@ class Candidacy:
                     _log.exception("a fault while the controller was looked for")
                 else:
                     _log.warning("the controller cannot be looked for: %s", error)
-                self._retry = self._clock.call_later(RETRY_MS, self._look.set)
+                await self._pause()
             else:
                 if self._looked is not None and not self._looked.done() and self.controller_id is not None:
                     self._looked.set_result(None)
+
+    async def _pause(self) -> None:
+        """Leave the office to others for a while, and look again then."""
+        over = asyncio.Event()
+        self._retry = self._clock.call_later(RETRY_MS, over.set)
+        await over.wait()
+        self._look.set()
 
     async def _attend(self) -> None:
         """Look who is the controller, and try to be it if nobody is."""
         if self._store.state is not SessionState.CONNECTED:
             return
         found = await election.holder(self._store)
-        if found is not None and found.is_mine and not self.is_here:
-            # A term has ended that the store still knows of: a write of it came out otherwise than expected.
-            await election.step_down(self._store)
-            found = await election.holder(self._store)
-        if found is None:
-            await self._try()
+        if found is None or (found.is_mine and not self.is_here):
+            await self._try(is_held=found is not None)
             return
         self.controller_id = found.broker_id
         if not found.is_mine:
@@ -164,11 +167,12 @@ class Candidacy:
         else:
             self._watch_over(brokers)
 
-    async def _try(self) -> None:
-        """Try to become the controller."""
+    async def _try(self, *, is_held: bool) -> None:
+        """Try to become the controller; `is_held` says that the store still knows of a term that is over."""
         self._controller.resign()
         self.controller_id = None
-        elected = await election.elect(self._store, self._broker_id, self._clock.now_ms())
+        now_ms = self._clock.now_ms()
+        elected = await election.elect(self._store, self._broker_id, now_ms, is_held=is_held)
         if elected is not None:
             _log.info("broker %d is the controller, in epoch %d", self._broker_id, elected.epoch)
             try:

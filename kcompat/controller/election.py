@@ -52,20 +52,21 @@ async def holder(store: MetadataStore) -> Holder | None:
     return Holder(broker_id, stat.ephemeral_owner == store.session_id)
 
 
-async def elect(store: MetadataStore, broker_id: int, now_ms: int) -> Elected | None:
-    """Become the controller; None where another was faster."""
+async def elect(
+    store: MetadataStore, broker_id: int, now_ms: int, *, is_held: bool = False
+) -> Elected | None:
+    """Become the controller; None where another was faster. Where `/controller` is this session's already
+    (`is_held`), that of a term which is over, a new epoch is enough.
+    """
     if await store.exists(znodes.CONTROLLER_EPOCH) is None:
         with suppress(NodeExistsError):
             await store.create(znodes.CONTROLLER_EPOCH, znodes.encode_epoch(0))
     last_epoch, stat = await read(store, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
     elected = Elected(last_epoch + 1, stat.version + 1)
+    node = Create(znodes.CONTROLLER, znodes.encode_controller(broker_id, now_ms), ephemeral=True)
+    epoch_node = SetData(znodes.CONTROLLER_EPOCH, znodes.encode_epoch(elected.epoch), stat.version)
     try:
-        await store.multi(
-            [
-                Create(znodes.CONTROLLER, znodes.encode_controller(broker_id, now_ms), ephemeral=True),
-                SetData(znodes.CONTROLLER_EPOCH, znodes.encode_epoch(elected.epoch), stat.version),
-            ]
-        )
+        await store.multi([epoch_node] if is_held else [node, epoch_node])
     except (NodeExistsError, BadVersionError):
         return None
     except UnknownOutcomeError:

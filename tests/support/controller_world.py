@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import Answered, AssignedPartition, News
+    from kcompat.cluster.store import MetadataStore
     from kcompat.cluster.tree import Staged
     from kcompat.controller.state import ControllerState
     from kcompat.promise import Promise
@@ -46,6 +47,14 @@ async def answer(promise: Promise[T]) -> T:
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     promise.then(future.set_result, future.set_exception)
     return await asyncio.wait_for(future, 10)
+
+
+async def register(session: MetadataStore, broker_id: int) -> int:
+    """Register a broker for as long as this session lives, and no longer; its broker epoch."""
+    path, data = znodes.broker_path(broker_id), znodes.encode_broker(REGISTRATION, 0)
+    await session.create(path, data, ephemeral=True)
+    _, stat = await session.get(path)
+    return stat.czxid
 
 
 class FakeBroker:
@@ -133,10 +142,9 @@ class ControllerWorld:
         if await loading.cluster_id(self.session) is None:
             await self.session.create(znodes.CLUSTER_ID, znodes.encode_cluster_id("the-cluster"))
         assert await loading.cluster_id(self.session) == "the-cluster"
-        for broker_id in self.others:
-            await Registration(await self.store.session(), broker_id, Forgetful(), self.clock).start(
-                REGISTRATION
-            )
+        self.sessions = {broker_id: await self.store.session() for broker_id in self.others}
+        for broker_id, session in self.sessions.items():
+            await register(session, broker_id)
         brokers = {1: self.broker, **self.others}
         self.controller = Controller(
             1,
@@ -165,8 +173,12 @@ class ControllerWorld:
 
     async def in_office(self) -> None:
         """Until this broker is the controller."""
+        await self.until(lambda: self.candidacy.is_here)
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Until something is so."""
         async with asyncio.timeout(10):
-            while not self.candidacy.is_here:
+            while not is_so():
                 await self.others_run()
 
     async def others_run(self) -> None:
