@@ -1,7 +1,9 @@
 """ISRs that leaders propose (AlterPartition, KIP-497). Pure.
 
 The leader epoch stays, as its replicas need not be told; the partition epoch grows. A proposal that is in
-force already is accepted again: its answer may have been lost.
+force already is accepted again: its answer may have been lost. A leader that proposes something else, from an
+older partition epoch, is told what is in force in a new leader epoch. Kafka lets it wait, for ever if nothing
+else happens to the partition.
 """
 
 from __future__ import annotations
@@ -77,6 +79,8 @@ class AlterPartition(Struct, frozen=True):
                 continue
             error = self._judge(draft, topic, proposal)
             partition = None if error else self._accept(draft, topic, proposal)
+            if error is ErrorCode.INVALID_UPDATE_VERSION:
+                self._enlighten(draft, topic, proposal.index)
             if partition is not None and partition.is_reassigned:
                 caught_up.append((topic, proposal.index))
             answers.append(IsrAnswer(proposal.topic, proposal.index, error, partition))
@@ -124,6 +128,14 @@ class AlterPartition(Struct, frozen=True):
             UNKNOWN_BROKER_EPOCH,
             state.brokers[broker_id].epoch,
         )
+
+    def _enlighten(self, draft: Draft, topic: str, index: int) -> None:
+        """Tell a leader that has missed a change of its partition what is in force. It learns that only in a
+        new leader epoch, and its ISR could never change again.
+        """
+        current = draft.partition(topic, index)
+        if current.leader == self.broker_id:
+            draft.lead_anew(topic, index, current)
 
     def _accept(self, draft: Draft, topic: str, proposal: ProposedIsr) -> ControlledPartition:
         current = draft.partition(topic, proposal.index)

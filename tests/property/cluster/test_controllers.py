@@ -145,7 +145,8 @@ async def check_end(world: ControllersWorld) -> None:
         assert {
             key: (role.leader, role.leader_epoch, role.replicas) for key, role in broker.roles.items()
         } == mine
-        assert set(broker.logs) == set(mine)
+        # A replica that was moved away from a dead broker is left on its disk, as with Kafka.
+        assert set(broker.logs) >= set(mine)
     for topic in stored.topics.values():
         for part in topic.partitions:
             assert part.leader != -1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.news import UpdateMetadata
+from kcompat.cluster.news import LeaderAndIsr, UpdateMetadata
 from kcompat.cluster.store import SetData
 from kcompat.controller.isr_changes import AlterPartition, IsrAnswer, IsrAnswers, ProposedIsr
 from kcompat.controller.reassignment import ReplicasCaughtUp
@@ -64,7 +64,6 @@ def test_a_new_isr_is_stored_in_the_same_leader_epoch(state: ControllerState) ->
         (proposed(1, leader_epoch=5), ErrorCode.NOT_CONTROLLER),
         (proposed(1, partition_epoch=10), ErrorCode.NOT_CONTROLLER),
         (proposed(1, leader_epoch=3), ErrorCode.FENCED_LEADER_EPOCH),
-        (proposed(1, partition_epoch=8), ErrorCode.INVALID_UPDATE_VERSION),
         (proposed(1, 2, 4), ErrorCode.INVALID_REQUEST),
         (proposed(2, 3), ErrorCode.INVALID_REQUEST),
         (replace(proposed(1, 2, 3), leader_recovery_state=1), ErrorCode.INVALID_REQUEST),
@@ -93,6 +92,16 @@ def test_a_broker_that_is_not_the_registered_one_is_refused(
 ) -> None:
     event = alter(proposed(1), broker_id=broker_id, broker_epoch=broker_epoch)
     assert event.decide(state).answer == IsrAnswers(ErrorCode.STALE_BROKER_EPOCH)
+
+
+def test_a_leader_that_missed_a_change_is_told_in_a_new_leader_epoch(state: ControllerState) -> None:
+    decision = alter(proposed(1, partition_epoch=8)).decide(state)
+    assert [row.error for row in decision.answer.rows] == [ErrorCode.INVALID_UPDATE_VERSION]
+    assert decision.state.topics["t"].partitions == (replace(CURRENT, leader_epoch=5, partition_epoch=10),)
+    assert [type(news) for _, news in decision.requests[:2]] == [LeaderAndIsr, UpdateMetadata]
+    other = alter(proposed(2, partition_epoch=8), broker_id=2).decide(state)
+    assert [row.error for row in other.answer.rows] == [ErrorCode.INVALID_UPDATE_VERSION]
+    assert not other.writes
 
 
 def test_a_broker_that_does_not_lead_proposes_nothing(state: ControllerState) -> None:
