@@ -54,6 +54,11 @@ class Running:
             self._process.kill()
             self._process.wait()
 
+    def kill(self) -> None:
+        """End the process without a word (SIGKILL) and wait for it."""
+        self._process.kill()
+        self._process.wait()
+
     def __enter__(self) -> Self:
         return self
 

@@ -1,4 +1,4 @@
-"""A real ZooKeeper, and sessions with it over links that can be cut."""
+"""A real ZooKeeper and our own ZooKeeper port, and sessions with either over links that can be cut."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from kcompat.cluster.store import SessionState
 from kcompat.cluster.zookeeper.sessions import ZooKeeper
 from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings
 from support.cut_link import CutLink
+from support.zookeeper_broker import ZooKeeperBroker
 from zookeeper_kafka import ZooKeeper as ZooKeeperServer
 
 if TYPE_CHECKING:
@@ -46,17 +47,22 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-@pytest.fixture(scope="session")
-def zookeeper() -> Iterator[ZooKeeperServer]:
-    with ZooKeeperServer() as server:
-        yield server
+@pytest.fixture(scope="session", params=["zookeeper", "our port"])
+def zookeeper(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
+    """The address of either."""
+    if request.param == "zookeeper":
+        with ZooKeeperServer() as server:
+            yield "127.0.0.1", server.port
+    else:
+        with ZooKeeperBroker() as broker:
+            yield broker.zookeeper
 
 
 class ZooKeeperUnderTest:
-    """A path of its own in a real ZooKeeper."""
+    """A path of its own in one of them."""
 
-    def __init__(self, server: ZooKeeperServer) -> None:
-        self.address = ("127.0.0.1", server.port)
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address = address
         self.chroot = f"/test/{next(_numbers)}"
         self.session_timeout_ms = 30_000
         self._links: dict[int, CutLink] = {}
@@ -130,5 +136,5 @@ async def until(session: MetadataStore, state: SessionState) -> None:
 
 
 @pytest.fixture
-def store(zookeeper: ZooKeeperServer) -> ZooKeeperUnderTest:
+def store(zookeeper: tuple[str, int]) -> ZooKeeperUnderTest:
     return ZooKeeperUnderTest(zookeeper)

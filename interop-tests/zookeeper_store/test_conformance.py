@@ -1,4 +1,4 @@
-"""A real ZooKeeper does what every metadata store does."""
+"""A real ZooKeeper, and our own ZooKeeper port, do what every metadata store does."""
 
 from __future__ import annotations
 
