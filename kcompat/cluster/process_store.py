@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MOST_TOGETHER = 64
+"""Transactions of one wait for the disk: more would keep the event loop for too long."""
+
 
 class Journal(Protocol):
     """Where transactions become durable."""
@@ -160,9 +163,11 @@ class ProcessStore:
         return future
 
     async def _write(self) -> None:
+        waiting = self._waiting
         try:
-            while self._waiting:
-                await self._write_together([self._waiting.popleft() for _ in range(len(self._waiting))])
+            while waiting:
+                count = min(len(waiting), MOST_TOGETHER)
+                await self._write_together([waiting.popleft() for _ in range(count)])
         finally:
             self._writer = None
 

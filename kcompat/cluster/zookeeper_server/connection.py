@@ -7,7 +7,6 @@ of watches are written the moment a change is applied, hence before any answer t
 
 from __future__ import annotations
 
-from struct import Struct as Layout
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.cluster.jute import MalformedError, Reader, frame
@@ -15,9 +14,9 @@ from kcompat.cluster.store import StoreError
 from kcompat.cluster.zookeeper_server import four_letter_words, writes
 from kcompat.cluster.zookeeper_server.access import digest_identity
 from kcompat.cluster.zookeeper_server.answers import AnswerQueue
+from kcompat.cluster.zookeeper_server.frames import LENGTH, FrameBuffer
 from kcompat.cluster.zookeeper_server.reads import MULTI_READS, READS, read_rows
 from kcompat.cluster.zookeeper_server.records import (
-    MAX_BUFFER,
     AuthPacket,
     BufferResponse,
     Code,
@@ -38,6 +37,7 @@ from kcompat.cluster.zookeeper_server.writes import Caller, MultiRefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kcompat.clock import Timer
     from kcompat.cluster.jute import Record
     from kcompat.cluster.store import EventType
     from kcompat.cluster.tree import Transaction
@@ -46,12 +46,13 @@ if TYPE_CHECKING:
     from kcompat.cluster.zookeeper_server.sessions import Session
     from kcompat.cluster.zookeeper_server.watches import Kind
 
-MAX_WAITING: Final = 1000
+MAX_WAITING: Final = 200
 """Requests of one connection that may wait; more of them stay unread."""
+TURN: Final = 50
+"""Requests that one connection may ask before others, and those of the broker, have their turn."""
 MAX_WAITING_BYTES: Final = 4 << 20
 """The same in bytes."""
 
-_LENGTH: Final = Layout(">i")
 _NOTIFICATION_XID: Final = -1
 _PING_XID: Final = -2
 _CONNECTED: Final = 3
@@ -86,9 +87,7 @@ class Connection:
         self.last_xid = -1
         self._service = service
         self._transport = transport
-        self._received = bytearray()
-        self._taken = 0
-        """Bytes of `_received` that are dealt with."""
+        self._received = FrameBuffer()
         self._answers = AnswerQueue(service.clock.now_ms, self._answer)
         self._is_new = True
         self._is_going_on = False
@@ -96,13 +95,14 @@ class Connection:
         self._is_full = False
         self._is_over = False
         self._deadline = service.clock.call_later(service.config.sessionless_timeout_ms, self._give_up_on)
+        self._next_turn: Timer | None = None
         service.add(self)
 
     # What the transport says
 
     def received(self, data: bytes) -> None:
         """Bytes have come."""
-        self._received += data
+        self._received.add(data)
         self._go_on()
 
     def hold(self, held: bool) -> None:
@@ -116,6 +116,8 @@ class Connection:
         self._received.clear()
         self._answers.clear()
         self._deadline.cancel()
+        if self._next_turn is not None:
+            self._next_turn.cancel()
         if self.session is not None and self.session.client is self:
             self.session.client = None
         self._service.remove(self)
@@ -160,15 +162,25 @@ class Connection:
         if self._is_going_on:
             return
         self._is_going_on = True
-        while self._may_go_on() and (body := self._next_frame()) is not None:
+        for _ in range(TURN):
+            if not self._may_go_on() or (body := self._next_frame()) is None:
+                break
             self._take(Reader(body))
+        else:
+            self._await_turn()
         self._is_going_on = False
-        del self._received[: self._taken]
-        self._taken = 0
-        is_full = len(self._received) > MAX_BUFFER + _LENGTH.size
-        if is_full is not self._is_full:
-            self._is_full = is_full
-            self._transport.listen(not is_full)
+        self._received.forget_taken()
+        if self._received.is_full is not self._is_full:
+            self._is_full = not self._is_full
+            self._transport.listen(not self._is_full)
+
+    def _await_turn(self) -> None:
+        if self._next_turn is None:
+            self._next_turn = self._service.clock.call_later(0, self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._next_turn = None
+        self._go_on()
 
     def _may_go_on(self) -> bool:
         answers = self._answers
@@ -180,22 +192,15 @@ class Connection:
         )
 
     def _next_frame(self) -> bytes | None:
-        start = self._taken + _LENGTH.size
-        if len(self._received) < start:
-            return None
-        if self._is_new and (word := bytes(self._received[:start])) in four_letter_words.WORDS:
+        if self._is_new and (word := self._received.word()) in four_letter_words.WORDS:
             self._send(four_letter_words.answer(word, self._service).encode())
             self.hang_up()
             return None
-        (length,) = _LENGTH.unpack_from(self._received, self._taken)
-        if not 0 <= length <= MAX_BUFFER:
+        try:
+            return self._received.next()
+        except MalformedError:
             self.hang_up()
             return None
-        end = start + length
-        if len(self._received) < end:
-            return None
-        self._taken = end
-        return bytes(memoryview(self._received)[start:end])
 
     def _take(self, reader: Reader) -> None:
         self._service.statistics.received += 1
@@ -373,7 +378,7 @@ class Connection:
         if zxid is None:
             zxid = self._service.backend.tree.zxid
         header = ReplyHeader(xid, zxid, code).encode()
-        return _LENGTH.pack(len(header) + len(body)) + header + body
+        return LENGTH.pack(len(header) + len(body)) + header + body
 
     def _answer(self, answer: bytes, latency_ms: int) -> None:
         self._service.statistics.answered(latency_ms)

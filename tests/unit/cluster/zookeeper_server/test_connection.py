@@ -6,7 +6,7 @@ import pytest
 
 from kcompat.cluster.jute import frame
 from kcompat.cluster.store import StoreUnavailableError
-from kcompat.cluster.zookeeper_server.connection import MAX_WAITING, MAX_WAITING_BYTES
+from kcompat.cluster.zookeeper_server.connection import MAX_WAITING, MAX_WAITING_BYTES, TURN
 from kcompat.cluster.zookeeper_server.records import (
     MAX_BUFFER,
     AuthPacket,
@@ -18,6 +18,7 @@ from kcompat.cluster.zookeeper_server.records import (
     OpCode,
     PathRequest,
     PathWatchRequest,
+    RequestHeader,
     SetDataRequest,
     WhoAmIResponse,
 )
@@ -192,6 +193,26 @@ def test_a_flood_of_requests_waits_unread() -> None:
     while world.store.waiting:
         world.store.commit()
     assert xids(client.seen()) == list(range(1, MAX_WAITING + 6))
+
+
+def test_a_client_that_asks_much_at_once_has_turns_like_others() -> None:
+    world = ZooKeeperWorld()
+    client = world.connected()
+    sync = PathRequest("/").encode()
+    asked = b"".join(
+        (8 + len(sync)).to_bytes(4, "big") + RequestHeader(number, OpCode.SYNC).encode() + sync
+        for number in range(2 * TURN + 1)
+    )
+    client.send(asked)
+    assert xids(client.seen()) == list(range(TURN))
+    client.send(b"")
+    assert len(client.seen()) == TURN
+    world.clock.advance()
+    assert xids(client.seen()) == [2 * TURN]
+    client.send(asked)
+    client.connection.disconnected()
+    world.clock.advance()
+    assert len(client.seen()) == TURN
 
 
 def test_a_flood_of_large_requests_is_not_even_received() -> None:
