@@ -88,13 +88,18 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
     results = fetch.read()
     if reader.is_replica:
         fetch.note(results, context.now_ms)
-    if request.max_wait_ms <= 0 or not session.targets or fetch.must_answer(results):
+
+    def answer(results: Results) -> FetchResponse:
+        if reader.is_replica:
+            fetch.count(results, context.services.clock.now_ms())
         return _respond(context, session, results)
+
+    if request.max_wait_ms <= 0 or not session.targets or fetch.must_answer(results):
+        return answer(results)
     replicas = context.services.replicas
     purgatory = replicas.replica_fetches if reader.is_replica else replicas.fetches
     delayed = purgatory.wait(fetch, fetch.keys(results), request.max_wait_ms)
-    answer = delayed.promise.map(lambda later: _respond(context, session, later))
-    return Interruptible(answer, delayed.expire)
+    return Interruptible(delayed.promise.map(answer), delayed.expire)
 
 
 def _refuse_all(context: RequestContext, request: FetchRequest) -> FetchResponse:

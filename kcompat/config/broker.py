@@ -11,7 +11,7 @@ from kcompat.config.attributes import BrokerKeys
 from kcompat.config.errors import ConfigError
 from kcompat.config.keys import ConfigKey, Effect
 from kcompat.config.listeners import check_inter_broker_name, read_listeners
-from kcompat.config.table import BROKER_KEYS, broker_key, broker_synonyms
+from kcompat.config.table import BROKER_KEYS, DYNAMIC_ONLY_KEYS, broker_key, broker_synonyms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,7 +110,8 @@ class BrokerConfig(BrokerKeys):
         try:
             return self._values[name]
         except KeyError:
-            value = self._values[name] = BROKER_KEYS[name].default_value
+            key = BROKER_KEYS.get(name) or DYNAMIC_ONLY_KEYS[name]
+            value = self._values[name] = key.default_value
             return value
 
     @property

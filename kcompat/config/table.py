@@ -40,7 +40,7 @@ BROKER_KEYS = _by_name(tuple(key for _, rows in SECTIONS for key in rows))
 TOPIC_KEYS = _by_name(topic.ROWS)
 """Topic keys by name, in alphabetical order."""
 
-_RATE_REASON = "quotas are not enforced yet"
+
 DYNAMIC_ONLY_KEYS = _by_name(
     tuple(
         ConfigKey(
@@ -50,18 +50,24 @@ DYNAMIC_ONLY_KEYS = _by_name(
             doc,
             validator=Range(0),
             scope=Scope.CLUSTER,
-            effect=Effect.NONE,
-            reason=_RATE_REASON,
+            effect=Effect.NONE if reason else Effect.YES,
+            reason=reason,
         )
-        for name, doc in (
-            ("leader.replication.throttled.rate", "Bytes per second leaders send for throttled replicas."),
+        for name, doc, reason in (
+            (
+                "leader.replication.throttled.rate",
+                "Bytes per second leaders send for throttled replicas.",
+                "",
+            ),
             (
                 "follower.replication.throttled.rate",
                 "Bytes per second followers take for throttled replicas.",
+                "",
             ),
             (
                 "replica.alter.log.dirs.io.max.bytes.per.second",
                 "Bytes per second of moves between directories.",
+                "quotas are not enforced yet",
             ),
         )
     )

@@ -80,6 +80,13 @@ class Fetch:
             if isinstance(partition, Partition) and not fetched.error and fetched.diverging is None:
                 partition.note_fetch(target.spec, self._reader, now_ms)
 
+    def count(self, results: Results, now_ms: int) -> None:
+        """What a follower is sent counts, where replicas are throttled."""
+        for (_, partition), (_, fetched) in zip(self._targets, results, strict=True):
+            throttle = partition.throttled.leader if isinstance(partition, Partition) else None
+            if throttle is not None:
+                throttle.record(len(fetched.records), now_ms)
+
     def must_answer(self, results: Results) -> bool:
         """Whether these results leave nothing to wait for.
 

@@ -46,6 +46,9 @@ logger = logging.getLogger(__name__)
 
 FIRST_BACKOFF_MS: Final = 20
 
+HOLD_MS: Final = 200
+"""After so long it is seen again whether a replica that is throttled may go on."""
+
 LOST_SESSION: Final = frozenset({ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH})
 """The leader has forgotten the session, or was started anew: a new one is all it takes."""
 
@@ -119,8 +122,12 @@ class Fetcher:
     def next(self, now_ms: int) -> Message | None:
         """The next request; None when there is nothing to ask before `due_ms`."""
         for key in [key for key, until in self._delayed.items() if until <= now_ms]:
-            del self._delayed[key]
-            self._enter(key, self._following[key], self._following[key].stage)
+            following = self._following[key]
+            if following.stage is Stage.FETCHING and following.log.is_held(following.lag):
+                self._delayed[key] = now_ms + HOLD_MS
+            else:
+                del self._delayed[key]
+                self._enter(key, following, following.stage)
         if self._not_fetching:
             question = (
                 self._ask_epochs()
@@ -273,7 +280,11 @@ class Fetcher:
             return
         following.failures = 0
         following.lag = max(0, answer.high_watermark - log.log_end_offset)
-        self._session.want(key, self._asks(following))
+        if log.is_held(following.lag):
+            self._delayed[key] = now_ms + HOLD_MS
+            self._session.drop(key)
+        else:
+            self._session.want(key, self._asks(following))
 
     def _found_epoch(self, key: Key, answer: EpochAnswer, now_ms: int) -> None:
         following = self._about(key, Stage.TRUNCATING)

@@ -52,6 +52,9 @@ class FollowedLog(Protocol):
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
         """Take the leader's high watermark, and its log start, as far as this log has come."""
 
+    def is_held(self, lag: int) -> bool:
+        """Whether it takes nothing for now, being `lag` behind (-1: nobody knows): others need the room."""
+
     def truncate_to(self, offset: int) -> None:
         """Remove everything from `offset` on."""
 

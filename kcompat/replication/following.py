@@ -55,6 +55,9 @@ class FollowingPartition:
         starts with it.
         """
         log, now_ms = self._log, self._clock.now_ms()
+        throttle = self._partition.throttled.follower
+        if throttle is not None:
+            throttle.record(len(records), now_ms)
         result = log.append_as_follower(records, leader_epoch, now_ms)
         end = log.log_end_offset
         if result.error == ErrorCode.OFFSET_OUT_OF_RANGE and log.log_start_offset == end:
@@ -77,6 +80,11 @@ class FollowingPartition:
             self._partition.wake_consumers()
         if log_start_offset > log.log_start_offset:
             log.delete_records_before(min(log_start_offset, follower.high_watermark))
+
+    def is_held(self, lag: int) -> bool:
+        """See `FollowedLog`. Who is in sync is not held: it would fall out of it."""
+        throttle = self._partition.throttled.follower
+        return throttle is not None and lag != 0 and throttle.is_exceeded(self._clock.now_ms())
 
     def truncate_to(self, offset: int) -> None:
         """See `FollowedLog`."""

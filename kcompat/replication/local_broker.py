@@ -46,6 +46,7 @@ class LocalBroker:
         self._logs = logs
         self._replicas = replicas
         self._controller_epoch = -1
+        self._throttle()
 
     def give(self, news: News, answered: Answered) -> None:
         """Take a request of the controller, and answer it before this returns."""
@@ -137,10 +138,22 @@ class LocalBroker:
             self._replicas.stop(*key)
         return ErrorCode.NONE
 
+    def _throttle(self) -> None:
+        """Obey the limits on replicas that lag behind."""
+        config = self._config.current
+        self._replicas.throttle(
+            config.integer("leader.replication.throttled.rate"),
+            config.integer("follower.replication.throttled.rate"),
+            config.integer("replication.quota.window.num"),
+            config.integer("replication.quota.window.size.seconds") * 1000,
+        )
+
     def reconfigure(self, old: ClusterImage, new: ClusterImage, *, everything: bool = False) -> None:
         """Make partitions obey changed topic configurations; `everything` after a change of the broker's
         defaults.
         """
+        if everything:
+            self._throttle()
         if not everything and old.entity_configs is new.entity_configs:
             return
         for topic in self._replicas.topics():

@@ -25,6 +25,7 @@ from kcompat.replication.follower import Follower
 from kcompat.replication.leader import Leader
 from kcompat.replication.reading import NO_REPLICA, READ_COMMITTED, Fetched
 from kcompat.replication.role import NO_EPOCH, NO_LEADER, NO_ROLE, fence
+from kcompat.replication.throttle import Throttled
 
 if TYPE_CHECKING:
     from kcompat.log.append_result import AppendResult
@@ -50,6 +51,7 @@ class Partition:
         "log",
         "role",
         "state",
+        "throttled",
         "topic",
         "topic_id",
     )
@@ -63,6 +65,7 @@ class Partition:
         self.role = NO_ROLE
         known = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.state: Leader | Follower = Follower(NO_EPOCH, known)
+        self.throttled = Throttled()
         self._min_insync_replicas = 1
         self._surroundings = surroundings
         log.durability.on_synced = self._synced
@@ -342,7 +345,8 @@ class Partition:
                 return answer
         committed_only = reader.isolation_level == READ_COMMITTED
         if reader.replica_id >= 0:
-            upper, committed_only = log.log_end_offset, False
+            is_held = self.throttled.holds(state, reader.replica_id, self._surroundings.clock)
+            upper, committed_only = spec.offset if is_held else log.log_end_offset, False
         else:
             upper = stable if committed_only else high_watermark
         try:

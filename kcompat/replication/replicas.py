@@ -14,6 +14,7 @@ from kcompat.replication.partition import Partition
 from kcompat.replication.purgatory import Purgatory
 from kcompat.replication.storage_config import log_config
 from kcompat.replication.surroundings import Surroundings
+from kcompat.replication.throttle import Throttle, Throttled, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,6 +62,7 @@ class ReplicaManager:
             replica_fetches=Purgatory(clock),
             deletions=Purgatory(clock),
         )
+        self._leader_throttle, self._follower_throttle = Throttle(), Throttle()
         self._topics: dict[str, dict[int, Partition]] = {}
         self._listeners: dict[str, LeadershipListener] = {}
         self._following: Followers | None = None
@@ -126,7 +128,7 @@ class ReplicaManager:
     def add(self, log: Log, config: TopicConfig, high_watermark: int) -> Partition:
         """Take a log in, with no role yet; `high_watermark` as checkpointed (0 for a new log)."""
         partition = Partition(log, self._surroundings, high_watermark=high_watermark)
-        partition.require_in_sync(config.min_insync_replicas)
+        self._obey(partition, config)
         self._topics.setdefault(log.topic, {})[log.partition] = partition
         return partition
 
@@ -138,8 +140,22 @@ class ReplicaManager:
         """Make a topic's partitions obey a changed configuration."""
         storage = log_config(config)
         for partition in self._topics.get(topic, {}).values():
-            partition.require_in_sync(config.min_insync_replicas)
+            self._obey(partition, config)
             partition.log.update_config(storage)
+
+    def _obey(self, partition: Partition, config: TopicConfig) -> None:
+        partition.require_in_sync(config.min_insync_replicas)
+        index, broker_id = partition.index, self._broker_id
+        as_leader = names(config.leader_replication_throttled_replicas, index, broker_id)
+        as_follower = names(config.follower_replication_throttled_replicas, index, broker_id)
+        partition.throttled = Throttled(
+            self._leader_throttle if as_leader else None, self._follower_throttle if as_follower else None
+        )
+
+    def throttle(self, leader_rate: int, follower_rate: int, samples: int, sample_ms: int) -> None:
+        """Limit what throttled replicas are sent and take, in bytes per second, over a window of samples."""
+        self._leader_throttle.configure(leader_rate, samples, sample_ms)
+        self._follower_throttle.configure(follower_rate, samples, sample_ms)
 
     def take_role(self, topic: str, index: int, role: Role) -> ErrorCode:
         """Follow one decision of the controller (LeaderAndIsr)."""

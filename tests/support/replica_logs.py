@@ -43,7 +43,7 @@ class MemoryLog:
         self.cache = LeaderEpochCache()
         for at, epoch in enumerate(self.records, start):
             self.cache.assign(epoch, at)
-        self.has_failed = False
+        self.has_failed = self.holds = False
         self.cuts: list[int] = []
         self.first_offset = start
 
@@ -78,6 +78,9 @@ class MemoryLog:
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
         self.high_watermark = max(self.high_watermark, min(high_watermark, self.log_end_offset))
         self.log_start_offset = max(self.log_start_offset, log_start_offset)
+
+    def is_held(self, lag: int) -> bool:
+        return self.holds and lag != 0
 
     def truncate_to(self, offset: int) -> None:
         if self.has_failed:

@@ -1,0 +1,84 @@
+"""A limit on what replicas that lag behind may take, so that a move of partitions leaves room for clients.
+
+Only replicas that are named are throttled (`leader.replication.throttled.replicas` and
+`follower.replication.throttled.replicas` of a topic), and only while they are not in sync: all their traffic
+counts, but no limit puts a replica out of sync. Pure. Kafka's counterpart: `ReplicationQuotaManager`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from kcompat.replication.leader import Leader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.clock import Clock
+    from kcompat.replication.follower import Follower
+
+EVERY_REPLICA: Final = "*"
+NO_LIMIT: Final = 2**63 - 1
+
+
+class Throttle:
+    """Bytes per second over a window of samples, and the limit on them."""
+
+    __slots__ = ("_begun_ms", "_bytes", "_limit", "_sample_ms", "_samples")
+
+    def __init__(self) -> None:
+        """No limit before `configure`."""
+        self._begun_ms: deque[int] = deque()
+        self._bytes: deque[int] = deque()
+        self.configure(NO_LIMIT, 11, 1000)
+
+    def configure(self, limit: int, samples: int, sample_ms: int) -> None:
+        """Obey a limit in bytes per second over so many samples of that length."""
+        self._limit = limit
+        self._samples = samples
+        self._sample_ms = sample_ms
+
+    def record(self, size: int, now_ms: int) -> None:
+        """Count bytes that were sent, or taken."""
+        if not self._begun_ms or now_ms - self._begun_ms[-1] >= self._sample_ms:
+            self._begun_ms.append(now_ms)
+            self._bytes.append(0)
+        self._bytes[-1] += size
+        self._forget(now_ms)
+
+    def is_exceeded(self, now_ms: int) -> bool:
+        """Whether more went by than the limit allows. The first sample counts as a whole one."""
+        if self._limit == NO_LIMIT:
+            return False
+        self._forget(now_ms)
+        if not self._begun_ms:
+            return False
+        elapsed_ms = max(now_ms - self._begun_ms[0], self._sample_ms)
+        return sum(self._bytes) * 1000 > self._limit * elapsed_ms
+
+    def _forget(self, now_ms: int) -> None:
+        """Drop the samples that the window has left behind."""
+        while self._begun_ms and now_ms - self._begun_ms[0] >= self._samples * self._sample_ms:
+            self._begun_ms.popleft()
+            self._bytes.popleft()
+
+
+class Throttled(Struct, frozen=True):
+    """What limits one replica while it leads, and while it follows; None where it is not throttled."""
+
+    leader: Throttle | None = None
+    follower: Throttle | None = None
+
+    def holds(self, leader: Leader | Follower, replica: int, clock: Clock) -> bool:
+        """Whether a follower is sent nothing for now. Who is in sync is not held: it would fall out of it."""
+        if self.leader is None or not isinstance(leader, Leader) or replica in leader.state.isr:
+            return False
+        return self.leader.is_exceeded(clock.now_ms())
+
+
+def names(replicas: Sequence[str], index: int, broker_id: int) -> bool:
+    """Whether a list of `partition:broker` pairs, or `*`, names a replica."""
+    return EVERY_REPLICA in replicas or f"{index}:{broker_id}" in replicas
