@@ -27,6 +27,7 @@ class Fetch:
     """
 
     __slots__ = (
+        "_first",
         "_hard_limit",
         "_max_bytes",
         "_min_bytes",
@@ -54,6 +55,7 @@ class Fetch:
         self._sizes: dict[Hashable, int] = {}
         self._specs: dict[Hashable, FetchSpec] = {}
         self._total = 0
+        self._first: Results = []
 
     def read(self) -> Results:
         """Read every partition once."""
@@ -108,6 +110,7 @@ class Fetch:
                 self._specs[partition] = target.spec
                 self._sizes[partition] = len(fetched.records)
         self._total = sum(self._sizes.values())
+        self._first = results
         return list(self._sizes)
 
     def try_complete(self, key: Hashable) -> Results | None:
@@ -120,5 +123,7 @@ class Fetch:
         return self.read() if fetched.ends_wait or self._total >= self._min_bytes else None
 
     def expire(self) -> Results:
-        """Whatever is there at the deadline."""
-        return self.read()
+        """Whatever is there at the deadline. Where that is nothing, nothing has happened since the wait began
+        that its partitions would have to be read again for.
+        """
+        return self.read() if self._total else self._first

@@ -18,6 +18,7 @@ from kcompat.cluster.news import (
     Role,
     StoppedPartition,
     StopReplica,
+    UpdateConfigs,
     UpdateMetadata,
 )
 from kcompat.config.broker import BrokerConfig
@@ -70,6 +71,29 @@ def delete(*partitions: tuple[str, int]) -> StopReplica:
 
 
 DONE = Reply()
+
+
+def test_the_rates_of_throttled_replicas_are_obeyed_from_the_start_and_when_they_change(
+    tmp_path: Path,
+) -> None:
+    clock, cluster = VirtualClock(), MetadataCache("cluster")
+    replicas = ReplicaManager(1, clock, cluster)
+    config = ConfigFeed(BrokerConfig(dynamic_default={"leader.replication.throttled.rate": "10"}))
+    logs = log_manager([tmp_path], clock)
+    logs.open(1, "cluster", LogConfig())
+    local = LocalBroker(config, cluster, logs, replicas)
+    told(local, UpdateConfigs({("topics", "t"): {"leader.replication.throttled.replicas": "*"}}))
+    told(local, take(AssignedPartition("t", NEW, 0, ROLE, is_new=True)))
+    partition = replicas.get("t", 0)
+    assert partition is not None
+    throttle = partition.throttled.leader
+    assert throttle is not None
+    throttle.record(11, clock.now_ms())
+    assert throttle.is_exceeded(clock.now_ms())
+    config.replace(BrokerConfig(dynamic_default={"leader.replication.throttled.rate": "11"}))
+    local.reconfigure(cluster.image, cluster.image, everything=True)
+    assert not throttle.is_exceeded(clock.now_ms())
+    logs.close()
 
 
 def take_after_a_crash(home: Path, metadata: bytes | None) -> LogManager:
