@@ -12,7 +12,6 @@ from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.deletion import DeleteTopics
 from kcompat.controller.election_requests import ElectLeaders
 from kcompat.controller.internal_topics import EnsureTopics
-from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.producer_id_blocks import AllocateProducerIds
 from kcompat.controller.reassignment import ListReassignments, Reassign
 from kcompat.controller.shutdown import ControlledShutdown
@@ -115,7 +114,3 @@ class Decisions:
     ) -> Promise[Mapping[tuple[str, int], ControlledPartition] | ErrorCode]:
         """Those of these partitions that are being reassigned; of all, if None."""
         return self._submit(ListReassignments(partitions))
-
-    def replicas_failed(self, partitions: Sequence[tuple[str, int]]) -> Promise[None]:
-        """This broker cannot serve these partitions any more: their log directory is offline."""
-        return self._submit(ReplicasFailed(self._broker_id, frozenset(partitions)))

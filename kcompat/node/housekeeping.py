@@ -114,4 +114,4 @@ class _OfflineDirectories:
         self._reported.update(directory.path for directory in failed)
         partitions = [(log.topic, log.partition) for directory in failed for log in directory.logs]
         if partitions:
-            self._parts.decisions.replicas_failed(partitions)
+            self._parts.log_dir_reports.replicas_failed(partitions)

@@ -21,6 +21,7 @@ from kcompat.config.feed import ConfigFeed
 from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
+from kcompat.controller.log_dir_reports import LogDirReports
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
@@ -80,6 +81,7 @@ class Parts:
             else Forgetful()
         )
         self.registration = Registration(session, config.broker_id, memory, clock)
+        self.log_dir_reports = LogDirReports(config.broker_id, session, self.candidacy, clock)
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
         self.decisions = Decisions(self.candidacy.submit, config.broker_id, self.config, world.random)
@@ -126,6 +128,7 @@ class Parts:
         """End the term of office, if this broker is the controller; register no more, and hear of configs no
         more.
         """
+        await self.log_dir_reports.stop()
         await self.candidacy.stop()
         await self.registration.stop()
         await self.config_watch.stop()

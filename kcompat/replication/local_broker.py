@@ -81,6 +81,10 @@ class LocalBroker:
     def _take(self, assigned: AssignedPartition, configs: dict[str, TopicConfig]) -> ErrorCode:
         """Take one role; `configs` keeps the configuration of each topic for the rest of the request."""
         partition = self._replicas.get(assigned.topic, assigned.index)
+        if partition is not None and partition.log.is_failed:
+            return (
+                ErrorCode.KAFKA_STORAGE_ERROR
+            )  # whatever the epoch: the controller may ask which have failed
         if partition is None:
             if assigned.topic not in configs:
                 overrides = self._cluster.image.configs("topics", assigned.topic)

@@ -10,6 +10,7 @@ import pytest
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.znodes import ProducerIdBlock
 from kcompat.controller import loading
+from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from support.controller_world import ControllerWorld, answer
@@ -90,7 +91,7 @@ async def test_a_partition_whose_log_cannot_be_made_has_no_leader(path: Path) ->
         (created,) = await answer(world.decisions.create_topics([TopicSpec("t", 2, 1)]))
         assert created.error is ErrorCode.NONE
         assert [part.leader for part in world.broker.image.topics["t"].partitions.values()] == [1, -1]
-        await answer(world.decisions.replicas_failed([("t", 0)]))
+        await answer(world.candidacy.submit(ReplicasFailed(1, frozenset({("t", 0)}))))
         assert [part.leader for part in world.broker.image.topics["t"].partitions.values()] == [-1, -1]
     async with ControllerWorld(path) as world:
         assert [part.leader for part in world.broker.image.topics["t"].partitions.values()] == [1, 1]

@@ -279,3 +279,14 @@ def test_a_replica_that_is_stopped_keeps_its_log_and_follows_nobody(logs: LogMan
     assert (partition.role.leader, partition.role.leader_epoch) == (-1, 3)
     assert logs.get("t", 0) is partition.log
     assert told(local, StopReplica(1, 1, [StoppedPartition("gone", 0, -1, delete=False)])) == DONE
+
+
+def test_who_asks_again_in_the_same_epoch_is_told_which_logs_have_failed(logs: LogManager) -> None:
+    local = local_broker(logs, VirtualClock())
+    assert told(local, take(replace(ASSIGNED, is_new=True))) == DONE
+    stale = Reply(partitions={("t", 0): ErrorCode.STALE_CONTROLLER_EPOCH})
+    assert told(local, take(ASSIGNED)) == stale
+    log = logs.get("t", 0)
+    assert log is not None
+    log.context.fault(OSError(errno.EIO, "Input/output error"))
+    assert told(local, take(ASSIGNED)) == Reply(partitions={("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})

@@ -1,0 +1,68 @@
+"""What a broker does when log directories of its own have failed: it tells the controller, wherever that is.
+
+The controller beside it is told which replicas are lost. One elsewhere finds a notification in the store and
+asks for them (Kafka's `KafkaZkClient.propagateLogDirEvent`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from kcompat.cluster.store import StoreError
+from kcompat.cluster.znodes import LOG_DIR_EVENTS, encode_log_dir_event
+from kcompat.controller.leadership import ReplicasFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.cluster.store import MetadataStore
+    from kcompat.controller.candidacy import Candidacy
+
+RETRY_MS = 1000
+"""After a notification that could not be left."""
+
+_log = logging.getLogger(__name__)
+
+
+class LogDirReports:
+    """Those of one broker."""
+
+    def __init__(self, broker_id: int, store: MetadataStore, candidacy: Candidacy, clock: Clock) -> None:
+        """`candidacy` knows whether the controller is here."""
+        self._broker_id = broker_id
+        self._store = store
+        self._candidacy = candidacy
+        self._clock = clock
+        self._leaving: asyncio.Task[None] | None = None
+        self._retry: Timer | None = None
+
+    def replicas_failed(self, partitions: Sequence[tuple[str, int]]) -> None:
+        """This broker cannot serve these partitions any more: their log directory is offline."""
+        if self._candidacy.is_here:
+            self._candidacy.submit(ReplicasFailed(self._broker_id, frozenset(partitions)))
+        elif self._leaving is None:
+            self._notify()
+
+    async def stop(self) -> None:
+        """Tell nobody any more."""
+        if self._retry is not None:
+            self._retry.cancel()
+        if self._leaving is not None:
+            self._leaving.cancel()
+            await asyncio.wait([self._leaving])
+
+    def _notify(self) -> None:
+        self._leaving = asyncio.create_task(self._leave_notification(), name="log-dir-report")
+
+    async def _leave_notification(self) -> None:
+        try:
+            path = f"{LOG_DIR_EVENTS}/log_dir_event_"
+            await self._store.create(path, encode_log_dir_event(self._broker_id), sequential=True)
+        except StoreError as error:  # one that was left all the same does no harm
+            _log.warning("the controller could not be told of a failed log directory: %s", error)
+            self._retry = self._clock.call_later(RETRY_MS, self._notify)
+        else:
+            self._leaving = None
