@@ -1,6 +1,7 @@
 """A broker compatible with the Apache Kafka protocol.
 
-`kcompat.Broker` is the one name most programs need: a broker inside this process.
+`kcompat.Broker` is the one name most programs need: a broker inside this process. `kcompat.Cluster` is
+several of them.
 """
 
 from __future__ import annotations
@@ -8,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kcompat.embedded import Broker
+    from kcompat.embedded import Broker, Cluster
 
-__all__ = ["Broker"]
+__all__ = ["Broker", "Cluster"]
 
 
 def __getattr__(name: str) -> object:
     # Imported when asked for: most users of the package are commands that need only a part of it.
-    if name == "Broker":
-        from kcompat.embedded import Broker
+    if name in __all__:
+        from kcompat import embedded
 
-        return Broker
+        return getattr(embedded, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

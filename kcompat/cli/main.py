@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = "A broker that speaks the Apache Kafka protocol."
 
+MOST_BROKERS = 100
+"""In one process; they share one event loop."""
+
 OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """What writing to standard output may fail with; such errors name no file."""
 
@@ -170,6 +173,13 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     start.add_argument(
         "--port", type=port_number, help="port of the only listener; 0 for any free one (default: 9092)"
     )
+    start.add_argument(
+        "--brokers",
+        type=broker_count,
+        default=1,
+        metavar="N",
+        help="run N brokers in this process, which replicate to each other; their ports follow --port",
+    )
     where = start.add_mutually_exclusive_group()
     where.add_argument(
         "--data-dir", type=absolute_path, metavar="DIR", help="where to store (default: ./kcompat-data)"
@@ -206,6 +216,15 @@ def port_number(text: str) -> int:
     """A TCP port from the command line."""
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text} is not a port, which is a number from 0 to 65535")
+    return int(text)
+
+
+def broker_count(text: str) -> int:
+    """How many brokers to run, from the command line."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_BROKERS:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a number of brokers, which is from 1 to {MOST_BROKERS}"
+        )
     return int(text)
 
 

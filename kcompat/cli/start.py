@@ -1,4 +1,4 @@
-"""`kcompat start`: one broker in this process until a signal ends it."""
+"""`kcompat start`: one broker in this process, or several, until a signal ends it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import resource
 import signal
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ from kcompat.config.properties import load_static
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
+
+    from kcompat.node.world import World
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
             _log_oddities(config)
             _raise_file_limit()
             _keep_freed_memory()
-            asyncio.run(_serve(config, options.zookeeper_port))
+            asyncio.run(_serve(config, options.brokers, options.zookeeper_port))
     except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
         print(f"kcompat: {error}", file=sys.stderr)
         return 1
@@ -139,31 +141,47 @@ def _ending_signals() -> list[signal.Signals]:
     return [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 
-async def _serve(config: BrokerConfig, zookeeper: tuple[str, int] | None) -> None:
-    from kcompat.node.broker import BrokerNode
+async def _serve(config: BrokerConfig, brokers: int, zookeeper: tuple[str, int] | None) -> None:
     from kcompat.node.world import real_world
     from kcompat.node.zookeeper_port import ZooKeeperPort
 
     world = real_world()
     port = None if zookeeper is None else ZooKeeperPort(*zookeeper)
-    node = BrokerNode(config, world if port is None else port.serving(world))
+    if port is not None:
+        world = port.serving(world)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     numbers = _ending_signals()
     for number in numbers:
         loop.add_signal_handler(number, stopping.set)
-    await node.start()
-    # What exists by now stays as long as the broker. Looking at it would cost each full collection 20 ms.
-    gc.freeze()
-    try:
-        print(
-            f"kcompat is listening on {node.bootstrap_servers} and stores in {', '.join(config.log_dirs)}",
-            flush=True,
-        )
+    async with AsyncExitStack() as undo:
+        start = _start_one(config, world, undo) if brokers == 1 else _start_many(config, brokers, world, undo)
+        addresses = await start
+        # What exists by now stays as long as the brokers. Looking at it would cost a full collection 20 ms.
+        gc.freeze()
+        print(f"kcompat is listening on {addresses} and stores in {', '.join(config.log_dirs)}", flush=True)
         if port is not None:
             print(f"ZooKeeper's clients are served at {port.host}:{port.port}", flush=True)
         await stopping.wait()
         for number in numbers:
             loop.remove_signal_handler(number)  # a second signal ends what does not end by itself
-    finally:
-        await node.stop()
+
+
+async def _start_one(config: BrokerConfig, world: World, undo: AsyncExitStack) -> str:
+    """Start a broker; its address."""
+    from kcompat.node.broker import BrokerNode
+
+    node = BrokerNode(config, world)
+    undo.push_async_callback(node.stop)
+    await node.start()
+    return node.bootstrap_servers
+
+
+async def _start_many(config: BrokerConfig, brokers: int, world: World, undo: AsyncExitStack) -> str:
+    """Start brokers that are a cluster; their addresses."""
+    from kcompat.node.cluster import ClusterNodes, spread
+
+    nodes = ClusterNodes(spread(config, brokers), world.open_store(config, world.clock), world)
+    undo.push_async_callback(nodes.close)
+    await nodes.start()
+    return nodes.bootstrap_servers

@@ -52,13 +52,18 @@ class ConfigWatch:
 
     async def stop(self) -> None:
         """Hear nothing more, and end the changes that this broker has begun."""
+        self.abandon()
+        if self._listening is not None:
+            with suppress(asyncio.CancelledError):
+                await self._listening
+        await self._configs.stop()
+
+    def abandon(self) -> None:
+        """Hear nothing more, from now on."""
         if self._watch is not None:
             self._watch.cancel()
         if self._listening is not None:
             self._listening.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._listening
-        await self._configs.stop()
 
     def _told(self, event: WatchEvent) -> None:
         self._has_missed |= event.type is EventType.MISSED

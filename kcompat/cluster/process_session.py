@@ -49,6 +49,7 @@ class ProcessSession(SingleOperations):
         self._settled: asyncio.Future[None] | None = None
         """What calls wait for while the session is suspended."""
         self._is_closed = False
+        self._has_lapsed = False
 
     @property
     def session_id(self) -> int:
@@ -112,9 +113,21 @@ class ProcessSession(SingleOperations):
             self._become(SessionState.SUSPENDED)
 
     def resume(self) -> None:
-        """Let it come back in time; each of its watches hears that it may have missed something."""
+        """Let it come back. In time: each of its watches hears that it may have missed something. Too late:
+        it hears that it has ended.
+        """
         if self._state is SessionState.SUSPENDED:
-            self._take_up()
+            if self._has_lapsed:
+                self._has_lapsed = False
+                self._become(SessionState.EXPIRED)
+            else:
+                self._take_up()
+
+    async def lapse(self) -> None:
+        """End it while it is cut off, so that others see its nodes go; it hears of that from `resume`."""
+        assert self._state is SessionState.SUSPENDED, "who is connected hears at once: `expire`"
+        self._has_lapsed = True
+        await self._store.end(self)
 
     async def expire(self) -> None:
         """End it as the store does when nothing was heard of it for too long."""

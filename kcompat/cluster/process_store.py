@@ -86,6 +86,8 @@ class _Waiting:
 class ProcessStore:
     """The tree that the sessions of this process share. All calls belong to one event loop."""
 
+    is_own = True
+
     def __init__(self, journal: Journal, wall_ms: Callable[[], int]) -> None:
         """Load the tree, or close the journal and raise why not; `wall_ms` gives ms since the epoch."""
         self._journal = journal
@@ -174,13 +176,14 @@ class ProcessStore:
     async def _write_together(self, group: Sequence[_Waiting]) -> None:
         staged = Staged.nothing()
         zxid = self._tree.zxid
-        done: list[tuple[_Waiting, Transaction, object]] = []
+        done: list[tuple[_Waiting, Transaction | None, object]] = []
         for each in group:
+            transaction = Transaction(self._tree, each.session_id, self._wall_ms(), zxid + 1, staged)
             try:
-                transaction = Transaction(self._tree, each.session_id, self._wall_ms(), zxid + 1, staged)
                 result = each.work(transaction)
             except Exception as error:
-                each.fail(error)
+                # Told in its turn: who hears of it finds in the tree what it failed for.
+                done.append((each, None, error))
                 continue
             done.append((each, transaction, result))
             if transaction.staged:
@@ -193,11 +196,15 @@ class ProcessStore:
             for each, _, _ in done:
                 each.fail(error)
             return
-        for each, transaction, result in done:
-            if transaction.staged:
-                transaction.apply()
-                self._report(transaction.changes)
-            each.succeed(transaction.zxid if transaction.staged else self._tree.zxid, result)
+        for each, made, outcome in done:
+            if made is None:
+                assert isinstance(outcome, Exception)
+                each.fail(outcome)
+                continue
+            if made.staged:
+                made.apply()
+                self._report(made.changes)
+            each.succeed(made.zxid if made.staged else self._tree.zxid, outcome)
 
     def _report(self, changes: Sequence[Change]) -> None:
         for change in changes:

@@ -98,12 +98,17 @@ class Registration:
 
     async def stop(self) -> None:
         """Register no more. The node goes with the session."""
+        self.abandon()
+        if self._renewing is not None:
+            with suppress(asyncio.CancelledError):
+                await self._renewing
+
+    def abandon(self) -> None:
+        """Register no more, from now on."""
         if self._states is not None:
             self._states.cancel()
         if self._renewing is not None:
             self._renewing.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._renewing
 
     def _session_changed(self, state: SessionState) -> None:
         if state is SessionState.EXPIRED:

@@ -256,6 +256,9 @@ class MetadataStore(Protocol):
 class Sessions(Protocol):
     """The store as a whole: where brokers get their sessions."""
 
+    is_own: bool
+    """Whether one broker keeps it beside its logs: one that is new then learns what is in them."""
+
     async def session(self) -> MetadataStore:
         """A new session. Raises `StoreUnavailableError` where the store does not answer in time."""
 

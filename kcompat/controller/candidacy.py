@@ -80,17 +80,27 @@ class Candidacy:
 
     async def stop(self) -> None:
         """Stand for election no more; a term that goes on here ends as `Controller.stop` says."""
+        running = self._running
+        self._stand_no_more()
+        if running is not None:
+            await asyncio.wait([running])
+        await self._controller.stop()
+        self.controller_id = None
+
+    def abandon(self) -> None:
+        """Stand for election no more, and end a term without another word."""
+        self._stand_no_more()
+        self._controller.resign()
+
+    def _stand_no_more(self) -> None:
         for subscription in self._subscriptions:
             subscription.cancel()
         self._subscriptions.clear()
         if self._retry is not None:
             self._retry.cancel()
-        running, self._running = self._running, None
-        if running is not None:
-            running.cancel()
-            await asyncio.wait([running])
-        await self._controller.stop()
-        self.controller_id = None
+        if self._running is not None:
+            self._running.cancel()
+            self._running = None
 
     def submit(self, event: Event[T]) -> Promise[T]:
         """Have the controller of this process decide an event. NOT_CONTROLLER where it is elsewhere."""
@@ -175,6 +185,7 @@ class Candidacy:
         elected = await election.elect(self._store, self._broker_id, now_ms, is_held=is_held)
         if elected is not None:
             _log.info("broker %d is the controller, in epoch %d", self._broker_id, elected.epoch)
+            self._watch_over({})  # who was seen to be dead by now is to be told of again in this term
             try:
                 await self._controller.start(elected, self._look.set)
             except Exception:

@@ -1,7 +1,8 @@
 """What a broker asks of the controller, without knowing where it is.
 
 Handlers hold a `Decisions`, which gives events to `submit`: the controller of this process. While that is not
-in office it answers NOT_CONTROLLER, and the client looks for the controller anew.
+in office it answers NOT_CONTROLLER, and the client looks for the controller anew. What the broker wants of
+its own accord goes to whoever is the controller.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kcompat.controller.shutdown import ControlledShutdown
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
     from kcompat.cluster.znodes import ProducerIdBlock
@@ -39,17 +40,35 @@ class Submit(Protocol):
         """The event's answer, or what `event.refused` says where nobody can decide it."""
 
 
+class OtherController(Protocol):
+    """The controller in another process, as far as a broker asks it of its own accord."""
+
+    def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
+        """See `Decisions.ensure_topics`; this broker may hear of the topics a little later."""
+
+    def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
+        """See `Decisions.allocate_producer_ids`."""
+
+
 class Decisions:
     """The requests of one broker. Each promise is completed once this broker acts on the decision and shows
     it, so a client that is told of its new topic can use it.
     """
 
-    def __init__(self, submit: Submit, broker_id: int, config: ConfigFeed, random: Random) -> None:
-        """`random` places replicas and draws topic ids."""
+    def __init__(
+        self,
+        submit: Submit,
+        broker_id: int,
+        config: ConfigFeed,
+        random: Random,
+        elsewhere: Callable[[], OtherController | None] = lambda: None,
+    ) -> None:
+        """`random` places replicas and draws topic ids. `elsewhere()`: None where the controller is here."""
         self._submit = submit
         self._broker_id = broker_id
         self._config = config
         self._random = random
+        self._elsewhere = elsewhere
 
     def create_topics(
         self, specs: Sequence[TopicSpec], *, validate_only: bool = False
@@ -63,6 +82,9 @@ class Decisions:
         """Create those of `names` that do not exist, with the broker's defaults, or as Kafka makes its
         internal topics. NONE stands for a topic that is there afterwards.
         """
+        other = self._elsewhere()
+        if other is not None:
+            return other.ensure_topics(names)
         return self._submit(EnsureTopics(names, self._config.current, self._random))
 
     def delete_topics(self, names: Sequence[str]) -> Promise[Mapping[str, Outcome]]:
@@ -77,6 +99,9 @@ class Decisions:
 
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
         """A fresh block of producer ids; None when it cannot be had now."""
+        other = self._elsewhere()
+        if other is not None:
+            return other.allocate_producer_ids()
         return self.allocate_block(self._broker_id).map(
             lambda block: None if isinstance(block, ErrorCode) else block
         )

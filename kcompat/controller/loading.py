@@ -46,10 +46,15 @@ async def _missing(store: MetadataStore, paths: Sequence[str]) -> list[str]:
     return [path for path, node in zip(paths, nodes, strict=True) if node is None]
 
 
-async def cluster_id(store: MetadataStore) -> str | None:
-    """The cluster's id; None from a store that is new."""
-    if await store.exists(znodes.CLUSTER_ID) is None:
-        return None
+async def cluster_id(store: MetadataStore, proposed: str, *, claims: bool) -> str:
+    """The cluster's id: the one that the store knows, else `proposed`, which is written there if it `claims`
+    to be the id. Another broker may be faster.
+    """
+    if claims:
+        with suppress(NodeExistsError):
+            await store.create(znodes.CLUSTER_ID, znodes.encode_cluster_id(proposed))
+    elif await store.exists(znodes.CLUSTER_ID) is None:
+        return proposed
     decoded, _ = await read(store, znodes.CLUSTER_ID, znodes.decode_cluster_id)
     return decoded
 

@@ -172,7 +172,10 @@ class LogDirectory(LogContext):
         logger.error("%s", self.offline)
 
     def abandon(self) -> None:
-        """Let go of the directory without touching it (a start that failed)."""
+        """Let go of the directory without touching it, and write nothing more: a start has failed, or the
+        broker is to be gone at once.
+        """
+        self.offline = self.offline or StorageError(self.path, "the broker has let go of it")
         self._logs.clear()
         self._unlock()
 

@@ -144,6 +144,16 @@ class LogManager:
             directory.close()
         self._logs.clear()
 
+    def abandon(self) -> None:
+        """Let go of everything as it is, as if the process had ended: nothing more is written."""
+        for log in self._logs.values():
+            log.discard()
+        for directory in self.directories:
+            directory.abandon()
+        self._syncer.close()
+        self._worker.close()
+        self._logs.clear()
+
     # -- logs ------------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Log]:

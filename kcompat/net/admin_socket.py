@@ -75,13 +75,18 @@ class AdminSocket:
         """Stop listening, end what is under way, and remove the file."""
         if self._server is None:
             return
-        self._server.close()
-        self._server = None
+        self.abandon()
         with contextlib.suppress(OSError):
             os.unlink(self._path)  # noqa: PTH108 - paths of log directories are strings
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def abandon(self) -> None:
+        """Stop listening and end what is under way; the file stays, as after the end of a process."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

@@ -46,3 +46,9 @@ class Server:
         except TimeoutError:
             pass
         self.hub.stop()
+
+    def kill(self) -> None:
+        """Close listeners and connections at once; nothing more is answered."""
+        for listener in self.listeners:
+            listener.close()
+        self.hub.stop()

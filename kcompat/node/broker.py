@@ -7,7 +7,6 @@ clients.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Final
 
 from kcompat.config.listeners import check_supported
@@ -18,12 +17,14 @@ from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
 from kcompat.migration.adoption import adopt
 from kcompat.net.server import Server
+from kcompat.node.departure import hand_leaderships_over
 from kcompat.node.housekeeping import Housekeeping, chores_of
+from kcompat.node.lifetime import Lifetime
 from kcompat.node.listeners import (
+    address_of,
     insist_on_free_ports,
+    keep_open,
     limits_of,
-    open_listeners,
-    reachable_host,
     registration_of,
 )
 from kcompat.node.parts import Parts
@@ -32,12 +33,10 @@ from kcompat.replication.storage_config import log_config
 from kcompat.security.authorizer import AllowEverything
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
-    from kcompat.cluster.store import MetadataStore
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.cleaner.watch import Progress
-    from kcompat.net.listener import Listener
     from kcompat.node.world import World
     from kcompat.security.authorizer import Authorizer
 
@@ -62,7 +61,8 @@ class BrokerNode:
             broker_id = DEFAULT_BROKER_ID if known is None else known
             config = config.with_static({"broker.id": str(broker_id)})
         self._config = config
-        self._stops: list[Callable[[], object]] = []
+        self._lifetime = Lifetime()
+        self._is_serving = False
 
     async def start(self) -> None:
         """Start everything, in order; what was started is stopped again if a later part fails.
@@ -76,68 +76,64 @@ class BrokerNode:
             await self.stop()
             raise
 
-    async def stop(self) -> None:
-        """Answer what is in flight, then stop the parts, last started first; the data directories are left
-        clean.
+    async def stop(self, *, hand_over: bool = True) -> None:
+        """Have others lead what this broker leads, answer what is in flight, then stop the parts, last
+        started first; the data directories are left clean. Without `hand_over` the others just see it go.
         """
-        while self._stops:
-            stopped = self._stops.pop()()
-            if asyncio.iscoroutine(stopped):
-                await stopped
+        if hand_over and self._is_serving:
+            await hand_leaderships_over(self.parts)
+        self._is_serving = False
+        await self._lifetime.end()
+
+    def kill(self) -> None:
+        """End as by kill -9: no word to anybody, nothing more is written. The directories can be used again,
+        and look as after a crash of the process.
+        """
+        self._lifetime.cut_short()
 
     async def _start(self) -> None:
-        config, world, stops = self._config, self._world, self._stops
+        config, world, began = self._config, self._world, self._lifetime.began
         insist_on_free_ports(world.bind, config)  # before anything is made
         store = world.open_store(config, world.clock)
-        stops.append(store.close)
+        began(store.close)
         session = await store.session()
         await loading.prepare(session)
-        cluster_id = await self._cluster_id(session)
+        proposed = self._identity.cluster_id or uuid_to_text(random_uuid(world.random))
+        # Who adopts logs writes the id together with what it finds in them.
+        cluster_id = await loading.cluster_id(session, proposed, claims=not store.is_own)
         parts = self.parts = Parts(config, world, session, cluster_id, self._authorizer)
         defaults = log_config(topic_config(config, {}))
         # The topics' own settings come with their roles.
         parts.logs.open(config.broker_id, cluster_id, defaults)
-        stops.append(parts.logs.close)
-        await adopt(session, parts.logs, cluster_id, config, world.random)
+        began(parts.logs.close, parts.logs.abandon)
+        if store.is_own:
+            await adopt(session, parts.logs, cluster_id, config, world.random)
 
-        listeners = self._open_listeners()
+        listeners = keep_open(world.bind, config, self._lifetime)
         self.server = Server(listeners, parts.dispatcher, limits_of(config))
         hub = self.server.hub
         parts.config.subscribe(lambda changed: setattr(hub, "limits", limits_of(changed)))
-        stops.append(parts.leave)
+        began(parts.leave, parts.desert)
         await parts.join(registration_of(config, listeners))
         parts.groups.start()
-        stops.append(parts.groups.stop)
-        stops.append(parts.cleaner.stop)
+        began(parts.groups.stop, parts.groups.stop)
+        began(parts.cleaner.stop, parts.cleaner.stop)
         parts.cleaner.start()
         housekeeping = Housekeeping(world.clock, chores_of(parts))
-        stops.append(housekeeping.stop)
+        began(housekeeping.stop, housekeeping.stop)
         housekeeping.start()
-        stops.append(parts.helpers.close)
+        began(parts.helpers.close, parts.helpers.close)
         self.server.start()
-        stops.append(self.server.stop)
+        began(self.server.stop, self.server.kill)
         administration = world.administration(config.log_dirs[0], {"compact": self.compacting})
         await administration.open()
-        stops.append(administration.close)
-
-    async def _cluster_id(self, session: MetadataStore) -> str:
-        """The id the store knows, else that of the log directories, else a new one."""
-        stored = await loading.cluster_id(session)
-        return stored or self._identity.cluster_id or uuid_to_text(random_uuid(self._world.random))
-
-    def _open_listeners(self) -> list[Listener]:
-        listeners: list[Listener] = []
-        for listener in open_listeners(self._world.bind, self._config):
-            listeners.append(listener)
-            self._stops.append(listener.close)
-        return listeners
+        began(administration.close, administration.abandon)
+        self._is_serving = True
 
     @property
     def bootstrap_servers(self) -> str:
         """Host and port of the first listener, as clients take it."""
-        listener = self.server.listeners[0]
-        host = reachable_host(listener.host)
-        return f"[{host}]:{listener.port}" if ":" in host else f"{host}:{listener.port}"
+        return address_of(self.server.listeners[0])
 
     async def compact(self, topic: str) -> list[Compacted]:
         """Compact the partitions of a topic that are here, now; what became of each."""

@@ -50,6 +50,7 @@ def chores_of(parts: Parts) -> list[Chore]:
         Chore("high watermarks", checkpoint_ms, partial(_checkpoint_high_watermarks, parts)),
         Chore("in-sync replicas", config.replica_lag_time_max_ms // 2, parts.replicas.shrink_isrs),
         Chore("offline directories", checkpoint_ms, _OfflineDirectories(parts).report),
+        Chore("ISRs", max(1, config.replica_lag_time_max_ms // 2), parts.replicas.shrink_isrs),
         Chore(
             "producers",
             config.producer_id_expiration_check_interval_ms,

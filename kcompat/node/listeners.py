@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.net.listener import Bind, Listener
+    from kcompat.node.lifetime import Lifetime
 
 
 def open_listeners(bind: Bind, config: BrokerConfig) -> Iterator[Listener]:
@@ -25,6 +26,15 @@ def open_listeners(bind: Bind, config: BrokerConfig) -> Iterator[Listener]:
             buffers=config.socket_buffers,
             protected=endpoint.name == config.inter_broker_listener and len(config.listeners) > 1,
         )
+
+
+def keep_open(bind: Bind, config: BrokerConfig, lifetime: Lifetime) -> list[Listener]:
+    """The listeners, each of which is closed at the end of the broker. Raises ListenerError."""
+    listeners: list[Listener] = []
+    for listener in open_listeners(bind, config):
+        listeners.append(listener)
+        lifetime.began(listener.close, listener.close)
+    return listeners
 
 
 def insist_on_free_ports(bind: Bind, config: BrokerConfig) -> None:
@@ -56,6 +66,12 @@ def limits_of(config: BrokerConfig) -> Limits:
         max_connections_per_ip=config.max_connections_per_ip,
         per_ip_overrides=config.ip_overrides,
     )
+
+
+def address_of(listener: Listener) -> str:
+    """Host and port of a listener, as clients of this machine take them."""
+    host = reachable_host(listener.host)
+    return f"[{host}]:{listener.port}" if ":" in host else f"{host}:{listener.port}"
 
 
 def reachable_host(host: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from kcompat.api.alter_partition import event_of, response_of
 from kcompat.api.context import Services
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
@@ -29,6 +30,9 @@ from kcompat.log.cleaner.cleaner import LogCleaner
 from kcompat.log.manager import LogManager
 from kcompat.log.remembered_sessions import RememberedSessions
 from kcompat.net.helpers import Helpers
+from kcompat.node.elsewhere import Elsewhere
+from kcompat.node.peering import Peering
+from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.replication.fetch_session import FetchSessions
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replicas import ReplicaManager
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
     from kcompat.controller.state import RegisteredBroker
     from kcompat.log.log import Log
     from kcompat.node.world import World
+    from kcompat.promise import Promise
+    from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
     from kcompat.security.authorizer import Authorizer
 
 
@@ -69,6 +75,7 @@ class Parts:
             config.broker_id, clock, self.cluster, max_lag_ms=config.replica_lag_time_max_ms
         )
         self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
+        self.peering = Peering(self.config, world, self.cluster, lambda: self.registration.epoch)
         self.candidacy = Candidacy(
             config.broker_id,
             session,
@@ -84,7 +91,17 @@ class Parts:
         self.log_dir_reports = LogDirReports(config.broker_id, session, self.candidacy, clock)
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
-        self.decisions = Decisions(self.candidacy.submit, config.broker_id, self.config, world.random)
+        elsewhere = Elsewhere(self.peering.controller, self.cluster, self.config)
+        self.decisions = Decisions(
+            self.candidacy.submit,
+            config.broker_id,
+            self.config,
+            world.random,
+            lambda: None if self.candidacy.is_here else elsewhere,
+        )
+        self.proposals = self.peering.proposals(self)
+        self.replicas.propose_to(self.proposals.submit)
+        self.replicas.follow_with(self.peering.fetching)
         self.groups = self._groups()
         self.cleaner = LogCleaner(
             self.logs,
@@ -125,18 +142,34 @@ class Parts:
         await self.candidacy.start()
 
     async def leave(self) -> None:
-        """End the term of office, if this broker is the controller; register no more, and hear of configs no
-        more.
+        """End the term of office, if this broker is the controller; follow nobody, register no more, and hear
+        of configs no more.
         """
         await self.log_dir_reports.stop()
+        self.proposals.close()
+        self.peering.close()
         await self.candidacy.stop()
         await self.registration.stop()
         await self.config_watch.stop()
 
+    def desert(self) -> None:
+        """Be gone at once: nobody is told, nothing is written."""
+        self.proposals.close()
+        self.peering.close()
+        self.candidacy.abandon()
+        self.registration.abandon()
+        self.config_watch.abandon()
+
     def _port_of(self, broker: RegisteredBroker) -> BrokerPort:
         """How the controller beside this broker reaches a broker: this one by direct calls."""
-        assert broker.info.id == self.services.broker_id, "no way leads to other brokers"
-        return self.local
+        return self.local if broker.info.id == self.services.broker_id else self.peering.port(broker)
+
+    def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
+        """Have the controller decide on ISRs, wherever it is (as `ControllerPort`)."""
+        if self.candidacy.is_here:
+            newest = API_FACTS[ApiKey.ALTER_PARTITION].latest_stable
+            return self.decisions.alter_partition(event_of(request, newest)).map(response_of)
+        return self.peering.controller.propose(request)
 
     def _groups(self) -> GroupCoordinator:
         """The groups; they follow the leaderships of their topic."""

@@ -50,6 +50,9 @@ class Administration(Protocol):
     async def close(self) -> None:
         """End those under way, and serve no more."""
 
+    def abandon(self) -> None:
+        """Be gone at once, as if the process had ended."""
+
 
 class World(Struct, frozen=True):
     """The ports of one broker. All of them belong to the event loop that runs it."""
@@ -89,12 +92,22 @@ def real_world() -> World:
     )
 
 
-def _open_store(config: BrokerConfig, clock: Clock) -> ProcessStore:
+def _open_store(config: BrokerConfig, clock: Clock) -> Sessions:
+    if config.get("zookeeper.connect"):
+        from kcompat.cluster.zookeeper.sessions import ZooKeeper
+        from kcompat.cluster.zookeeper.settings import ZooKeeperSettings
+
+        return ZooKeeper(ZooKeeperSettings.read(config.get))
     directory = Path(config.log_dirs[0])
+    make_data_directory(directory)
+    return ProcessStore(SqliteJournal(directory / METADATA_FILE), clock.now_ms)
+
+
+def make_data_directory(directory: Path) -> None:
+    """Make a directory to store in, unless it is there. Raises ConfigError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
         raise ConfigError(f"The data directory {directory} is a file, not a directory.") from error
     except OSError as error:
         raise ConfigError(f"The data directory {directory} cannot be made: {error.strerror}.") from error
-    return ProcessStore(SqliteJournal(directory / METADATA_FILE), clock.now_ms)

@@ -45,6 +45,8 @@ class ZooKeeperPort:
 class _StoreOnPort:
     """A store whose port opens before its first session, and closes before it."""
 
+    is_own = True
+
     def __init__(self, store: ProcessStore, server: ZooKeeperServer, port: ZooKeeperPort) -> None:
         self._store = store
         self._server = server

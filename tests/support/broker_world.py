@@ -99,6 +99,9 @@ class NoAdministration:
     async def close(self) -> None:
         pass
 
+    def abandon(self) -> None:
+        pass
+
 
 class BrokerWorld:
     """A broker whose files are in `home`; what it commits to its metadata store goes to `operations`."""

@@ -6,11 +6,11 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from kcompat.cluster import znodes
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
+from kcompat.cluster import znodes
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.sqlite_journal import SqliteJournal
@@ -139,9 +139,7 @@ class ControllerWorld:
         self.store = ProcessStore(self.disk, self.clock.now_ms)
         self.session = await self.store.session()
         await loading.prepare(self.session)
-        if await loading.cluster_id(self.session) is None:
-            await self.session.create(znodes.CLUSTER_ID, znodes.encode_cluster_id("the-cluster"))
-        assert await loading.cluster_id(self.session) == "the-cluster"
+        assert await loading.cluster_id(self.session, "the-cluster", claims=True) == "the-cluster"
         self.sessions = {broker_id: await self.store.session() for broker_id in self.others}
         for broker_id, session in self.sessions.items():
             await register(session, broker_id)

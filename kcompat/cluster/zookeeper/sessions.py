@@ -38,6 +38,8 @@ READ_AT_ONCE = 500
 class ZooKeeper:
     """An ensemble. All calls belong to one event loop."""
 
+    is_own = False
+
     def __init__(self, settings: ZooKeeperSettings) -> None:
         """Raises `StoreUnavailableError` where the files for TLS cannot be used."""
         self._settings = settings

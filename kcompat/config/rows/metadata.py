@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcompat.config.keys import ConfigKey, Importance, no_effect, refused
+from kcompat.config.keys import ConfigKey, Importance, no_effect
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import EachOneOf, Range
 
@@ -17,38 +17,36 @@ LOW = Importance.LOW
 
 # fmt: off
 ROWS: tuple[ConfigKey, ...] = (
+    ConfigKey("zookeeper.connect", STRING, None,
+              "ZooKeeper servers and an optional chroot. Without it a broker keeps metadata itself.", HIGH),
+    ConfigKey("zookeeper.connection.timeout.ms", INT, None,
+              "How long to wait for a connection; unset takes the session timeout.", HIGH),
+    ConfigKey("zookeeper.max.in.flight.requests", INT, "10", "Unanswered requests allowed.", HIGH,
+              Range(1)),
+    ConfigKey("zookeeper.session.timeout.ms", INT, "18000", "Session timeout.", HIGH),
+    ConfigKey("zookeeper.set.acl", BOOLEAN, "false", "Whether znodes are created with access control.",
+              HIGH),
+    ConfigKey("zookeeper.ssl.cipher.suites", LIST, None, "Cipher suites towards ZooKeeper.", LOW),
+    ConfigKey("zookeeper.ssl.client.enable", BOOLEAN, "false",
+              "Whether ZooKeeper is reached through TLS."),
+    ConfigKey("zookeeper.ssl.crl.enable", BOOLEAN, "false", "Whether revocation lists are consulted.",
+              LOW),
+    ConfigKey("zookeeper.ssl.enabled.protocols", LIST, None, "TLS versions allowed towards ZooKeeper.",
+              LOW),
+    ConfigKey("zookeeper.ssl.endpoint.identification.algorithm", STRING, "HTTPS",
+              "How ZooKeeper's host names are checked.", LOW),
+    ConfigKey("zookeeper.ssl.keystore.location", STRING, None, "Key store towards ZooKeeper."),
+    ConfigKey("zookeeper.ssl.keystore.password", PASSWORD, None, "Password of that key store."),
+    ConfigKey("zookeeper.ssl.keystore.type", STRING, None, "Format of that key store."),
+    ConfigKey("zookeeper.ssl.protocol", STRING, "TLSv1.2", "TLS version preferred towards ZooKeeper.",
+              LOW),
+    ConfigKey("zookeeper.ssl.truststore.location", STRING, None, "Trust store towards ZooKeeper."),
+    ConfigKey("zookeeper.ssl.truststore.password", PASSWORD, None, "Password of that trust store."),
+    ConfigKey("zookeeper.ssl.truststore.type", STRING, None, "Format of that trust store."),
     *no_effect(
-        "clusters on ZooKeeper are not supported yet",
+        "ZooKeeper is reached through a library of Python, not of Java",
         ConfigKey("zookeeper.clientCnxnSocket", STRING, None, "Socket class of the ZooKeeper client."),
-        ConfigKey("zookeeper.connection.timeout.ms", INT, None,
-                  "How long to wait for a connection; unset takes the session timeout.", HIGH),
-        ConfigKey("zookeeper.max.in.flight.requests", INT, "10", "Unanswered requests allowed.", HIGH,
-                  Range(1)),
-        ConfigKey("zookeeper.session.timeout.ms", INT, "18000", "Session timeout.", HIGH),
-        ConfigKey("zookeeper.set.acl", BOOLEAN, "false", "Whether znodes are created with access control.",
-                  HIGH),
-        ConfigKey("zookeeper.ssl.cipher.suites", LIST, None, "Cipher suites towards ZooKeeper.", LOW),
-        ConfigKey("zookeeper.ssl.client.enable", BOOLEAN, "false",
-                  "Whether ZooKeeper is reached through TLS."),
-        ConfigKey("zookeeper.ssl.crl.enable", BOOLEAN, "false", "Whether revocation lists are consulted.",
-                  LOW),
-        ConfigKey("zookeeper.ssl.enabled.protocols", LIST, None, "TLS versions allowed towards ZooKeeper.",
-                  LOW),
-        ConfigKey("zookeeper.ssl.endpoint.identification.algorithm", STRING, "HTTPS",
-                  "How ZooKeeper's host names are checked.", LOW),
-        ConfigKey("zookeeper.ssl.keystore.location", STRING, None, "Key store towards ZooKeeper."),
-        ConfigKey("zookeeper.ssl.keystore.password", PASSWORD, None, "Password of that key store."),
-        ConfigKey("zookeeper.ssl.keystore.type", STRING, None, "Format of that key store."),
         ConfigKey("zookeeper.ssl.ocsp.enable", BOOLEAN, "false", "Whether OCSP is consulted.", LOW),
-        ConfigKey("zookeeper.ssl.protocol", STRING, "TLSv1.2", "TLS version preferred towards ZooKeeper.",
-                  LOW),
-        ConfigKey("zookeeper.ssl.truststore.location", STRING, None, "Trust store towards ZooKeeper."),
-        ConfigKey("zookeeper.ssl.truststore.password", PASSWORD, None, "Password of that trust store."),
-        ConfigKey("zookeeper.ssl.truststore.type", STRING, None, "Format of that trust store."),
-    ),
-    *refused(
-        "clusters on ZooKeeper are not supported yet; without this key the broker runs alone",
-        ConfigKey("zookeeper.connect", STRING, None, "ZooKeeper servers and an optional chroot.", HIGH),
     ),
     *no_effect(
         "there is no KRaft quorum; metadata is kept in the broker's own store",

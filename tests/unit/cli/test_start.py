@@ -125,9 +125,8 @@ def test_a_command_line_that_is_not_understood(
          "The data directory '/a,b' cannot be used: log.dirs takes a comma for the end of a name"),
         (["no/such/server.properties"],
          "no/such/server.properties cannot be read: No such file or directory"),
-        (["--override", "zookeeper.connect=localhost:2181"],
-         "zookeeper.connect=localhost:2181 is not supported: "
-         "clusters on ZooKeeper are not supported yet; without this key the broker runs alone"),
+        (["--override", "zookeeper.connect=localhost:x"],
+         "zookeeper.connect: 'localhost:x' has no number for its port"),
         (["--memory", "--override", "listeners=SSL://:0"],
          "Listener SSL asks for SSL, which is not supported yet; use PLAINTEXT"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -208,3 +209,16 @@ async def test_a_session_ends_with_what_it_made_in_the_same_breath(process_store
     assert not has_session
     assert process_store.tree.nodes.keys() == {"/"}
     assert not process_store.tree.sessions
+
+
+async def test_who_is_told_that_a_node_exists_finds_it(process_store: ProcessStore) -> None:
+    one, other = await process_store.session(), await process_store.session()
+
+    async def create_or_read(session: MetadataStore, data: bytes) -> bytes:
+        with suppress(NodeExistsError):
+            await session.create("/first", data)
+        found, _ = await session.get("/first")
+        return found
+
+    found = await asyncio.gather(create_or_read(one, b"one"), create_or_read(other, b"other"))
+    assert found == [b"one", b"one"]

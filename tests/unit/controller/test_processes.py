@@ -158,6 +158,15 @@ async def test_a_controller_whose_process_has_ended_is_deposed_and_its_roles_are
     assert scene.watched[-1] == {}
 
 
+async def test_a_new_controller_has_everybody_looked_at_anew() -> None:
+    """Who was seen to be dead before the term is to be told of again."""
+    async with Scene() as scene:
+        scene.candidacy.process_ended(2, scene.two.epoch)
+        await until(lambda: scene.candidacy.controller_id == 1)
+        watched = scene.watched[scene.watched.index({2: scene.two}) :]
+        assert {} in watched[: [each.keys() for each in watched].index({1, 2})]
+
+
 async def test_another_process_than_the_controllers_deposes_nobody() -> None:
     async with Scene() as scene:
         for who in ((2, scene.two.epoch - 1), (3, scene.two.epoch)):

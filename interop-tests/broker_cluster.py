@@ -1,0 +1,143 @@
+"""Several brokers in processes of their own over a real ZooKeeper: kcompat, real Kafka 3.9.2, or both."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Self
+
+from kcompat.protocol.messages.create_topics import CreateTopicsRequest
+from kcompat.protocol.messages.metadata import MetadataRequest
+from support.broker_process import free_port
+from support.kcompat_broker import KcompatBroker
+from support.raw_client import RawClient
+from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from support.broker_process import BrokerProcess
+
+SETTINGS = {
+    "zookeeper.session.timeout.ms": "6000",
+    "default.replication.factor": "3",
+    "min.insync.replicas": "2",
+    "offsets.topic.replication.factor": "3",
+    "offsets.topic.num.partitions": "5",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "group.initial.rebalance.delay.ms": "0",
+}
+POLL_S = 0.05
+
+
+class BrokerCluster:
+    """Brokers 1, 2, 3, ... of these kinds, "kcompat" or "kafka", and their ZooKeeper; `with` runs them."""
+
+    def __init__(self, kinds: Sequence[str] = ("kcompat",) * 3, settings: Mapping[str, str] = {}) -> None:
+        self.zookeeper = ZooKeeper()
+        self.brokers: dict[int, BrokerProcess] = {}
+        for broker_id, kind in enumerate(kinds, 1):
+            own = {**SETTINGS, **settings, "broker.id": str(broker_id)}
+            if kind == "kafka":
+                self.brokers[broker_id] = ZooKeeperKafka(self.zookeeper, properties=own)
+            else:
+                own["zookeeper.connect"] = self.zookeeper.bootstrap
+                self.brokers[broker_id] = KcompatBroker(own, port=free_port())
+
+    @property
+    def bootstrap(self) -> str:
+        """What clients take as `bootstrap.servers`: all brokers, running or not."""
+        return ",".join(broker.bootstrap for broker in self.brokers.values())
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            undo.enter_context(self.zookeeper)
+            for broker in self.brokers.values():
+                undo.callback(broker.close)
+                broker.start()
+            self.wait(lambda answer: len(answer.brokers) == len(self.brokers))
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._undo.close()
+
+    def create_topic(self, name: str, partitions: int, replication_factor: int = 3) -> None:
+        """Create a topic and wait until it is whole."""
+        topic = CreateTopicsRequest.CreatableTopic(
+            name=name, num_partitions=partitions, replication_factor=replication_factor
+        )
+        request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
+        with self.client(self.metadata().controller_id) as client:
+            (row,) = client.call(request, 5).topics
+        if row.error_code:
+            raise RuntimeError(f"{name} was not created: error {row.error_code}, {row.error_message}")
+        self.wait_until_in_sync()
+
+    def client(self, broker_id: int) -> RawClient:
+        """A raw connection to a broker."""
+        return RawClient(("127.0.0.1", self.brokers[broker_id].port))
+
+    def metadata(self) -> Any:
+        """What the first broker that answers says of the cluster."""
+        for broker_id, broker in self.brokers.items():
+            if broker.is_running():
+                try:
+                    with self.client(broker_id) as client:
+                        return client.call(MetadataRequest(topics=None), 9)
+                except OSError:
+                    continue
+        raise RuntimeError("no broker of the cluster answers")
+
+    def leader_of(self, topic: str, partition: int) -> int:
+        """Who leads a partition; -1 where nobody does."""
+        for row in self.metadata().topics:
+            for part in row.partitions:
+                if (row.name, part.partition_index) == (topic, partition):
+                    return int(part.leader_id)
+        return -1
+
+    def wait_until_in_sync(self, timeout_s: float = 30) -> float:
+        """Wait until every broker runs and every replica is in sync; how many seconds that took."""
+        return self.wait(self._is_in_sync, timeout_s)
+
+    def wait(self, condition: Any, timeout_s: float = 30) -> float:
+        """Wait until `condition` holds of what every running broker says of the cluster; how long it took."""
+        begin = time.monotonic()
+        while True:
+            answers = list(self._answers())
+            if answers and all(map(condition, answers)):
+                return time.monotonic() - begin
+            if time.monotonic() > begin + timeout_s:
+                raise TimeoutError(f"after {timeout_s} s brokers still say: {answers}")
+            time.sleep(POLL_S)
+
+    def _answers(self) -> Iterator[Any]:
+        for broker_id, broker in self.brokers.items():
+            if broker.is_running():
+                try:
+                    with self.client(broker_id) as client:
+                        yield client.call(MetadataRequest(topics=None), 9)
+                except OSError:
+                    return
+
+    def _is_in_sync(self, answer: Any) -> bool:
+        return len(answer.brokers) == len(self.brokers) and all(
+            part.leader_id >= 0 and set(part.isr_nodes) == set(part.replica_nodes)
+            for row in answer.topics
+            for part in row.partitions
+        )
+
+    def freeze(self, broker_id: int) -> None:
+        """Stop a broker as a host that hangs: nothing is closed, nothing answered."""
+        os.kill(self.brokers[broker_id].pid, signal.SIGSTOP)
+
+    def thaw(self, broker_id: int) -> None:
+        """Let it go on."""
+        os.kill(self.brokers[broker_id].pid, signal.SIGCONT)

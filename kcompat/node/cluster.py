@@ -1,0 +1,236 @@
+"""Several brokers on one event loop, over one metadata store: a cluster in a process.
+
+They are brokers like any others: they talk to each other over sockets, and each has its own directory,
+session and clients. What they share is the loop, the store and, so that it can be broken, the network between
+them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from kcompat.cluster.image import NO_LEADER
+from kcompat.cluster.process_session import ProcessSession
+from kcompat.config.errors import ConfigError
+from kcompat.node.broker import BrokerNode
+from kcompat.node.links import Links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.store import MetadataStore, Sessions
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.net.listener import Listener
+    from kcompat.node.world import World
+
+
+def spread(config: BrokerConfig, brokers: int, racks: Sequence[str] | None = None) -> list[BrokerConfig]:
+    """The configurations of brokers 0, 1, 2, ... that are alike but for what each has of its own: ports in a
+    row from the one given, directories `broker-<id>` below each of `log.dirs`, and a rack in turn.
+
+    Raises ConfigError.
+    """
+    if len(config.listeners) > 1 or config.advertised:
+        raise ConfigError("several brokers in a process take one listener, and advertise what it is bound to")
+    configs = []
+    for broker_id in range(brokers):
+        (listener,) = config.listeners
+        own = {
+            "broker.id": str(broker_id),
+            "log.dirs": ",".join(f"{directory}/broker-{broker_id}" for directory in config.log_dirs),
+            "listeners": str(structs.replace(listener, port=listener.port and listener.port + broker_id)),
+        }
+        if racks is not None:
+            own["broker.rack"] = racks[broker_id % len(racks)]
+        configs.append(config.with_static(own))
+    return configs
+
+
+class ClusterNodes:
+    """The brokers of `configs`, which have their ids, each running or not."""
+
+    def __init__(self, configs: Sequence[BrokerConfig], store: Sessions, world: World) -> None:
+        """`world` is each one's, but for the store and the network. The store is closed at the end."""
+        self._configs = {config.broker_id: config for config in configs}
+        self._store = store
+        self._world = world
+        self._links = Links(world.connect, world.clock)
+        self._sessions: dict[int, _Borrowed] = {}
+        self._ports: dict[tuple[int, str], int] = {}
+        self._changed = asyncio.Event()
+        self.running: dict[int, BrokerNode] = {}
+
+    @property
+    def broker_ids(self) -> list[int]:
+        """All of them, running or not."""
+        return list(self._configs)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What clients take: the addresses of the brokers that run, by id."""
+        return ",".join(self.running[broker_id].bootstrap_servers for broker_id in sorted(self.running))
+
+    async def start(self, *broker_ids: int) -> None:
+        """Start brokers side by side; without an id all of them. Raises what `BrokerNode.start` raises."""
+        chosen = [each for each in broker_ids or self.broker_ids if each not in self.running]
+        results = await asyncio.gather(*map(self._start, chosen), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        await self._until(self._knows_all)
+
+    async def _start(self, broker_id: int) -> None:
+        former = self._sessions.get(broker_id)
+        if former is not None:
+            await former.close()  # of a broker that was killed: nobody else had its session
+        session = self._sessions[broker_id] = _Borrowed(self._store, self._world.clock)
+        node = BrokerNode(self._configs[broker_id], self._world_of(broker_id, session))
+        await node.start()
+        node.parts.cluster.subscribe(lambda *_: self._changed.set())
+        self.running[broker_id] = node
+        self._changed.set()
+
+    async def stop(self, broker_id: int) -> None:
+        """Stop a broker in peace: others lead what it leads first."""
+        node = self.running.pop(broker_id, None)
+        if node is not None:
+            await node.stop()
+
+    def kill(self, broker_id: int) -> None:
+        """End a broker as kill -9 does: its session lives on until its timeout."""
+        node = self.running.pop(broker_id)
+        node.kill()
+        self._sessions[broker_id].cut(self._session_timeout_ms(broker_id))
+
+    def isolate(self, broker_id: int) -> None:
+        """Cut a broker off from the others and from the store; clients still reach it."""
+        self._links.isolate(broker_id)
+        self._sessions[broker_id].cut(self._session_timeout_ms(broker_id))
+
+    def heal(self) -> None:
+        """Undo all that `isolate` did."""
+        self._links.heal()
+        for session in self._sessions.values():
+            session.mend()
+
+    def leader_of(self, topic: str, partition: int) -> int:
+        """Who leads a partition, as the controller has it; -1 where nobody does, or nobody knows."""
+        shown = self._images()
+        known = None if not shown else shown[0].partition(topic, partition)
+        return NO_LEADER if known is None else known.leader
+
+    def out_of_sync(self) -> list[str]:
+        """The partitions that some broker sees without a leader, or without a replica of a broker that runs
+        in its ISR.
+        """
+        found: dict[str, None] = {}
+        for image in self._images():
+            for topic in image.topics.values():
+                for index, info in topic.partitions.items():
+                    in_sync = set(info.replicas) & self.running.keys() <= set(info.isr)
+                    if info.leader not in self.running or not in_sync:
+                        found[f"{topic.name}-{index}"] = None
+        return list(found)
+
+    async def until_in_sync(self) -> None:
+        """Wait until brokers know each other and nothing is `out_of_sync`."""
+        await self._until(lambda: self._knows_all() and not self.out_of_sync())
+
+    def _knows_all(self) -> bool:
+        """Whether every broker that runs sees all of them, and who the controller is."""
+        return all(
+            self.running.keys() <= image.brokers.keys() and image.controller_id in self.running
+            for image in self._images()
+        )
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _images(self) -> list[ClusterImage]:
+        """Those of the brokers that run, the controller's first."""
+        images = [(broker_id, node.parts.cluster.image) for broker_id, node in self.running.items()]
+        return [
+            image for broker_id, image in sorted(images, key=lambda pair: pair[0] != pair[1].controller_id)
+        ]
+
+    async def close(self) -> None:
+        """Stop all brokers and the store."""
+        while self.running:
+            _, node = self.running.popitem()
+            await node.stop(hand_over=False)
+        await self._store.close()
+
+    def _session_timeout_ms(self, broker_id: int) -> int:
+        return self._configs[broker_id].integer("zookeeper.session.timeout.ms")
+
+    def _world_of(self, broker_id: int, session: _Borrowed) -> World:
+        def bind(name: str, host: str, port: int, **options: Any) -> Listener:
+            # A broker that starts again has to be where clients know it.
+            listener = self._world.bind(name, host, port or self._ports.get((broker_id, name), 0), **options)
+            self._ports[broker_id, name] = listener.port
+            self._links.listens(broker_id, listener.port)
+            return listener
+
+        return structs.replace(
+            self._world,
+            open_store=lambda _config, _clock: session,
+            bind=bind,
+            connect=self._links.of(broker_id),
+        )
+
+
+class _Borrowed:
+    """The store as one broker has it: a session that can be cut off, and an end that is not the store's."""
+
+    is_own = False
+
+    def __init__(self, store: Sessions, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._opened: MetadataStore | None = None
+        self._session: ProcessSession | None = None  # the same, if it can be cut off
+        self._expiry: Timer | None = None
+        self._lapse: asyncio.Future[None] | None = None
+
+    async def session(self) -> MetadataStore:
+        """See `Sessions`."""
+        self._opened = await self._store.session()
+        if isinstance(self._opened, ProcessSession):
+            self._session = self._opened
+        return self._opened
+
+    async def close(self) -> None:
+        """End the session; the store stays."""
+        self._forget_expiry()
+        if self._opened is not None:
+            await self._opened.close()
+
+    def cut(self, timeout_ms: int) -> None:
+        """Let nothing through. After `timeout_ms` the store takes the broker for dead, which does not hear
+        of that.
+        """
+        if self._session is not None and self._expiry is None:
+            self._session.suspend()
+            self._expiry = self._clock.call_later(timeout_ms, self._lapse_now)
+
+    def mend(self) -> None:
+        """Let everything through again; the broker hears now whether its session has ended meanwhile."""
+        self._forget_expiry()
+        if self._session is not None:
+            self._session.resume()
+
+    def _lapse_now(self) -> None:
+        assert self._session is not None
+        self._lapse = asyncio.ensure_future(self._session.lapse())
+
+    def _forget_expiry(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None

@@ -1,0 +1,63 @@
+"""A controller in another process, as this broker asks it of its own accord."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kcompat.controller.internal_topics import spec_of_automatic_topic
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode, error_of
+from kcompat.protocol.messages.create_topics import CreateTopicsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.znodes import ProducerIdBlock
+    from kcompat.config.feed import ConfigFeed
+    from kcompat.controller.values import TopicSpec
+    from kcompat.peer.controller import RemoteController
+
+CREATED: Final = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+
+
+class Elsewhere:
+    """An `OtherController`."""
+
+    def __init__(self, controller: RemoteController, cluster: MetadataCache, config: ConfigFeed) -> None:
+        self._controller = controller
+        self._cluster = cluster
+        self._config = config
+
+    def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
+        """See `Decisions.ensure_topics`. They may be shown here a little later."""
+        config, live = self._config.current, len(self._cluster.image.brokers)
+        request = CreateTopicsRequest(
+            topics=[_creatable(spec_of_automatic_topic(name, config, live)) for name in names],
+            timeout_ms=config.integer("request.timeout.ms"),
+        )
+        made: Promise[dict[str, ErrorCode]] = Promise()
+
+        def answered(response: Any) -> None:
+            errors = {topic.name: error_of(topic.error_code) for topic in response.topics}
+            made.complete(
+                {name: ErrorCode.NONE if error in CREATED else error for name, error in errors.items()}
+            )
+
+        self._controller.create_topics(request).then(
+            answered, lambda _: made.complete(dict.fromkeys(names, ErrorCode.REQUEST_TIMED_OUT))
+        )
+        return made
+
+    def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
+        """See `Decisions.allocate_producer_ids`."""
+        return self._controller.allocate_producer_ids()
+
+
+def _creatable(spec: TopicSpec) -> CreateTopicsRequest.CreatableTopic:
+    return CreateTopicsRequest.CreatableTopic(
+        name=spec.name,
+        num_partitions=spec.num_partitions,
+        replication_factor=spec.replication_factor,
+        configs=[CreateTopicsRequest.CreatableTopicConfig(name, value) for name, value in spec.configs],
+    )

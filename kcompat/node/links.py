@@ -1,0 +1,150 @@
+"""The connections among the brokers of one process, which can be cut as a broken network cuts them.
+
+Nobody is told of a cut: what is sent waits, connections are not made and time out. Once healed, what has
+waited arrives, as TCP would see to it, where both ends are still there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.net.outbound import Ending
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.net.outbound import Connect, Outbound, Receiver
+
+Piece = bytes | bytearray | memoryview
+
+
+class Links:
+    """All connections among some brokers."""
+
+    def __init__(self, connect: Connect, clock: Clock) -> None:
+        """`connect` makes the connections that are not cut."""
+        self.connect = connect
+        self.clock = clock
+        self._ports: dict[int, int] = {}
+        self._isolated: set[int] = set()
+        self._open: dict[_Link, None] = {}
+
+    def listens(self, broker_id: int, port: int) -> None:
+        """A broker of this process is reached at this port."""
+        self._ports[port] = broker_id
+
+    def of(self, broker_id: int) -> Connect:
+        """How this broker connects to others."""
+
+        def connect(
+            address: tuple[str, int],
+            receiver: Receiver,
+            *,
+            timeout_ms: float,
+            max_frame: int,
+            receive_buffer: int = -1,
+        ) -> Outbound:
+            link = _Link(self, (broker_id, address[1]), receiver)
+            self._open[link] = None
+            if self.is_cut(link):
+                link.wait(timeout_ms)
+            else:
+                link.outbound = self.connect(
+                    address, link, timeout_ms=timeout_ms, max_frame=max_frame, receive_buffer=receive_buffer
+                )
+            return link
+
+        return connect
+
+    def isolate(self, broker_id: int) -> None:
+        """Cut every connection of this broker with others; one with itself stays."""
+        self._isolated.add(broker_id)
+
+    def heal(self) -> None:
+        """Undo all cuts."""
+        self._isolated.clear()
+        for link in tuple(self._open):
+            link.heal()
+
+    def is_cut(self, link: _Link) -> bool:
+        """Whether nothing gets through."""
+        source, port = link.ends
+        target = self._ports.get(port)
+        return source != target and (source in self._isolated or target in self._isolated)
+
+    def forget(self, link: _Link) -> None:
+        """The connection is no more."""
+        self._open.pop(link, None)
+
+
+class _Link:
+    """One connection: an `Outbound` for the broker that made it, and the `Receiver` of the real one."""
+
+    def __init__(self, links: Links, ends: tuple[int, int], receiver: Receiver) -> None:
+        self.ends = ends
+        """The broker that connects, and the port it connects to."""
+        self.outbound: Outbound | None = None
+        self._links = links
+        self._receiver = receiver
+        self._held: list[Callable[[], object]] = []
+        self._timer: Timer | None = None
+
+    def wait(self, timeout_ms: float) -> None:
+        """Time out: the peer is not to be reached."""
+        self._timer = self._links.clock.call_later(timeout_ms, lambda: self._ended(Ending.TIMED_OUT))
+
+    def heal(self) -> None:
+        """Do what was held."""
+        held, self._held = self._held, []
+        for act in held:
+            act()
+
+    # What the broker does
+
+    def send(self, pieces: Sequence[Piece]) -> None:
+        """See `Outbound`."""
+        if self._holds:
+            pieces = [bytes(piece) for piece in pieces]
+        self._do(lambda: self._send(pieces))
+
+    def _send(self, pieces: Sequence[Piece]) -> None:
+        if self.outbound is not None:
+            self.outbound.send(pieces)
+
+    def close(self) -> None:
+        """See `Outbound`."""
+        self._held.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.outbound is not None:
+            self.outbound.close()
+        self._links.forget(self)
+
+    # What the connection tells
+
+    def connected(self) -> None:
+        """See `Receiver`."""
+        self._do(self._receiver.connected)
+
+    def received(self, frame: memoryview) -> None:
+        """See `Receiver`."""
+        self._do(lambda: self._receiver.received(frame))
+
+    def ended(self, ending: Ending) -> None:
+        """See `Receiver`."""
+        self._do(lambda: self._ended(ending))
+
+    def _ended(self, ending: Ending) -> None:
+        self._links.forget(self)
+        self._receiver.ended(ending)
+
+    @property
+    def _holds(self) -> bool:
+        return bool(self._held) or self._links.is_cut(self)
+
+    def _do(self, act: Callable[[], object]) -> None:
+        if self._holds:
+            self._held.append(act)
+        else:
+            act()

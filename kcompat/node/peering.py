@@ -1,0 +1,59 @@
+"""What one broker has to do with the others: it reaches them, follows their leaders, and asks the controller
+for other ISRs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.peer.broker import RemoteBroker
+from kcompat.peer.controller import RemoteController
+from kcompat.peer.peers import Peers
+from kcompat.replication.fetching import Fetching
+from kcompat.replication.fetching_config import fetching_config
+from kcompat.replication.isr_proposals import IsrProposals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.news import BrokerPort
+    from kcompat.config.feed import ConfigFeed
+    from kcompat.controller.state import RegisteredBroker
+    from kcompat.node.world import World
+    from kcompat.replication.isr_proposals import ControllerPort
+
+
+class Peering:
+    """Connections to other brokers, and who uses them."""
+
+    def __init__(
+        self, config: ConfigFeed, world: World, cluster: MetadataCache, broker_epoch: Callable[[], int]
+    ) -> None:
+        """`broker_epoch` is that of this broker's registration, as it is when it is asked."""
+        self._config = config
+        self._clock = world.clock
+        self._broker_id = config.current.broker_id
+        self._broker_epoch = broker_epoch
+        self.peers = Peers(self._broker_id, config, cluster, (world.connect, world.clock, world.random))
+        self.fetching = Fetching(
+            self._broker_id, broker_epoch, self.peers.fetcher, world.clock, fetching_config(config.current)
+        )
+        self.controller = RemoteController(
+            self._broker_id, broker_epoch, self.peers, cluster, config, world.clock
+        )
+        config.subscribe(lambda changed: self.fetching.configure(fetching_config(changed)))
+
+    def proposals(self, controller: ControllerPort) -> IsrProposals:
+        """What collects the ISRs that leaders here want, and takes them to the controller."""
+        return IsrProposals(self._broker_id, self._broker_epoch, controller, self._clock)
+
+    def port(self, broker: RegisteredBroker) -> BrokerPort:
+        """How the controller of this process reaches a broker that is elsewhere."""
+        return RemoteBroker(broker.info, broker.epoch, self.peers, self._config, self._clock)
+
+    def close(self) -> None:
+        """Follow nobody, and end the connections."""
+        self.fetching.close()
+        self.controller.close()
+        self.peers.close()

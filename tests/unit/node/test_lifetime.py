@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from kcompat.node.lifetime import Lifetime
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def lifetime(told: list[str]) -> Lifetime:
+    parts = Lifetime()
+
+    async def stop_later() -> None:
+        await asyncio.sleep(0)
+        told.append("stop second")
+
+    parts.began(lambda: told.append("stop first"), lambda: told.append("kill first"))
+    parts.began(stop_later)
+    parts.began(lambda: told.append("stop third"), lambda: told.append("kill third"))
+    return parts
+
+
+def test_the_last_part_is_stopped_first() -> None:
+    told: list[str] = []
+    asyncio.run(lifetime(told).end())
+    assert told == ["stop third", "stop second", "stop first"]
+
+
+def test_a_part_that_says_no_way_to_be_killed_is_left_alone() -> None:
+    told: list[str] = []
+    lifetime(told).cut_short()
+    assert told == ["kill third", "kill first"]
+
+
+def test_a_part_is_ended_once() -> None:
+    told: list[str] = []
+    parts = lifetime(told)
+    parts.cut_short()
+    asyncio.run(parts.end())
+    assert told == ["kill third", "kill first"]
+
+
+def test_a_kill_that_raises_spares_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[str] = []
+    parts = lifetime(told)
+
+    def fail() -> None:
+        raise ValueError("stuck")
+
+    parts.began(lambda: None, fail)
+    parts.cut_short()
+    assert told == ["kill third", "kill first"]
+    assert "the sudden end of a broker" in caplog.text

@@ -1,0 +1,161 @@
+"""`kcompat.Cluster`: brokers that replicate to each other, and what becomes of them when one is lost."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcompat import Cluster
+from kcompat.protocol.messages.create_topics import CreateTopicsRequest
+from kcompat.protocol.messages.fetch import FetchRequest
+from kcompat.protocol.messages.metadata import MetadataRequest
+from kcompat.protocol.messages.produce import ProduceRequest
+from kcompat.records.batch import build_batch, iter_headers, read_records
+from kcompat.records.record import Record
+from support.raw_client import RawClient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SETTINGS = {"min.insync.replicas": 2, "zookeeper.session.timeout.ms": 3000}
+TIMEOUT_S = 20
+TOPIC = "t"
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    with Cluster(3, config=SETTINGS) as started:
+        yield started
+
+
+def client(cluster: Cluster, broker_id: int) -> RawClient:
+    host, port = cluster.brokers[broker_id].bootstrap_servers.rsplit(":", 1)
+    return RawClient((host, int(port)), TIMEOUT_S)
+
+
+def metadata(cluster: Cluster, broker_id: int) -> Any:
+    with client(cluster, broker_id) as asking:
+        return asking.call(MetadataRequest(topics=None), 9)
+
+
+def create(cluster: Cluster, *, partitions: int = 1, replicas: int = 3) -> None:
+    topic = CreateTopicsRequest.CreatableTopic(
+        name=TOPIC, num_partitions=partitions, replication_factor=replicas
+    )
+    with client(cluster, metadata(cluster, 0).controller_id) as asking:
+        (row,) = asking.call(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5).topics
+    assert row.error_code == 0, row
+    cluster.wait_until_in_sync(TIMEOUT_S)
+
+
+def produce(cluster: Cluster, broker_id: int, *values: bytes, timeout_ms: int = 10_000) -> int:
+    """The error code of a produce with acks=all."""
+    batch = build_batch([Record(0, 0, None, value) for value in values])
+    data = ProduceRequest.PartitionProduceData(0, memoryview(batch))
+    topic = ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])
+    with client(cluster, broker_id) as asking:
+        answer = asking.call(ProduceRequest(acks=-1, timeout_ms=timeout_ms, topic_data=[topic]), 9)
+    return int(answer.responses[0].partition_responses[0].error_code)
+
+
+def read(cluster: Cluster, broker_id: int) -> list[bytes]:
+    """All that a consumer may see on a broker."""
+    row = FetchRequest.FetchPartition(0, fetch_offset=0, partition_max_bytes=1 << 20)
+    request = FetchRequest(max_wait_ms=0, topics=[FetchRequest.FetchTopic(TOPIC, partitions=[row])])
+    with client(cluster, broker_id) as asking:
+        answer = asking.call(request, 11).responses[0].partitions[0]
+    assert answer.error_code == 0, answer
+    records = memoryview(answer.records or b"")
+    return [
+        bytes(record.value or b"")
+        for position, header in iter_headers(records)
+        for record in read_records(records[position : position + header.size])
+    ]
+
+
+def other_leader(cluster: Cluster, former: int) -> int:
+    """The leader that takes the place of another."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while (leader := cluster.leader_of(TOPIC, 0)) in (former, -1):
+        assert time.monotonic() < deadline, "nobody leads"
+        time.sleep(0.01)
+    return leader
+
+
+def test_every_broker_knows_the_others_and_serves_what_it_leads(cluster: Cluster) -> None:
+    create(cluster, partitions=3)
+    for broker in cluster.brokers:
+        shown = metadata(cluster, broker.id)
+        assert sorted(each.node_id for each in shown.brokers) == [0, 1, 2]
+        (topic,) = shown.topics
+        assert sorted(part.leader_id for part in topic.partitions) == [0, 1, 2]
+        assert all(sorted(part.isr_nodes) == [0, 1, 2] for part in topic.partitions)
+
+
+def test_what_was_acknowledged_outlives_a_killed_leader(cluster: Cluster) -> None:
+    create(cluster)
+    first = cluster.leader_of(TOPIC, 0)
+    assert produce(cluster, first, b"one", b"two") == 0
+    cluster.brokers[first].kill()
+    second = other_leader(cluster, first)
+    assert read(cluster, second) == [b"one", b"two"]
+    assert produce(cluster, second, b"three") == 0
+    cluster.brokers[first].start()
+    cluster.wait_until_in_sync(TIMEOUT_S)
+    cluster.brokers[second].kill()
+    third = other_leader(cluster, second)
+    assert read(cluster, third) == [b"one", b"two", b"three"]
+
+
+def test_a_broker_that_stops_has_moved_its_leaderships_first(cluster: Cluster) -> None:
+    create(cluster)
+    leader = cluster.leader_of(TOPIC, 0)
+    assert produce(cluster, leader, b"one") == 0
+    cluster.brokers[leader].stop()
+    assert cluster.leader_of(TOPIC, 0) not in (leader, -1)
+    assert read(cluster, cluster.leader_of(TOPIC, 0)) == [b"one"]
+
+
+def test_a_leader_that_is_cut_off_acknowledges_nothing_and_forgets_what_it_took(cluster: Cluster) -> None:
+    create(cluster)
+    first = cluster.leader_of(TOPIC, 0)
+    assert produce(cluster, first, b"one") == 0
+    cluster.isolate(first)
+    assert produce(cluster, first, b"lost", timeout_ms=500) != 0
+    second = other_leader_among(cluster, first)
+    assert produce(cluster, second, b"two") == 0
+    cluster.heal()
+    cluster.wait_until_in_sync(TIMEOUT_S)
+    assert read(cluster, second) == [b"one", b"two"]
+    cluster.brokers[second].kill()
+    assert read(cluster, other_leader(cluster, second)) == [b"one", b"two"]
+
+
+def other_leader_among(cluster: Cluster, isolated: int) -> int:
+    """The new leader, as a broker that is not cut off shows it."""
+    witness = (isolated + 1) % 3
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        (topic,) = metadata(cluster, witness).topics
+        leader = int(topic.partitions[0].leader_id)
+        if leader not in (isolated, -1):
+            return leader
+        assert time.monotonic() < deadline, "nobody else leads"
+        time.sleep(0.01)
+
+
+def test_brokers_keep_their_ports_and_data_from_one_life_to_the_next(cluster: Cluster) -> None:
+    create(cluster)
+    before = cluster.bootstrap_servers
+    assert produce(cluster, cluster.leader_of(TOPIC, 0), b"one") == 0
+    for broker in cluster.brokers:
+        broker.stop()
+    assert not any(broker.is_running for broker in cluster.brokers)
+    cluster.nodes  # noqa: B018 - it is still there
+    for broker in cluster.brokers:
+        broker.start()
+    assert cluster.bootstrap_servers == before
+    cluster.wait_until_in_sync(TIMEOUT_S)
+    assert read(cluster, cluster.leader_of(TOPIC, 0)) == [b"one"]
