@@ -134,6 +134,11 @@ class BrokerCluster:
             for part in row.partitions
         )
 
+    def stored(self, broker_id: int, topic: str, partition: int) -> bytes:
+        """All that a broker has on its disk of a partition's log."""
+        directory = self.brokers[broker_id].home / "data" / f"{topic}-{partition}"
+        return b"".join(path.read_bytes() for path in sorted(directory.glob("*.log")))
+
     def freeze(self, broker_id: int) -> None:
         """Stop a broker as a host that hangs: nothing is closed, nothing answered."""
         os.kill(self.brokers[broker_id].pid, signal.SIGSTOP)

@@ -76,12 +76,14 @@ class Parts:
         )
         self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
         self.peering = Peering(self.config, world, self.cluster, lambda: self.registration.epoch)
-        self.candidacy = Candidacy(
-            config.broker_id,
-            session,
-            Controller(config.broker_id, session, self._port_of, clock, self.config, self.cluster),
-            clock,
+        vigil = self.peering.vigil(
+            lambda broker, epoch: self.candidacy.process_ended(broker, epoch),
+            lambda broker, epoch: self.candidacy.process_back(broker, epoch),
         )
+        controller = Controller(
+            config.broker_id, session, self._port_of, clock, self.config, self.cluster, vigil.follow
+        )
+        self.candidacy = Candidacy(config.broker_id, session, controller, clock, vigil.follow)
         memory = (
             RememberedSessions(config.log_dirs[0], world.files)
             if config.get("zookeeper.connect")
@@ -142,14 +144,14 @@ class Parts:
         await self.candidacy.start()
 
     async def leave(self) -> None:
-        """End the term of office, if this broker is the controller; follow nobody, register no more, and hear
-        of configs no more.
+        """End the term of office, if this broker is the controller, and register no more; then follow nobody,
+        and hear of configs no more.
         """
         await self.log_dir_reports.stop()
+        await self.candidacy.stop()  # until then it gives this broker roles
+        await self.registration.stop()
         self.proposals.close()
         self.peering.close()
-        await self.candidacy.stop()
-        await self.registration.stop()
         await self.config_watch.stop()
 
     def desert(self) -> None:

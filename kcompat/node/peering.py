@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kcompat.peer.broker import RemoteBroker
 from kcompat.peer.controller import RemoteController
 from kcompat.peer.peers import Peers
+from kcompat.peer.vigil import Vigil
 from kcompat.replication.fetching import Fetching
 from kcompat.replication.fetching_config import fetching_config
 from kcompat.replication.isr_proposals import IsrProposals
@@ -51,6 +52,10 @@ class Peering:
     def port(self, broker: RegisteredBroker) -> BrokerPort:
         """How the controller of this process reaches a broker that is elsewhere."""
         return RemoteBroker(broker.info, broker.epoch, self.peers, self._config, self._clock)
+
+    def vigil(self, died: Callable[[int, int], object], back: Callable[[int, int], object]) -> Vigil:
+        """What sees that the process of another broker has ended, and says so (see `Vigil`)."""
+        return Vigil(self.peers, died, back)
 
     def close(self) -> None:
         """Follow nobody, and end the connections."""

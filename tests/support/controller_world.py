@@ -6,11 +6,11 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from kcompat.cluster import znodes
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
-from kcompat.cluster import znodes
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.sqlite_journal import SqliteJournal
