@@ -27,11 +27,11 @@ from kcompat.cluster.zookeeper.sessions import ZooKeeper
 from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings
 from support.cut_link import CutLink
 from support.session_conformance import Heard
+from support.zookeeper_under_test import until
 from zookeeper_kafka import ZooKeeper as ZooKeeperServer
-from zookeeper_store.conftest import until
 
 if TYPE_CHECKING:
-    from zookeeper_store.conftest import ZooKeeperUnderTest
+    from support.zookeeper_under_test import ZooKeeperUnderTest
 
 ME = Credential("digest", "kafka:secret")
 
