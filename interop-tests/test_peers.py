@@ -52,7 +52,7 @@ from kcompat.records.record import Record
 from support.asking import services_of
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, delete_topic, describe_topic, fetch_request, produce
-from support.told_broker import ToldBroker
+from support.told_broker import HeardConfigs, ToldBroker
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
 if TYPE_CHECKING:
@@ -229,7 +229,12 @@ async def our_broker(cluster: Cluster, told: ToldBroker) -> AsyncIterator[None]:
     endpoints, protocols = {"PLAINTEXT": ("127.0.0.1", listener.port)}, {"PLAINTEXT": "PLAINTEXT"}
     epoch = -1
     services = services_of(
-        config=BrokerConfig({}), served=SERVED, clock=LoopClock(loop), local=told, broker_epoch=lambda: epoch
+        config=BrokerConfig({}),
+        served=SERVED,
+        clock=LoopClock(loop),
+        local=told,
+        configs=HeardConfigs(),
+        broker_epoch=lambda: epoch,
     )
     server = Server([listener], Dispatcher(services))
     server.start()

@@ -9,7 +9,7 @@ from msgspec import Struct
 from kcompat.security.operations import ALL_OPERATIONS, SUPPORTED_OPERATIONS, bit_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from kcompat.api.served import Served
     from kcompat.clock import Clock
@@ -42,12 +42,15 @@ class ImageHolder(Protocol):
 
 
 class ConfigChanges(Protocol):
-    """Stores dynamic configs: `kcompat.cluster.entity_configs.EntityConfigs`."""
+    """Stores dynamic configs, and reads them: `kcompat.cluster.entity_configs.EntityConfigs`."""
 
     def replace(
         self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
     ) -> Promise[ErrorCode]:
         """Replace all configs of an entity; INVALID_UPDATE_VERSION if others than `basis` are in force."""
+
+    def ensure(self, topics: Collection[str]) -> Promise[None]:
+        """Have the broker hear of the configs of these topics, as far as it may not know them."""
 
 
 class Services(Struct):

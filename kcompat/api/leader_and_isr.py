@@ -6,6 +6,8 @@ Behaviour
   answered STALE_BROKER_EPOCH, one of a former controller STALE_CONTROLLER_EPOCH, in every row too.
 - A topic name that is not legal, or an index below 0, is answered INVALID_TOPIC_EXCEPTION: directories are
   named after them, and no controller sends such.
+- The configs of a topic that this broker does not show yet are read before its roles are taken: nobody tells
+  of them when it is created.
 - What is taken, and in which order, is said of `replication.local_broker`. Every partition has its row.
 
 Versions
@@ -54,4 +56,5 @@ def handle(
     if refused:
         return response(Reply(refused))
     legal = [each for each in news.partitions if (each.topic, each.index) not in illegal]
-    return give(context, replace(news, partitions=legal)).map(response)
+    heard = context.services.configs.ensure({each.topic for each in legal})
+    return heard.flat_map(lambda _: give(context, replace(news, partitions=legal))).map(response)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.promise import Promise
+
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from kcompat.cluster.news import Answered, News, Reply
+    from kcompat.protocol.errors import ErrorCode
 
 
 class ToldBroker:
@@ -20,3 +25,22 @@ class ToldBroker:
         self.heard.append(news)
         if self._reply is not None:
             answered(self._reply)
+
+
+class HeardConfigs:
+    """A `ConfigChanges` that notes whose configs were asked for; it knows them, or will when it is told."""
+
+    def __init__(self, known: Promise[None] | None = None) -> None:
+        self.ensured: list[str] = []
+        self._known = known or Promise.resolved(None)
+
+    def replace(
+        self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
+    ) -> Promise[ErrorCode]:
+        """Nobody changes any."""
+        raise AssertionError("no configs are changed here")
+
+    def ensure(self, topics: Collection[str]) -> Promise[None]:
+        """See `EntityConfigs`."""
+        self.ensured += sorted(topics)
+        return self._known

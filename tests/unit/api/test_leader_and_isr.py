@@ -14,8 +14,8 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from kcompat.security.authorizer import CLUSTER, AllowEverything, Authorizer
 from kcompat.security.operations import Operation
-from support.asking import Denying, ask, services_of
-from support.told_broker import ToldBroker
+from support.asking import Denying, ask, context_of, services_of
+from support.told_broker import HeardConfigs, ToldBroker
 
 ONE = b"1" * 16
 EPOCH = 100
@@ -42,10 +42,12 @@ def answer(
     version: int = 7,
     broker_epoch: int = EPOCH,
     authorizer: Authorizer | None = None,
+    configs: HeardConfigs | None = None,
 ) -> Any:
     services = services_of(
         config=BrokerConfig({}),
         local=broker,
+        configs=configs or HeardConfigs(),
         broker_epoch=lambda: EPOCH,
         authorizer=authorizer or AllowEverything(),
     )
@@ -97,7 +99,9 @@ def test_what_could_be_no_directory_of_a_log_is_not_taken(name: str, index: int)
     asked = request(7)
     state = LeaderAndIsrRequest.LeaderAndIsrPartitionState(partition_index=index)
     asked.topic_states.append(LeaderAndIsrRequest.LeaderAndIsrTopicState(name, ONE, [state]))
-    services = services_of(config=BrokerConfig({}), local=broker, broker_epoch=lambda: EPOCH)
+    services = services_of(
+        config=BrokerConfig({}), local=broker, configs=HeardConfigs(), broker_epoch=lambda: EPOCH
+    )
     response = ask(leader_and_isr, 7, asked, services)
     assert rows(response) == [(0, 0), (1, 0), (index, 17)]
     (news,) = broker.heard
@@ -115,3 +119,23 @@ def test_it_is_for_controllers_alone() -> None:
 
 def test_a_broker_that_takes_its_time_answers_later() -> None:
     assert isinstance(answer(ToldBroker()), Promise)
+
+
+def test_roles_are_taken_once_the_configs_of_their_topics_are_known() -> None:
+    broker, known = ToldBroker(Reply()), Promise[None]()
+    configs = HeardConfigs(known)
+    services = services_of(
+        config=BrokerConfig({}),
+        local=broker,
+        configs=configs,
+        broker_epoch=lambda: EPOCH,
+        authorizer=AllowEverything(),
+    )
+    answer = leader_and_isr.handle(context_of(services, 7), request(7))
+    assert isinstance(answer, Promise)
+    assert configs.ensured == ["t"]
+    assert not answer.done
+    assert not broker.heard
+    known.complete(None)
+    assert answer.value.error_code == 0
+    assert len(broker.heard) == 1
