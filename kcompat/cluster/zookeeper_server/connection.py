@@ -246,18 +246,19 @@ class Connection:
             self._send(self._connect_response(0, 0, bytes(PASSWORD_BYTES), tells_read_only))
             self.hang_up()
             return
-        if session.client is not None:
-            session.client.hang_up()
         session.timeout_ms = timeout_ms
-        self._begin(session, tells_read_only)
+        sessions.give(session, self)
+        # What was asked on the old connection may be under way: the client is to see the end of it.
+        self._service.backend.transact(session.id, lambda _: None).then(
+            lambda _: self._begin(session, tells_read_only), lambda _: self.hang_up()
+        )
 
     def _begin(self, session: Session, tells_read_only: bool) -> None:
         if self._is_over:
             return  # the session was made for nobody; it ends after its timeout
         self._deadline.cancel()
         self.session = session
-        session.client = self
-        self._service.sessions.touch(session)
+        self._service.sessions.give(session, self)
         self._send(self._connect_response(session.timeout_ms, session.id, session.password, tells_read_only))
         self._go_on()
 

@@ -106,6 +106,13 @@ class Sessions:
         known = session is not None and session.password == password and not session.is_ending
         return session if known else None
 
+    def give(self, session: Session, client: Client) -> None:
+        """Let a connection use a session, as its only one."""
+        if session.client is not None and session.client is not client:
+            session.client.hang_up()
+        session.client = client
+        self.touch(session)
+
     def touch(self, session: Session) -> None:
         """Its client has been heard: its timeout begins anew."""
         if session.is_ending:

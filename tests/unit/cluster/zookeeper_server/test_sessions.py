@@ -7,10 +7,19 @@ import pytest
 from kcompat.cluster.jute import frame
 from kcompat.cluster.store import StoreUnavailableError
 from kcompat.cluster.tree import StoredSession
-from kcompat.cluster.zookeeper_server.records import ConnectRequest, OpCode, PathRequest, TextsResponse
+from kcompat.cluster.zookeeper_server.records import (
+    Code,
+    ConnectRequest,
+    CreateRequest,
+    OpCode,
+    PathRequest,
+    PathWatchRequest,
+    TextsResponse,
+)
 from kcompat.cluster.zookeeper_server.service import ServerConfig
 from kcompat.cluster.zookeeper_server.sessions import TICK_MS
-from support.zookeeper_world import ZooKeeperWorld
+from support.zookeeper_client import Reply
+from support.zookeeper_world import OPEN, ZooKeeperWorld
 
 EPHEMERAL = 1
 
@@ -73,6 +82,44 @@ def test_who_comes_back_in_time_keeps_the_session_and_the_old_connection_is_clos
     world.clock.advance(7000)
     owned = second.ask(OpCode.GET_EPHEMERALS, PathRequest("")).read(TextsResponse)
     assert owned == TextsResponse(("/mine",))
+
+
+def test_who_comes_back_sees_the_end_of_what_it_had_asked_for() -> None:
+    world = ZooKeeperWorld()
+    first = world.connected(4000)
+    world.store.waiting = []
+    first.request(OpCode.CREATE, CreateRequest("/a", b"", OPEN, 0))
+    first.connection.disconnected()
+    second = world.client()
+    again = ConnectRequest(0, 0, 4000, first.session.session_id, first.session.password)
+    second.send(frame(again))
+    second.request(OpCode.EXISTS, PathWatchRequest("/a", False))
+    assert not second.sent
+    third = world.client()
+    third.send(frame(again))
+    assert second.is_closed, "one connection at a time"
+    third.request(OpCode.EXISTS, PathWatchRequest("/a", False))
+    world.store.commit()
+    assert not second.sent
+    third.next_frame()
+    (reply,) = third.seen()
+    assert isinstance(reply, Reply)
+    assert reply.header.err == Code.OK
+
+
+def test_a_session_may_end_while_its_client_comes_back() -> None:
+    world = ZooKeeperWorld()
+    first = world.connected(4000)
+    first.connection.disconnected()
+    world.clock.advance(3900)
+    world.store.waiting = []
+    late = world.client()
+    late.send(frame(ConnectRequest(0, 0, 4000, first.session.session_id, first.session.password)))
+    world.clock.advance(4500)
+    assert late.is_closed
+    world.store.commit()
+    assert not late.sent
+    assert not world.store.tree.sessions
 
 
 def test_a_disconnected_client_has_its_timeout_to_come_back() -> None:
