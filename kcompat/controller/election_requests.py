@@ -97,7 +97,7 @@ def _elect(draft: Draft, kind: ElectionType, topic: str, index: int) -> Outcome:
         return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
     partition = draft.partition(topic, index)
     if _is_led(state, kind, partition):
-        return Outcome(ErrorCode.ELECTION_NOT_NEEDED)
+        return Outcome(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
     is_live = partial(state.is_live, topic=topic, index=index)
     if kind is ElectionType.PREFERRED:
         choice = elections.of_preferred(partition, is_live)

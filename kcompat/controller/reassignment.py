@@ -144,7 +144,9 @@ def _planned(
     partition = known.partitions[index] if known is not None and 0 <= index < len(known.partitions) else None
     if replicas is None:
         if partition is None or not partition.is_reassigned:
-            raise RefusedError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
+            raise RefusedError(
+                ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress."
+            )
         replicas = partition.origin
     else:
         _check(state, partition, replicas)

@@ -35,7 +35,7 @@ async def test_preferred_leaders(version: int) -> None:
         request = ElectLeadersRequest(topic_partitions=[Asked("t", [0, 7]), Asked("u", [0])])
         response = await world.ask(elect_leaders, version, request)
         assert rows(response) == {
-            ("t", 0): (ErrorCode.ELECTION_NOT_NEEDED, None),
+            ("t", 0): (ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."),
             ("t", 7): (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."),
             ("u", 0): (
                 ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,

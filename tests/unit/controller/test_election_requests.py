@@ -30,7 +30,7 @@ def test_preferred_leaders(three: ControllerState) -> None:
     decision.state.check_invariants()
     assert decision.answer == {
         ("t", 0): Outcome(),
-        ("t", 1): Outcome(ErrorCode.ELECTION_NOT_NEEDED),
+        ("t", 1): Outcome(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."),
         ("t", 2): Outcome(
             ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "Failed to elect leader for partition t-2"
         ),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 AT_REST = ControlledPartition(1, 4, (1, 2), (1, 2), 9)
 MOVING = ControlledPartition(1, 5, (1, 2), (3, 4, 1, 2), 10, 0, (3, 4), (1, 2))
+NO_MOVE = Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
 CAUGHT_UP = replace(MOVING, isr=(1, 2, 3, 4), partition_epoch=12)
 
 
@@ -135,7 +136,7 @@ def test_calling_it_off_brings_the_old_replicas_back(four: ControllerState) -> N
     assert partition(decision) == ControlledPartition(1, 6, (1, 2), (1, 2), 11)
     assert sorted(stops(decision)) == [3, 4]
     again = event.decide(decision.state)
-    assert again.answer == {("t", 0): Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)}
+    assert again.answer == {("t", 0): NO_MOVE}
 
 
 def test_another_move_takes_its_place(four: ControllerState) -> None:
@@ -183,7 +184,7 @@ def test_what_is_not_there_does_not_move(four: ControllerState) -> None:
     assert decision.answer == {
         ("t", 1): unknown,
         ("none", 0): unknown,
-        ("gone", 0): Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
+        ("gone", 0): NO_MOVE,
     }
 
 
