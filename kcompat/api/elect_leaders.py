@@ -24,10 +24,12 @@ from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kcompat.api.context import RequestContext
     from kcompat.promise import Promise
+
+FIRST_WITH_AN_ERROR = 1
 
 TopicAnswer = ElectLeadersResponse.ReplicaElectionResult
 Answer = ElectLeadersResponse.PartitionResult
@@ -41,12 +43,11 @@ def handle(
     named = [(topic.topic, index) for topic in asked or () for index in topic.partitions]
     if not context.may(Operation.ALTER, CLUSTER):
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-        return _response(dict.fromkeys(named, Outcome(error)), error)
+        return _refusal(context, named, error)
     try:
         kind = ElectionType(request.election_type)
     except ValueError:
-        error = ErrorCode.INVALID_REQUEST
-        return _response(dict.fromkeys(named, Outcome(error)), error)
+        return _refusal(context, named, ErrorCode.INVALID_REQUEST)
     if asked is None:
         topics = context.services.cluster.image.topics.values()
         named = [(topic.name, index) for topic in topics for index in topic.partitions]
@@ -60,11 +61,18 @@ def handle(
     return context.services.decisions.elect_leaders(kind, named).map(answered)
 
 
-def _response(
-    outcomes: Mapping[tuple[str, int], Outcome], error: ErrorCode = ErrorCode.NONE
+def _refusal(
+    context: RequestContext, partitions: Sequence[tuple[str, int]], error: ErrorCode
 ) -> ElectLeadersResponse:
+    response = _response(dict.fromkeys(partitions, Outcome(error)))
+    if context.api_version >= FIRST_WITH_AN_ERROR:
+        response.error_code = error
+    return response
+
+
+def _response(outcomes: Mapping[tuple[str, int], Outcome]) -> ElectLeadersResponse:
     topics: dict[str, TopicAnswer] = {}
     for (topic, index), outcome in outcomes.items():
         row = topics.setdefault(topic, TopicAnswer(topic))
         row.partition_result.append(Answer(index, outcome.error, outcome.message))
-    return ElectLeadersResponse(error_code=error, replica_election_results=list(topics.values()))
+    return ElectLeadersResponse(replica_election_results=list(topics.values()))

@@ -75,3 +75,5 @@ async def test_an_unknown_kind_no_permission_and_no_controller() -> None:
         response = await world.ask(elect_leaders, 2, request)
         assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         assert rows(response) == {("t", 0): (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)}
+        oldest = await world.ask(elect_leaders, 0, request)
+        assert rows(oldest) == rows(response)
