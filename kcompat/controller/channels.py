@@ -104,17 +104,23 @@ class Channels:
         self.follow({})
 
 
-def event_of_reply(broker_id: int, news: News, reply: Reply) -> Event[None] | None:
-    """What the controller has to decide after a broker's reply. A replica that refuses a leader epoch has
-    heard of a newer one, and has not failed.
+def failures(reply: Reply) -> dict[tuple[str, int], ErrorCode]:
+    """The partitions that failed. A replica that refuses a leader epoch knows it, or a newer one, and has not
+    failed: a new controller tells everybody the roles that they have.
     """
+    stale = ErrorCode.STALE_CONTROLLER_EPOCH
+    return {key: error for key, error in reply.partitions.items() if error != stale}
+
+
+def event_of_reply(broker_id: int, news: News, reply: Reply) -> Event[None] | None:
+    """What the controller has to decide after a broker's reply."""
     if isinstance(news, StopReplica):
         deleted = [(partition.topic, partition.index) for partition in news.partitions if partition.delete]
         if not deleted:
             return None
         return ReplicasStopped(broker_id, deleted, set(deleted) if reply.error else reply.partitions.keys())
-    failed = {key for key, error in reply.partitions.items() if error != ErrorCode.STALE_CONTROLLER_EPOCH}
-    return ReplicasFailed(broker_id, failed) if failed else None
+    failed = failures(reply)
+    return ReplicasFailed(broker_id, failed.keys()) if failed else None
 
 
 def _partitions(news: News) -> list[tuple[str, int]]:

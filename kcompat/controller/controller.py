@@ -28,7 +28,7 @@ from kcompat.cluster.store import (
 )
 from kcompat.controller import loading
 from kcompat.controller.brokers import Failover
-from kcompat.controller.channels import Channels, event_of_reply
+from kcompat.controller.channels import Channels, event_of_reply, failures
 from kcompat.controller.config_changes import ConfigsHeard
 from kcompat.controller.election_requests import BalanceLeaders
 from kcompat.controller.processes import watch_over_nobody
@@ -290,8 +290,9 @@ class Controller:
     def _answered(self, broker_id: int, news: News, errand: _Errand[Any] | None, reply: Reply) -> None:
         if reply.error:
             _log.error("broker %d refused %s: %s", broker_id, type(news).__name__, reply.error.name)
-        if reply.partitions:
-            _log.error("broker %d failed replicas: %s", broker_id, reply.partitions)
+        failed = failures(reply)
+        if failed:
+            _log.error("broker %d failed replicas: %s", broker_id, failed)
         event = event_of_reply(broker_id, news, reply)
         if event is not None:
             self._put(_FOUND, event, errand)
