@@ -101,12 +101,15 @@ def _elect(draft: Draft, kind: ElectionType, topic: str, index: int) -> Outcome:
     is_live = partial(state.is_live, topic=topic, index=index)
     if kind is ElectionType.PREFERRED:
         choice = elections.of_preferred(partition, is_live)
+        strategy = "PreferredReplicaPartitionLeaderElectionStrategy"
         error = ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
     else:
         choice = elections.of_offline(partition, is_live, unclean=True)
+        strategy = "OfflinePartitionLeaderElectionStrategy(true)"
         error = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
     if choice is None:
-        return Outcome(error, f"Failed to elect leader for partition {topic}-{index}")
+        message = f"Failed to elect leader for partition {topic}-{index} under strategy {strategy}"
+        return Outcome(error, message)
     draft.elect(topic, index, choice)
     return Outcome()
 

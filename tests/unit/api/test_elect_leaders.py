@@ -39,7 +39,8 @@ async def test_preferred_leaders(version: int) -> None:
             ("t", 7): (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."),
             ("u", 0): (
                 ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
-                "Failed to elect leader for partition u-0",
+                "Failed to elect leader for partition u-0 "
+                "under strategy PreferredReplicaPartitionLeaderElectionStrategy",
             ),
         }
 

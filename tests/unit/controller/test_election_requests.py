@@ -32,7 +32,9 @@ def test_preferred_leaders(three: ControllerState) -> None:
         ("t", 0): Outcome(),
         ("t", 1): Outcome(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."),
         ("t", 2): Outcome(
-            ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "Failed to elect leader for partition t-2"
+            ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+            "Failed to elect leader for partition t-2 "
+            "under strategy PreferredReplicaPartitionLeaderElectionStrategy",
         ),
         ("t", 3): Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."),
         ("none", 0): Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."),
