@@ -5,49 +5,21 @@ What kcompat does not serve yet ends at once with the words that clients have fo
 
 from __future__ import annotations
 
-import re
-import shlex
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
 from real_kafka import RealKafka
 from support.places import CACHE
-from tools_jvm import Ended, ToolsJvm, compile_runner
+from tool_bench import VERSIONS, Bench, Benches
+from tools_jvm import ToolsJvm, compile_runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from support.broker_process import BrokerProcess
-
-VERSIONS = ("3.9.2", "4.3.0")
-TOOLS = "org.apache.kafka.tools."
-CLASSES = {
-    "topics": f"{TOOLS}TopicCommand",
-    "configs": "kafka.admin.ConfigCommand",
-    "groups": f"{TOOLS}consumer.group.ConsumerGroupCommand",
-    "get-offsets": f"{TOOLS}GetOffsetShell",
-    "log-dirs": f"{TOOLS}LogDirsCommand",
-    "delete-records": f"{TOOLS}DeleteRecordsCommand",
-    "console-consumer": f"{TOOLS}consumer.ConsoleConsumer",
-    "reassign": f"{TOOLS}reassign.ReassignPartitionsCommand",
-    "streams-reset": f"{TOOLS}StreamsResetter",
-    "transactions": f"{TOOLS}TransactionsCommand",
-    "leader-election": f"{TOOLS}LeaderElectionCommand",
-    "client-metrics": f"{TOOLS}ClientMetricsCommand",
-    "delegation-tokens": f"{TOOLS}DelegationTokenCommand",
-    "metadata-quorum": f"{TOOLS}MetadataQuorumCommand",
-}
-MOVED = {"console-producer": "ConsoleProducer"}
-"""Tools that were in Scala before Kafka 4."""
-
-LOOKS = re.compile("--(list|describe)")
-
-RECORDS = "".join(f"k{n}:value {n}\n" for n in range(20))
 
 TOPICS = """
 topics --create --topic a --partitions 3
@@ -205,61 +177,6 @@ DESCRIBE_QUORUM metadata-quorum describe --status
 """
 
 
-@dataclass(frozen=True)
-class Bench:
-    """One broker, a JVM with the tools of one release, and the files that arguments name."""
-
-    version: str
-    broker: BrokerProcess
-    jvm: ToolsJvm
-    files: str
-
-    def run(self, line: str) -> Ended:
-        """Run a line of a script."""
-        name, *arguments = shlex.split(line.replace("FILES", self.files).replace("PARSE", self._parse()))
-        bootstrap = ["--bootstrap-server", self.broker.bootstrap]
-        text = RECORDS if name == "console-producer" else ""
-        return self.jvm.run(self._main_class(name), [*bootstrap, *arguments], text)
-
-    def _main_class(self, name: str) -> str:
-        if name in MOVED:
-            return f"{'kafka.tools.' if self.version.startswith('3.') else TOOLS}{MOVED[name]}"
-        return CLASSES[name]
-
-    def _parse(self) -> str:
-        option = "--property" if self.version.startswith("3.") else "--reader-property"
-        return f"{option} parse.key=true {option} key.separator=:"
-
-    def said(self, line: str) -> list[str]:
-        """What a run shows a person, without what must differ: port, directory, ids, frames of Java."""
-        ended = self.run(line)
-        text = f"{ended.out}\n--\n{ended.err}"
-        text = text.replace(str(self.broker.home), "HOME").replace(str(self.broker.port), "PORT")
-        text = re.sub(r"TopicId: \S{22}", "TopicId: ID", text)
-        text = re.sub(r"(?m)^\[\d{4}-\d\d-\d\d \S+\]", "TIME", text)
-        lines = [line for line in text.splitlines() if not line.startswith("\tat ")]
-        return [f"exit code {ended.code}", *(sorted(lines) if line.startswith("console-consumer") else lines)]
-
-
-@dataclass(frozen=True)
-class Benches:
-    """kcompat, and Kafka."""
-
-    ours: Bench
-    kafka: Bench
-
-    def compare(self, script: str) -> None:
-        """Run a script line by line. A look is repeated: Kafka shows a change a moment after it was made."""
-        with ThreadPoolExecutor(2) as pool:
-            for line in script.strip().splitlines():
-                looks = 20 if LOOKS.search(line) else 1
-                for _ in range(looks):
-                    ours, kafka = pool.map(Bench.said, (self.ours, self.kafka), (line, line))
-                    if ours == kafka:
-                        break
-                assert ours == kafka, line
-
-
 @pytest.fixture(scope="module")
 def brokers(new_broker: Callable[..., BrokerProcess]) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     """Ours and Kafka 3.9.2, with the same number."""
@@ -283,7 +200,9 @@ def benches(
         (runner / name).write_text(text)
     with closing(ToolsJvm(version, runner)) as one, closing(ToolsJvm(version, runner)) as other:
         ours, kafka = brokers
-        yield Benches(Bench(version, ours, one, str(runner)), Bench(version, kafka, other, str(runner)))
+        yield Benches(
+            Bench(version, {1: ours}, one, str(runner)), Bench(version, {1: kafka}, other, str(runner))
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,120 @@
+"""Kafka's command-line tools of one release beside brokers of two kinds, and what they print compared."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from support.broker_process import BrokerProcess
+    from tools_jvm import Ended, ToolsJvm
+
+VERSIONS = ("3.9.2", "4.3.0")
+TOOLS = "org.apache.kafka.tools."
+CLASSES = {
+    "topics": f"{TOOLS}TopicCommand",
+    "configs": "kafka.admin.ConfigCommand",
+    "groups": f"{TOOLS}consumer.group.ConsumerGroupCommand",
+    "get-offsets": f"{TOOLS}GetOffsetShell",
+    "log-dirs": f"{TOOLS}LogDirsCommand",
+    "delete-records": f"{TOOLS}DeleteRecordsCommand",
+    "console-consumer": f"{TOOLS}consumer.ConsoleConsumer",
+    "reassign": f"{TOOLS}reassign.ReassignPartitionsCommand",
+    "streams-reset": f"{TOOLS}StreamsResetter",
+    "transactions": f"{TOOLS}TransactionsCommand",
+    "leader-election": f"{TOOLS}LeaderElectionCommand",
+    "client-metrics": f"{TOOLS}ClientMetricsCommand",
+    "delegation-tokens": f"{TOOLS}DelegationTokenCommand",
+    "metadata-quorum": f"{TOOLS}MetadataQuorumCommand",
+    "features": f"{TOOLS}FeatureCommand",
+}
+MOVED = {"console-producer": "ConsoleProducer"}
+"""Tools that were in Scala before Kafka 4."""
+
+LOOKS = re.compile("--(list|describe|verify)")
+TIMES_TO_LOOK = 20
+
+RECORDS = "".join(f"k{n}:value {n}\n" for n in range(20))
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Brokers by id, a JVM with the tools of one release, and the directory of files that arguments name."""
+
+    version: str
+    brokers: Mapping[int, BrokerProcess]
+    jvm: ToolsJvm
+    files: str
+
+    def run(self, line: str) -> Ended:
+        """Run a line of a script."""
+        name, *arguments = shlex.split(line.replace("FILES", self.files).replace("PARSE", self._parse()))
+        bootstrap = ",".join(broker.bootstrap for broker in self.brokers.values() if broker.is_running())
+        text = RECORDS if name == "console-producer" else ""
+        return self.jvm.run(self._main_class(name), ["--bootstrap-server", bootstrap, *arguments], text)
+
+    def _main_class(self, name: str) -> str:
+        if name in MOVED:
+            return f"{'kafka.tools.' if self.version.startswith('3.') else TOOLS}{MOVED[name]}"
+        return CLASSES[name]
+
+    def _parse(self) -> str:
+        option = "--property" if self.version.startswith("3.") else "--reader-property"
+        return f"{option} parse.key=true {option} key.separator=:"
+
+    def said(self, line: str) -> list[str]:
+        """What a run shows a person, without what may differ: ports, directories, ids, frames of Java;
+        whether there can be eligible leader replicas; the order of logs, and who was first back in an ISR.
+        """
+        ended = self.run(line)
+        text = f"{ended.out}\n--\n{ended.err}"
+        for broker_id, broker in self.brokers.items():
+            text = text.replace(str(broker.home), f"HOME{broker_id}")
+            text = text.replace(str(broker.port), f"PORT{broker_id}")
+        text = re.sub(r"TopicId: \S{22}", "TopicId: ID", text)
+        text = re.sub(r"(?m)^\[\d{4}-\d\d-\d\d \S+\]", "TIME", text)
+        text = re.sub(r"Elr: (N/A)?\tLastKnownElr: (N/A)?", "Elr: ", text)
+        text = re.sub(r"Isr: ([\d,]+)", lambda isr: "Isr: " + ",".join(sorted(isr[1].split(","))), text)
+        lines = [
+            _sorted(line) if line.startswith('{"brokers"') else line
+            for line in text.splitlines()
+            if not line.startswith("\tat ")
+        ]
+        return [f"exit code {ended.code}", *(sorted(lines) if line.startswith("console-consumer") else lines)]
+
+
+@dataclass(frozen=True)
+class Benches:
+    """kcompat, and Kafka."""
+
+    ours: Bench
+    kafka: Bench
+
+    def compare(self, script: str) -> None:
+        """Run a script line by line. A look is repeated: Kafka shows a change a moment after it was made."""
+        different = []
+        with ThreadPoolExecutor(2) as pool:
+            for line in script.strip().splitlines():
+                for _ in range(TIMES_TO_LOOK if LOOKS.search(line) else 1):
+                    ours, kafka = pool.map(Bench.said, (self.ours, self.kafka), (line, line))
+                    if ours == kafka:
+                        break
+                else:
+                    different += [f"$ {line}", *unified_diff(kafka, ours, "Kafka", "kcompat", lineterm="")]
+        assert not different, "\n".join(different)
+
+
+def _sorted(line: str) -> str:
+    """What kafka-log-dirs prints, in order; a log's size depends on how its producer has filled batches."""
+    shown = json.loads(re.sub(r'"size":[1-9]\d*', '"size":1', line))
+    for broker in shown["brokers"]:
+        for directory in broker["logDirs"]:
+            directory["partitions"].sort(key=lambda row: row["partition"])
+    return json.dumps(shown)
