@@ -8,7 +8,9 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
+from kcompat.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
+from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from support.broker_process import free_port
 from support.kcompat_broker import KcompatBroker
@@ -32,6 +34,8 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
 }
 POLL_S = 0.05
+QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""A Kafka of a test is over before the optimising compiler has paid for itself."""
 
 
 class BrokerCluster:
@@ -43,7 +47,9 @@ class BrokerCluster:
         for broker_id, kind in enumerate(kinds, 1):
             own = {**SETTINGS, **settings, "broker.id": str(broker_id)}
             if kind == "kafka":
-                self.brokers[broker_id] = ZooKeeperKafka(self.zookeeper, properties=own)
+                self.brokers[broker_id] = ZooKeeperKafka(
+                    self.zookeeper, properties=own, heap="320m", options=QUICK_START
+                )
             else:
                 own["zookeeper.connect"] = self.zookeeper.bootstrap
                 self.brokers[broker_id] = KcompatBroker(own, port=free_port())
@@ -68,10 +74,18 @@ class BrokerCluster:
     ) -> None:
         self._undo.close()
 
-    def create_topic(self, name: str, partitions: int, replication_factor: int = 3) -> None:
-        """Create a topic and wait until it is whole."""
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int = 3, placed: Sequence[Sequence[int]] = ()
+    ) -> None:
+        """Create a topic, on the replicas that `placed` names if it does, and wait until it is whole."""
         topic = CreateTopicsRequest.CreatableTopic(
-            name=name, num_partitions=partitions, replication_factor=replication_factor
+            name=name,
+            num_partitions=-1 if placed else partitions,
+            replication_factor=-1 if placed else replication_factor,
+            assignments=[
+                CreateTopicsRequest.CreatableReplicaAssignment(index, list(replicas))
+                for index, replicas in enumerate(placed)
+            ],
         )
         request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
         with self.client(self.metadata().controller_id) as client:
@@ -102,6 +116,38 @@ class BrokerCluster:
                 if (row.name, part.partition_index) == (topic, partition):
                     return int(part.leader_id)
         return -1
+
+    def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> float:
+        """Move a partition to other replicas and wait until it is there; how many seconds that took."""
+        kind = AlterPartitionReassignmentsRequest
+        row = kind.ReassignableTopic(topic, [kind.ReassignablePartition(partition, list(replicas))])
+        with self.client(self.metadata().controller_id) as client:
+            answer = client.call(kind(topics=[row]), 0)
+        errors = {answer.error_code, *(each.error_code for each in answer.responses[0].partitions)}
+        if errors != {0}:
+            raise RuntimeError(f"{topic}-{partition} was not moved: {answer}")
+        return self.wait(lambda shown: _replicas(shown, topic, partition) == list(replicas))
+
+    def elect_preferred(self) -> None:
+        """Have every partition led by the first of its replicas, and wait until it is."""
+        with self.client(self.metadata().controller_id) as client:
+            answer = client.call(ElectLeadersRequest(topic_partitions=None, timeout_ms=30_000), 2)
+        if answer.error_code:
+            raise RuntimeError(f"no leader was elected: {answer}")
+        self.wait(
+            lambda shown: all(
+                part.leader_id == part.replica_nodes[0] for row in shown.topics for part in row.partitions
+            )
+        )
+
+    def contents(self, topic: str, partition: int) -> dict[int, bytes]:
+        """What each broker that has the partition, and was stopped, has in its log."""
+        found = {}
+        for broker_id, broker in self.brokers.items():
+            segments = sorted((broker.home / "data" / f"{topic}-{partition}").glob("*.log"))
+            if segments:
+                found[broker_id] = b"".join(segment.read_bytes() for segment in segments)
+        return found
 
     def wait_until_in_sync(self, timeout_s: float = 30) -> float:
         """Wait until every broker runs and every replica is in sync; how many seconds that took."""
@@ -146,3 +192,11 @@ class BrokerCluster:
     def thaw(self, broker_id: int) -> None:
         """Let it go on."""
         os.kill(self.brokers[broker_id].pid, signal.SIGCONT)
+
+
+def _replicas(answer: Any, topic: str, partition: int) -> list[int]:
+    for row in answer.topics:
+        for part in row.partitions:
+            if (row.name, part.partition_index) == (topic, partition):
+                return list(part.replica_nodes) if set(part.isr_nodes) == set(part.replica_nodes) else []
+    return []

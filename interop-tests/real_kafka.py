@@ -24,7 +24,7 @@ from support.broker_process import BrokerProcess, free_port
 from support.kafka_jars import class_path, java
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 CLUSTER_ID = "kcompatInteropTests00w"
 
@@ -32,7 +32,8 @@ CLUSTER_ID = "kcompatInteropTests00w"
 class RealKafka(BrokerProcess):
     """One Kafka process, broker and controller, on free ports of the loopback address.
 
-    ``properties`` are added to its server.properties, ``heap`` is a size as ``-Xmx`` takes it.
+    ``properties`` are added to its server.properties, ``heap`` is a size as ``-Xmx`` takes it,
+    ``options`` are further ones of its JVM.
     """
 
     def __init__(
@@ -42,11 +43,13 @@ class RealKafka(BrokerProcess):
         heap: str = "512m",
         data_dir: Path | None = None,
         port: int | None = None,
+        options: Sequence[str] = (),
     ) -> None:
         self.name = f"kafka-{version}"
         super().__init__(data_dir, port)
         self.version = version
         self._heap = heap
+        self._options = options
         self._extra = dict(properties or {})
         self._controller_port = free_port()
         self._properties_path = self.home / "server.properties"
@@ -88,7 +91,15 @@ class RealKafka(BrokerProcess):
         return settings | self._extra
 
     def _command(self, main_class: str, *arguments: str, heap: str) -> list[str]:
-        return [java(), f"-Xmx{heap}", "-cp", class_path(self.version), main_class, *arguments]
+        return [
+            java(),
+            f"-Xmx{heap}",
+            *self._options,
+            "-cp",
+            class_path(self.version),
+            main_class,
+            *arguments,
+        ]
 
     def _java(self, main_class: str, *arguments: str, heap: str) -> None:
         done = subprocess.run(

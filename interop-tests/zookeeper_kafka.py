@@ -13,7 +13,7 @@ from support.kafka_jars import class_path, java
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
@@ -69,8 +69,10 @@ class ZooKeeperKafka(RealKafka):
         data_dir: Path | None = None,
         properties: Mapping[str, str] | None = None,
         chroot: str = "",
+        heap: str = "512m",
+        options: Sequence[str] = (),
     ) -> None:
-        super().__init__(properties=properties, data_dir=data_dir)
+        super().__init__(properties=properties, heap=heap, data_dir=data_dir, options=options)
         self._connect = f"{zookeeper.bootstrap}{chroot}"
 
     def prepare(self) -> None:
