@@ -8,6 +8,9 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
+from kazoo.client import KazooClient
+
+from kcompat.cluster.znodes import broker_path
 from kcompat.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
@@ -184,6 +187,20 @@ class BrokerCluster:
         """All that a broker has on its disk of a partition's log."""
         directory = self.brokers[broker_id].home / "data" / f"{topic}-{partition}"
         return b"".join(path.read_bytes() for path in sorted(directory.glob("*.log")))
+
+    def restart(self, broker_id: int, timeout_s: float = 60) -> None:
+        """Start a broker that was killed; a Kafka refuses to start before the session of its former self has
+        ended.
+        """
+        if isinstance(self.brokers[broker_id], ZooKeeperKafka):
+            client = KazooClient(self.zookeeper.bootstrap)
+            client.start()
+            deadline = time.monotonic() + timeout_s
+            while client.exists(broker_path(broker_id)) and time.monotonic() < deadline:
+                time.sleep(POLL_S)
+            client.stop()
+            client.close()
+        self.brokers[broker_id].start(timeout_s)
 
     def freeze(self, broker_id: int) -> None:
         """Stop a broker as a host that hangs: nothing is closed, nothing answered."""
