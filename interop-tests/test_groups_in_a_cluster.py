@@ -1,0 +1,146 @@
+"""Consumer groups of every family outlive their coordinator, which leads a partition they read."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from broker_cluster import BrokerCluster
+from commands import QUICK_JVM, Running
+from contract import eventually
+from drivers.base import Record, by_name
+from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
+from support.kafka_jars import class_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from drivers.base import Driver
+
+FAMILIES = {"kafka-python": ("kafka_python", "KafkaPython3"), "confluent": ("confluent", "Confluent")}
+FAMILIES["aiokafka"] = ("aio", "Aiokafka")
+PARTITIONS = 3
+COUNT = 30
+FAILOVER_S = 60
+PROPERTIES = ("heartbeat.interval.ms=300", "auto.offset.reset=earliest", "metadata.max.age.ms=1000")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[BrokerCluster]:
+    with BrokerCluster() as running:
+        yield running
+        for broker in running.brokers.values():
+            assert "Traceback" not in broker.log_tail(1_000_000), broker.log_tail(8000)
+
+
+def numbered(first: int) -> list[Record]:
+    return [Record(b"value %d" % n, partition=n % PARTITIONS) for n in range(first, first + COUNT)]
+
+
+def coordinator_of(cluster: BrokerCluster, group: str) -> int:
+    """Who coordinates a group; -1 while nobody does."""
+    with cluster.client(cluster.metadata().controller_id) as client:
+        answer = client.call(FindCoordinatorRequest(key=group), 3)
+    return -1 if answer.error_code else int(answer.node_id)
+
+
+def topic_led_by_a_coordinator(cluster: BrokerCluster, name: str) -> tuple[str, int]:
+    """A topic with a group of that name, and the broker that leads its first partition and coordinates it."""
+    eventually(lambda: coordinator_of(cluster, name) > 0, "the group has a coordinator", FAILOVER_S)
+    coordinator = coordinator_of(cluster, name)
+    others = [broker_id for broker_id in cluster.brokers if broker_id != coordinator]
+    turns = itertools.islice(itertools.cycle([coordinator, *others] * 2), PARTITIONS + 2)
+    order = list(turns)
+    cluster.create_topic(name, PARTITIONS, placed=[order[at : at + 3] for at in range(PARTITIONS)])
+    return name, coordinator
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_group_outlives_its_coordinator(cluster: BrokerCluster, name: str, family: str) -> None:
+    topic, coordinator = topic_led_by_a_coordinator(cluster, name)
+    driver = by_name(*FAMILIES[family])(cluster.bootstrap)
+    try:
+        members = [driver.join(topic, topic) for _ in range(2)]
+        eventually(lambda: is_shared(driver, members), "both members own a part", FAILOVER_S)
+        driver.produce(topic, numbered(0))
+        eventually(lambda: len(values(driver, members)) >= COUNT, "all records have arrived", FAILOVER_S)
+        commit_all(driver, members, topic)
+        cluster.brokers[coordinator].kill()
+        driver.produce(topic, numbered(COUNT))
+        eventually(
+            lambda: set(values(driver, members)) == {f"value {n}" for n in range(2 * COUNT)},
+            "the later records have arrived too",
+            FAILOVER_S,
+        )
+        assert coordinator_of(cluster, topic) not in (-1, coordinator)
+        assert committed(cluster, topic) == [10, 10, 10]
+        eventually(lambda: is_shared(driver, members), "both members are there", FAILOVER_S)
+        commit_all(driver, members, topic)
+        cluster.brokers[coordinator].start()
+        cluster.wait_until_in_sync()
+        assert committed(cluster, topic) == [20, 20, 20]
+    finally:
+        driver.close()
+        if not cluster.brokers[coordinator].is_running():
+            cluster.brokers[coordinator].start()
+
+
+def is_shared(driver: Driver, members: list[str]) -> bool:
+    """Whether every member owns something, and nothing is owned twice."""
+    owned = [driver.assigned(member) for member in members]
+    return all(owned) and sorted(itertools.chain(*owned)) == list(range(PARTITIONS))
+
+
+def values(driver: Driver, members: list[str]) -> list[str]:
+    """What the members have been given."""
+    return [(record.value or b"").decode() for member in members for record in driver.received(member)]
+
+
+def commit_all(driver: Driver, members: list[str], topic: str) -> None:
+    """Each member commits all that was written to its partitions."""
+    counts = dict.fromkeys(range(PARTITIONS), 0)
+    for value in set(values(driver, members)):
+        counts[int(value.removeprefix("value ")) % PARTITIONS] += 1
+    for member in members:
+        for index in driver.assigned(member):
+            driver.commit(member, topic, index, counts[index])
+
+
+def committed(cluster: BrokerCluster, group: str) -> list[int]:
+    """What the group of a topic has committed, asked by a client that can do without one of the brokers."""
+    with closing(by_name(*FAMILIES["confluent"])(cluster.bootstrap)) as driver:
+        return [driver.committed(group, group, index) for index in range(PARTITIONS)]
+
+
+@pytest.mark.parametrize("version", ["3.9.2", "4.3.0"])
+def test_a_java_group_outlives_its_coordinator(cluster: BrokerCluster, name: str, version: str) -> None:
+    topic, coordinator = topic_led_by_a_coordinator(cluster, name)
+    option = "--consumer-property" if version.startswith("3.") else "--command-property"
+    command = [*QUICK_JVM, "-cp", class_path(version), "org.apache.kafka.tools.consumer.ConsoleConsumer"]
+    command += ["--bootstrap-server", cluster.bootstrap, "--topic", topic, "--group", topic]
+    command += [word for text in PROPERTIES for word in (option, text)]
+    driver = by_name(*FAMILIES["confluent"])(cluster.bootstrap)
+    driver.produce(topic, numbered(0))
+    with Running(command) as consumer:
+        eventually(lambda: has_all(consumer, COUNT), "all records have arrived", FAILOVER_S)
+        cluster.brokers[coordinator].kill()
+        try:
+            driver.produce(topic, numbered(COUNT))
+            eventually(lambda: has_all(consumer, 2 * COUNT), "the later records have arrived too", FAILOVER_S)
+        finally:
+            cluster.brokers[coordinator].start()
+            cluster.wait_until_in_sync()
+    eventually(
+        lambda: committed(cluster, topic) == [20, 20, 20],
+        "the consumer has committed what it read as it left",
+        FAILOVER_S,
+    )
+    driver.close()
+
+
+def has_all(consumer: Running, count: int) -> bool:
+    """Whether a console consumer has printed the first so many values."""
+    return {f"value {n}" for n in range(count)} <= set(consumer.lines())
