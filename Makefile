@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients portable faults other-python sanitize sanitize-briefly interop spark lint types format bench clean
+.PHONY: help run demo fetched test check unit without-clients portable faults simulation other-python sanitize sanitize-briefly interop spark lint types format bench clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -14,6 +14,7 @@ help:
 	@echo "make check   lint, types and unit tests: two minutes, before every commit"
 	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, one after another: five minutes"
+	@echo "make simulation  10,000 stories of brokers with everything against them, KCOMPAT_SEEDS=N for another number: hours"
 	@echo "make bench   measure beside a real Kafka"
 	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"
 
@@ -59,6 +60,10 @@ without-clients: fetched
 # `make test` has a short form of it.
 faults: $(TOOLS)
 	KCOMPAT_INJECTED_FAULTS=1000 $(BIN)/pytest -q tests/simulation/test_injected_faults.py
+
+# The first of them are in `make test`.
+simulation: $(TOOLS)
+	KCOMPAT_SEEDS=$${KCOMPAT_SEEDS:-10000} $(BIN)/pytest -q -n auto tests/simulation/test_virtual_cluster.py
 
 # The unit and wire tests with nothing but Python, and of the system only what every system has; a test of each family
 # of clients with the extensions, as developers at other systems have them.

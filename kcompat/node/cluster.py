@@ -60,7 +60,7 @@ class ClusterNodes:
         self._store = store
         self._world = world
         self._links = Links(world.connect, world.clock)
-        self._sessions: dict[int, _Borrowed] = {}
+        self._sessions: dict[int, BorrowedStore] = {}
         self._ports: dict[tuple[int, str], int] = {}
         self._changed = asyncio.Event()
         self.running: dict[int, BrokerNode] = {}
@@ -88,7 +88,7 @@ class ClusterNodes:
         former = self._sessions.get(broker_id)
         if former is not None:
             await former.close()  # of a broker that was killed: nobody else had its session
-        session = self._sessions[broker_id] = _Borrowed(self._store, self._world.clock)
+        session = self._sessions[broker_id] = BorrowedStore(self._store, self._world.clock)
         node = BrokerNode(self._configs[broker_id], self._world_of(broker_id, session))
         await node.start()
         node.parts.cluster.subscribe(lambda *_: self._changed.set())
@@ -170,7 +170,7 @@ class ClusterNodes:
     def _session_timeout_ms(self, broker_id: int) -> int:
         return self._configs[broker_id].integer("zookeeper.session.timeout.ms")
 
-    def _world_of(self, broker_id: int, session: _Borrowed) -> World:
+    def _world_of(self, broker_id: int, session: BorrowedStore) -> World:
         def bind(name: str, host: str, port: int, **options: Any) -> Listener:
             # A broker that starts again has to be where clients know it.
             listener = self._world.bind(name, host, port or self._ports.get((broker_id, name), 0), **options)
@@ -186,8 +186,8 @@ class ClusterNodes:
         )
 
 
-class _Borrowed:
-    """The store as one broker has it: a session that can be cut off, and an end that is not the store's."""
+class BorrowedStore:
+    """A store as one broker has it: a session that can be cut off, and an end that is not the store's."""
 
     is_own = False
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.clock import Clock
+    from kcompat.cluster.store import Sessions
     from support.disk import DiskOperation
     from support.virtual_loop import VirtualLoop
     from support.virtual_network import Address
@@ -48,28 +49,48 @@ class Events(list[str]):
 class VirtualBrokers:
     """The brokers of one simulation, and the network they are on."""
 
-    def __init__(self, loop: VirtualLoop, home: Path, seed: str) -> None:
+    def __init__(
+        self,
+        loop: VirtualLoop,
+        home: Path,
+        seed: str,
+        told: Callable[[str], object] | None = None,
+        store: Callable[[int], Sessions] | None = None,
+    ) -> None:
+        """`told` hears of every byte, the events if nobody is given. `store` is the metadata store as a
+        broker has it; without it each broker has one of its own.
+        """
         self.random = Random(seed)
         self.events = Events(loop)
-        self.network = VirtualNetwork(Random(f"{seed} network"), self.events.happened)
+        self.told = told or self.events.happened
+        self.network = VirtualNetwork(Random(f"{seed} network"), self.told)
+        self.files: dict[int, RecordingFiles] = {}
+        """Those of each broker in its latest life."""
+        self._store = store
         self._loop = loop
         self._home = home
         self._seed = seed
         self._stores: dict[int, list[DiskOperation]] = {}
         self._lives = 0
 
+    def home_of(self, broker_id: int) -> Path:
+        """The directory of a broker."""
+        return self._home / str(broker_id)
+
     def broker(self, broker_id: int, settings: Mapping[str, str]) -> BrokerNode:
         """A broker, not started yet; one of an id that was here before goes on where that one ended."""
         self._lives += 1
-        home = self._home / str(broker_id)
+        home = self.home_of(broker_id)
         home.mkdir(exist_ok=True)
-        files = RecordingFiles(home)
-        files.operations = Told(files.operations, lambda what: self.events.happened(f"{broker_id}: {what}"))
+        files = self.files[broker_id] = RecordingFiles(home)
+        files.operations = Told(files.operations, lambda what: self.told(f"{broker_id}: {what}"))
         transactions = self._stores.setdefault(broker_id, [])
         random = Random(f"{self._seed} {broker_id} {self._lives}")
         clock = VirtualLoopClock(self._loop)
 
-        def open_store(_config: BrokerConfig, clock: Clock) -> ProcessStore:
+        def open_store(_config: BrokerConfig, clock: Clock) -> Sessions:
+            if self._store is not None:
+                return self._store(broker_id)
             return ProcessStore(ListedTransactions(Disk(transactions), transactions), clock.now_ms)
 
         world = World(

@@ -182,7 +182,7 @@ class VirtualOutbound:
 
     def be_reset(self) -> None:
         """The process at the other end is no more: what it would still do is not done."""
-        end, self._end = self._end, None
+        end = self._end
         if end is not None:
             end.is_ended = True
             self._back.carry(lambda: self._fail(Ending.RESET))

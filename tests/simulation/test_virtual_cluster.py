@@ -1,0 +1,58 @@
+"""Three to five whole brokers that replicate to each other, with everything against them, each story from a
+seed.
+
+Brokers are killed, lose their power, stop and start; links between them are cut and slowed, one way and both;
+the store is cut off; topics are made, grown, moved and deleted. Meanwhile clients produce with acks=all,
+consume and commit. What must hold at any moment is looked at all the time, and once all is healed: nothing
+acknowledged is lost, nothing is doubled or out of order, and the replicas are alike to the last byte.
+
+`KCOMPAT_SEEDS` says how many stories are told; `KCOMPAT_FIRST_SEED` is the first one. A story that ends badly
+ends with its transcript, and its seed tells it again: `KCOMPAT_FIRST_SEED=7 KCOMPAT_SEEDS=1`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.cluster_story import tell
+from support.recorded_files import memory_directory
+
+FIRST_SEED = int(os.environ.get("KCOMPAT_FIRST_SEED", "0"))
+SEEDS = range(FIRST_SEED, FIRST_SEED + int(os.environ.get("KCOMPAT_SEEDS", "20")))
+
+TELL = """
+import sys
+from pathlib import Path
+from support.cluster_story import tell
+print("\\n".join(tell(Path(sys.argv[1]), sys.argv[2])))
+"""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_happens_every_promise_is_kept(seed: int) -> None:
+    with memory_directory() as home:
+        tell(home / "story", str(seed))
+
+
+def test_the_same_seed_tells_the_same_story_in_another_process(tmp_path: Path) -> None:
+    """The digests in a transcript cover each byte that was sent and written."""
+    here = tell(tmp_path / "here", "same")
+    tests = Path(__file__).parents[1]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)]),
+        "PYTHONHASHSEED": "17",
+    }
+    there = subprocess.run(
+        [sys.executable, "-c", TELL, str(tmp_path / "there"), "same"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert there.stdout.splitlines() == here

@@ -1,0 +1,336 @@
+"""Clients of a simulated cluster: an idempotent producer, a consumer, and one that commits offsets.
+
+They find leaders by Metadata, believe no metadata that is older than what they know, and try again what
+failed, as real clients do. What they sent and saw is a `History`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.fetch import FetchRequest
+from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcompat.protocol.messages.metadata import MetadataRequest
+from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
+from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
+from kcompat.protocol.messages.produce import ProduceRequest
+from kcompat.records.batch import build_batch, iter_headers, read_header, read_records
+from kcompat.records.record import Record
+from support.guarded_store import ViolationError
+from support.history import History, Outcome, Polled, Sent
+from support.virtual_brokers import address_of
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from kcompat.protocol.message import Message
+    from support.cluster_rules import ClusterRules
+    from support.history import Place
+    from support.virtual_cluster import VirtualCluster
+    from support.virtual_network import VirtualClient
+
+PATIENCE_S: Final = 3.0
+"""How long a client waits for an answer before it tries again."""
+PAUSE_S: Final = 0.1
+PASSING: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+    }
+)
+"""What clients answer with another attempt."""
+
+
+class NoAnswerError(Exception):
+    """A broker is not there, or did not answer in time."""
+
+
+class ClusterClient:
+    """What every client knows and does."""
+
+    def __init__(self, cluster: VirtualCluster, name: str, random: Random) -> None:
+        self.cluster = cluster
+        self.name = name
+        self.random = random
+        self.controller = -1
+        self.leaders: dict[Place, tuple[int, int]] = {}
+        """Leader and its epoch."""
+        self._connections: dict[int, VirtualClient] = {}
+
+    async def call(self, broker_id: int, request: Message, version: int) -> Any:
+        """The answer of a broker. Raises NoAnswerError."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                connection = self._connections.pop(broker_id, None)
+                if connection is None:
+                    connection = await self.cluster.network.client(self.name, address_of(broker_id))
+                try:
+                    answer = await connection.call(request, version)
+                except BaseException:
+                    connection.close()
+                    raise
+                self._connections[broker_id] = connection
+                return answer
+        except (ConnectionError, TimeoutError) as error:
+            raise NoAnswerError(f"{error!r}") from error
+
+    async def learn(self, *topics: str) -> None:
+        """Ask some broker for the leaders of topics."""
+        rows = [MetadataRequest.MetadataRequestTopic(name=topic) for topic in topics]
+        request = MetadataRequest(topics=rows, allow_auto_topic_creation=False)
+        try:
+            answer = await self.call(self.random.choice(self.cluster.broker_ids), request, 9)
+        except NoAnswerError:
+            return
+        self.controller = answer.controller_id
+        for topic in answer.topics:
+            for row in topic.partitions:
+                place = (topic.name, row.partition_index)
+                if row.leader_epoch >= self.leaders.get(place, (-1, -1))[1]:
+                    self.leaders[place] = (row.leader_id, row.leader_epoch)
+
+    async def pause(self) -> None:
+        """Wait a moment before the next attempt."""
+        await asyncio.sleep(self.random.uniform(0.2, 1) * PAUSE_S)
+
+    async def leader_of(self, place: Place) -> tuple[int, int]:
+        """Leader and epoch, as soon as there is a leader as far as this client knows."""
+        while self.leaders.get(place, (-1, -1))[0] < 0:
+            await self.learn(place[0])
+            await self.pause()
+        return self.leaders[place]
+
+    async def look_again(self, place: Place) -> None:
+        """Something failed: ask who leads."""
+        await self.pause()
+        await self.learn(place[0])
+
+
+class Producer(ClusterClient):
+    """Sends with acks=all to one partition, one batch at a time, each until it is acknowledged."""
+
+    def __init__(
+        self,
+        cluster: VirtualCluster,
+        place: Place,
+        random: Random,
+        history: History,
+        rules: ClusterRules,
+    ) -> None:
+        super().__init__(cluster, f"producer of {place[0]}-{place[1]}", random)
+        self.is_done = False
+        self._place = place
+        self._history = history
+        self._rules = rules
+        self._count = 0
+
+    async def run(self) -> None:
+        """Produce until `is_done`."""
+        producer_id, epoch = await self._identity()
+        while not self.is_done:
+            sequence = self._count
+            values = [
+                b"%s-%d-%d" % (self._place[0].encode(), self._place[1], sequence + at)
+                for at in range(self.random.randint(1, 4))
+            ]
+            now_ms = 1_700_000_000_000
+            batch = build_batch(
+                [Record(0, now_ms, None, value) for value in values],
+                producer_id=producer_id,
+                producer_epoch=epoch,
+                base_sequence=sequence,
+            )
+            self._count += len(values)
+            offset = await self._send(bytes(batch))
+            for at, value in enumerate(values):
+                self._history.sent.append(
+                    Sent(self.name, sequence + at, self._place, value, Outcome.ACKNOWLEDGED, offset + at)
+                )
+            await asyncio.sleep(self.random.uniform(0, 0.3))
+
+    async def _identity(self) -> tuple[int, int]:
+        request = InitProducerIdRequest(transactional_id=None)
+        while True:
+            try:
+                answer = await self.call(self.random.choice(self.cluster.broker_ids), request, 4)
+            except NoAnswerError:
+                await self.pause()
+                continue
+            if not answer.error_code:
+                return answer.producer_id, answer.producer_epoch
+            await self.pause()
+
+    async def _send(self, batch: bytes) -> int:
+        """The offset of a batch, when it is acknowledged."""
+        topic, index = self._place
+        while True:
+            leader, _ = await self.leader_of(self._place)
+            data = ProduceRequest.PartitionProduceData(index, memoryview(batch))
+            row = ProduceRequest.TopicProduceData(name=topic, partition_data=[data])
+            try:
+                answer = await self.call(leader, ProduceRequest(None, -1, 2000, [row]), 9)
+            except NoAnswerError:
+                await self.look_again(self._place)
+                continue
+            (result,) = answer.responses[0].partition_responses
+            if result.error_code == ErrorCode.NONE:
+                self._rules.promised(self._place, result.base_offset, read_header(memoryview(batch)).crc)
+                return int(result.base_offset)
+            if result.error_code not in PASSING:
+                raise ViolationError(
+                    f"{self.name} is answered {ErrorCode.of(result.error_code).name} by broker {leader}"
+                )
+            await self.look_again(self._place)
+
+
+class Consumer(ClusterClient):
+    """Reads one partition from its start, as far as consumers may."""
+
+    def __init__(self, cluster: VirtualCluster, place: Place, random: Random, history: History) -> None:
+        super().__init__(cluster, f"consumer of {place[0]}-{place[1]}", random)
+        self._place = place
+        self._history = history
+        self.position = 0
+
+    async def run(self) -> None:
+        """Read until cancelled."""
+        while True:
+            records, _ = await self.poll(max_wait_ms=300)
+            if records:
+                self._history.polled.append(Polled(self.name, self._place, records))
+            await asyncio.sleep(self.random.uniform(0, 0.2))
+
+    async def read_to_the_end(self) -> list[tuple[int, bytes]]:
+        """All that there is."""
+        found: list[tuple[int, bytes]] = []
+        while True:
+            records, end = await self.poll(max_wait_ms=0)
+            found += records
+            if self.position >= end >= 0:
+                return found
+
+    async def poll(self, *, max_wait_ms: int) -> tuple[list[tuple[int, bytes]], int]:
+        """Records from the position on, and the high watermark; none, and -1, where that failed."""
+        topic, index = self._place
+        leader, epoch = await self.leader_of(self._place)
+        row = FetchRequest.FetchPartition(
+            index, current_leader_epoch=epoch, fetch_offset=self.position, partition_max_bytes=5000
+        )
+        request = FetchRequest(
+            max_wait_ms=max_wait_ms,
+            min_bytes=1,
+            topics=[FetchRequest.FetchTopic(topic, partitions=[row])],
+        )
+        try:
+            answer = await self.call(leader, request, 11)
+        except NoAnswerError:
+            await self.look_again(self._place)
+            return [], -1
+        found = answer.responses[0].partitions[0]
+        if found.error_code:
+            if found.error_code not in PASSING:
+                raise ViolationError(
+                    f"{self.name} is answered {ErrorCode.of(found.error_code).name} by broker {leader} at "
+                    f"{self.position} in epoch {epoch}"
+                )
+            await self.look_again(self._place)
+            return [], -1
+        records = [
+            (record.offset, bytes(record.value or b""))
+            for record in _whole_records(memoryview(found.records or b""))
+            if record.offset >= self.position
+        ]
+        if records:
+            self.position = records[-1][0] + 1
+            if self.position > found.high_watermark:
+                raise ViolationError(
+                    f"I4: {self.name} read up to {self.position} above {found.high_watermark}"
+                )
+        return records, found.high_watermark
+
+
+def _whole_records(view: memoryview) -> list[Record]:
+    """The records of the batches that are there to their ends."""
+    return [
+        record
+        for position, header in iter_headers(view)
+        if position + header.size <= len(view)
+        for record in read_records(view[position : position + header.size])
+    ]
+
+
+class Committer(ClusterClient):
+    """Commits ever larger offsets in a group, and finds the last one that was accepted, or a later one."""
+
+    def __init__(self, cluster: VirtualCluster, place: Place, random: Random) -> None:
+        super().__init__(cluster, "committer", random)
+        self._place = place
+        self._coordinator = -1
+        self._tried = 0
+        self._accepted = -1
+        self.is_done = False
+
+    async def run(self) -> None:
+        """Commit until `is_done`."""
+        while not self.is_done:
+            self._tried += 1
+            row = OffsetCommitRequest.OffsetCommitRequestPartition(self._place[1], self._tried)
+            topic = OffsetCommitRequest.OffsetCommitRequestTopic(self._place[0], partitions=[row])
+            answer = await self._ask(OffsetCommitRequest("g", -1, "", topics=[topic]), 7)
+            if answer is not None:
+                self._judge(answer.topics[0].partitions[0].error_code)
+            await asyncio.sleep(self.random.uniform(0, 0.4))
+
+    def _judge(self, error: int) -> None:
+        if error == ErrorCode.NONE:
+            self._accepted = self._tried
+            return
+        self._coordinator = -1
+        if error not in PASSING:
+            raise ViolationError(f"the committer is answered {ErrorCode.of(error).name}")
+
+    async def _ask(self, request: Message, version: int) -> Any:
+        """The answer of the coordinator, if there is one."""
+        try:
+            if self._coordinator < 0:
+                found = await self.call(
+                    self.random.choice(self.cluster.broker_ids), FindCoordinatorRequest(key="g"), 2
+                )
+                self._coordinator = found.node_id if not found.error_code else -1
+            if self._coordinator >= 0:
+                return await self.call(self._coordinator, request, version)
+        except NoAnswerError:
+            self._coordinator = -1
+        await self.pause()
+        return None
+
+    async def check(self) -> None:
+        """See that what was committed is there. Raises ViolationError."""
+        topic = OffsetFetchRequest.OffsetFetchRequestTopic(self._place[0], [self._place[1]])
+        while True:
+            answer = await self._ask(OffsetFetchRequest("g", [topic]), 5)
+            if answer is None or answer.error_code in PASSING:
+                self._coordinator = -1
+                await self.pause()
+                continue
+            committed = answer.topics[0].partitions[0].committed_offset
+            if not self._accepted <= committed <= self._tried:
+                raise ViolationError(
+                    f"committed is {committed}; {self._accepted} was accepted last, {self._tried} tried"
+                )
+            return

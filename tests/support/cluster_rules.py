@@ -1,0 +1,213 @@
+"""What must hold of a cluster at any moment, looked at over the states of all its brokers.
+
+- I1: an epoch of a partition has one leader.
+- I3: two replicas that have a batch of one offset and epoch have the same.
+- I4: what was committed never changes, and is on every member of the ISR; a leader's high watermark does not
+  fall.
+- I5: it waits for all who are in the ISR as stored.
+- I6: what was acknowledged with acks=all is wherever a leader may be elected.
+
+The rest of what the names I1 to I9 stand for is looked at where states are written, in `GuardedStore`: epochs
+never fall (I2), leaders come from the ISR (I7), and writes are conditional (I9). A follower that took a high
+watermark before it cut its log (I8) would break I4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.records.batch import iter_headers
+from kcompat.replication.leader import Leader
+from support.guarded_store import ViolationError
+
+if TYPE_CHECKING:
+    from kcompat.log.log import Log
+    from kcompat.node.broker import BrokerNode
+    from kcompat.replication.partition import Partition
+    from support.history import Place
+    from support.virtual_cluster import VirtualCluster
+
+
+class Batch(Struct, frozen=True):
+    """One batch of a log; the checksum covers all but its base offset and epoch."""
+
+    base_offset: int
+    last_offset: int
+    epoch: int
+    checksum: int
+
+
+class _Known(Struct):
+    """A replica's log as it was when it was looked at."""
+
+    log: Log
+    end: int
+    epochs: list[tuple[int, int]]
+    batches: dict[int, Batch]
+    compared: int = 0
+    """So far with what others have committed."""
+
+
+class ClusterRules:
+    """Looks at a cluster; `check` raises `ViolationError`."""
+
+    def __init__(self, cluster: VirtualCluster) -> None:
+        self._cluster = cluster
+        self._leaders: dict[tuple[bytes, int, int], int] = {}
+        self._high_watermarks: dict[tuple[int, bytes, int, int], tuple[BrokerNode, int]] = {}
+        self._written: dict[tuple[bytes, int, int, int], tuple[int, int]] = {}
+        self._committed: dict[tuple[bytes, int, int], tuple[Batch, int]] = {}
+        self._known: dict[tuple[int, bytes, int], _Known] = {}
+        self._promised: dict[Place, dict[int, int]] = {}
+
+    def promised(self, place: Place, base_offset: int, checksum: int) -> None:
+        """A producer was told that its batch is there, with acks=all."""
+        self._promised.setdefault(place, {})[base_offset] = checksum
+
+    def check(self) -> None:
+        """Assert all that must hold now. Raises `ViolationError`."""
+        if self._cluster.store.broken:
+            raise ViolationError("; ".join(self._cluster.store.broken))
+        for broker_id, node in self._cluster.running.items():
+            try:
+                node.parts.cluster.image.check_invariants()
+            except AssertionError as error:
+                raise ViolationError(f"the image of broker {broker_id}: {error!r}") from error
+            for partition in node.parts.replicas:
+                self._check_replica(broker_id, node, partition)
+        self._check_states()
+
+    def _check_replica(self, broker_id: int, node: BrokerNode, partition: Partition) -> None:
+        name = f"{partition.topic}-{partition.index} of broker {broker_id}"
+        try:
+            partition.check_invariants()
+            partition.log.check_invariants()
+        except AssertionError as error:
+            raise ViolationError(f"{name}: {error!r}") from error
+        where = (partition.topic_id, partition.index)
+        replica = self._read(broker_id, partition)
+        for batch in replica.batches.values():
+            if batch.last_offset >= partition.high_watermark:
+                break
+            if batch.last_offset < replica.compared:
+                continue
+            known, witness = self._committed.setdefault((*where, batch.base_offset), (batch, broker_id))
+            if known != batch:
+                raise ViolationError(
+                    f"I4: {name} has {batch} below its high watermark {partition.high_watermark}, in "
+                    f"{partition.role}; {known} was committed as far as broker {witness} knew"
+                )
+        replica.compared = partition.high_watermark
+        leader = partition.state
+        if not isinstance(leader, Leader):
+            return
+        first = self._leaders.setdefault((*where, leader.epoch), broker_id)
+        if first != broker_id:
+            raise ViolationError(f"I1: {name} leads in epoch {leader.epoch}, as broker {first} did")
+        life, before = self._high_watermarks.get((broker_id, *where, leader.epoch), (node, 0))
+        if life is node and leader.high_watermark < before:
+            raise ViolationError(
+                f"I4: the high watermark of {name} fell from {before} to {leader.high_watermark}"
+            )
+        self._high_watermarks[broker_id, *where, leader.epoch] = (node, leader.high_watermark)
+
+    def _read(self, broker_id: int, partition: Partition) -> _Known:
+        """What a replica holds; I3 is looked at on the way."""
+        log = partition.log
+        where = (partition.topic_id, partition.index)
+        epochs, end = log.epochs.cache.entries, log.log_end_offset
+        known = self._known.get((broker_id, *where))
+        if known is None or known.log is not log or not _goes_on(known, epochs, end):
+            known = _Known(log, log.log_start_offset, [], {})
+        if end > known.end:
+            for batch in batches_of(log, known.end):
+                known.batches[batch.base_offset] = batch
+                content = (batch.last_offset, batch.checksum)
+                first = self._written.setdefault((*where, batch.base_offset, batch.epoch), content)
+                if first != content:
+                    raise ViolationError(
+                        f"I3: {log.topic}-{log.partition} of broker {broker_id} has {batch}, where another "
+                        f"has {first}"
+                    )
+        known.end, known.epochs = end, epochs
+        self._known[broker_id, *where] = known
+        return known
+
+    def _check_states(self) -> None:
+        """The members of each stored ISR, beside the leader and what was promised."""
+        for place, state in self._cluster.store.states.items():
+            leader = self._replica(state.leader, place)
+            machine = None if leader is None else leader.state
+            leads = isinstance(machine, Leader) and machine.epoch == state.leader_epoch
+            if leads and isinstance(machine, Leader) and not set(machine.state.maximal) >= set(state.isr):
+                raise ViolationError(f"I5: {place} is led with {machine.state}, stored is {state}")
+            for member in state.isr:
+                replica = self._replica(member, place)
+                if replica is None:
+                    continue
+                end = replica.log.log_end_offset
+                if leads and isinstance(machine, Leader) and end < machine.high_watermark:
+                    raise ViolationError(
+                        f"I4: broker {member} is in the ISR of {place} and ends at {end}, below the high "
+                        f"watermark {machine.high_watermark} of {state}"
+                    )
+                batches = self._known[member, replica.topic_id, replica.index].batches
+                for offset, checksum in self._promised.get(place, {}).items():
+                    found = batches.get(offset)
+                    if found is None or found.checksum != checksum:
+                        raise ViolationError(
+                            f"I6: what was acknowledged at {offset} of {place} is not on broker {member}, "
+                            f"which is in the ISR of {state}: {found}"
+                        )
+
+    def _replica(self, broker_id: int, place: Place) -> Partition | None:
+        node = self._cluster.running.get(broker_id)
+        found = None if node is None else node.parts.replicas.get(*place)
+        known = None if found is None else self._known.get((broker_id, found.topic_id, found.index))
+        return None if known is None else found
+
+    def check_alike(self) -> None:
+        """Assert that all replicas are alike to the last byte. Raises `ViolationError`."""
+        for place, state in self._cluster.store.states.items():
+            contents = {
+                broker_id: log_bytes(partition.log)
+                for broker_id in state.isr
+                if (partition := self._replica(broker_id, place)) is not None
+            }
+            if len(set(contents.values())) != 1 or len(contents) < len(state.isr):
+                sizes = {broker_id: len(content) for broker_id, content in contents.items()}
+                raise ViolationError(
+                    f"the replicas of {place} are not alike: bytes by broker {sizes}, {state}"
+                )
+
+
+def _goes_on(known: _Known, epochs: list[tuple[int, int]], end: int) -> bool:
+    """Whether nothing was cut since; what is written after a cut is of a later epoch."""
+    count = len(known.epochs)
+    is_later = all(start >= known.end for _, start in epochs[count:])
+    return epochs[:count] == known.epochs and is_later and end >= known.end
+
+
+def log_bytes(log: Log, start: int | None = None) -> bytes:
+    """The batches of a log from an offset on."""
+    begin = log.log_start_offset if start is None else start
+    found = bytearray()
+    while begin < log.log_end_offset:
+        data = log.read(begin, 1 << 30, log.log_end_offset, min_one_batch=True)
+        part = b"" if data is None else data.read()
+        if not part:
+            break
+        found += part
+        begin = max(header.last_offset for _, header in iter_headers(memoryview(part))) + 1
+    return bytes(found)
+
+
+def batches_of(log: Log, start: int) -> list[Batch]:
+    """The batches of a log from an offset on."""
+    view = memoryview(log_bytes(log, start))
+    return [
+        Batch(header.base_offset, header.last_offset, header.leader_epoch, header.crc)
+        for _, header in iter_headers(view)
+    ]
