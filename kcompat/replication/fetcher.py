@@ -367,7 +367,8 @@ class Fetcher:
     def _refused(self, key: Key, error: ErrorCode, now_ms: int) -> None:
         """The leader does not serve it. What is fenced waits for a role: the leader is in a later epoch."""
         if error == ErrorCode.FENCED_LEADER_EPOCH:
-            self._give_up(key, "its leader is in a later epoch")
+            # After every election: the role that tells of it is on its way.
+            self._give_up(key, "its leader is in a later epoch", logging.INFO)
         else:
             self._pause(key, now_ms)
 
@@ -379,8 +380,8 @@ class Fetcher:
         self._delayed[key] = now_ms + delay_ms
         self._session.drop(key)
 
-    def _give_up(self, key: Key, reason: str) -> None:
-        logger.warning("%s-%d is not followed until its next role: %s", *key, reason)
+    def _give_up(self, key: Key, reason: str, level: int = logging.WARNING) -> None:
+        logger.log(level, "%s-%d is not followed until its next role: %s", *key, reason)
         self._drop(key)
         self.failed.add(key)
 
