@@ -84,12 +84,14 @@ class Candidacy:
         self._stand_no_more()
         if running is not None:
             await asyncio.wait([running])
+        self._watch_over({})
         await self._controller.stop()
         self.controller_id = None
 
     def abandon(self) -> None:
         """Stand for election no more, and end a term without another word."""
         self._stand_no_more()
+        self._watch_over({})
         self._controller.resign()
 
     def _stand_no_more(self) -> None:

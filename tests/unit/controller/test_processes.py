@@ -140,6 +140,7 @@ async def test_the_others_watch_over_the_controller_alone() -> None:
     async with Scene() as scene:
         assert scene.candidacy.controller_id == 2
         assert scene.watched[-1] == {2: scene.two}
+    assert scene.watched[-1] == {}
 
 
 async def test_a_controller_whose_process_has_ended_is_deposed_and_its_roles_are_given_away() -> None:
@@ -165,6 +166,12 @@ async def test_a_new_controller_has_everybody_looked_at_anew() -> None:
         await until(lambda: scene.candidacy.controller_id == 1)
         watched = scene.watched[scene.watched.index({2: scene.two}) :]
         assert {} in watched[: [each.keys() for each in watched].index({1, 2})]
+
+
+async def test_a_broker_that_is_gone_at_once_watches_over_nobody() -> None:
+    async with Scene() as scene:
+        scene.candidacy.abandon()
+        assert scene.watched[-1] == {}
 
 
 async def test_another_process_than_the_controllers_deposes_nobody() -> None:
