@@ -53,6 +53,12 @@ ROWS: tuple[ConfigKey, ...] = (
               validator=Range(0)),
     ConfigKey("max.request.partition.size.limit", INT, "2000",
               "Partitions in one answer that lists partitions.", validator=Range(1)),
+    ConfigKey("socket.connection.setup.timeout.max.ms", LONG, "30000",
+              "Longest wait for a connection to another broker, after attempts that failed."),
+    ConfigKey("socket.connection.setup.timeout.ms", LONG, "10000",
+              "First wait for a connection to another broker."),
+    ConfigKey("request.timeout.ms", INT, "30000",
+              "How long a request of the broker may wait for its answer.", HIGH),
     *no_effect(
         "controller requests come in by the listener among brokers",
         ConfigKey("control.plane.listener.name", STRING, None, "Listener for requests from the controller.",
@@ -74,15 +80,6 @@ ROWS: tuple[ConfigKey, ...] = (
         "quotas are not enforced yet",
         ConfigKey("max.connection.creation.rate", INT, "2147483647", "Connections accepted per second.",
                   validator=Range(0), scope=CLUSTER),
-    ),
-    *no_effect(
-        "connections to other brokers come with replication",
-        ConfigKey("socket.connection.setup.timeout.max.ms", LONG, "30000",
-                  "Longest wait for a connection to another node, after back-off."),
-        ConfigKey("socket.connection.setup.timeout.ms", LONG, "10000",
-                  "First wait for a connection to another node."),
-        ConfigKey("request.timeout.ms", INT, "30000",
-                  "How long a request of the broker may wait for its answer.", HIGH),
     ),
     *no_effect(
         "one event loop does the work; there are no thread pools to size",
