@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients portable faults simulation other-python sanitize sanitize-briefly interop spark lint types format bench clean
+.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults other-python sanitize sanitize-briefly interop spark lint types format bench clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -15,6 +15,7 @@ help:
 	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, one after another: five minutes"
 	@echo "make simulation  10,000 stories of brokers with everything against them, KCOMPAT_SEEDS=N for another number: hours"
+	@echo "make cluster-faults  three brokers over a ZooKeeper, killed and frozen under load a hundred times: an hour"
 	@echo "make bench   measure beside a real Kafka"
 	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"
 
@@ -64,6 +65,10 @@ faults: $(TOOLS)
 # The first of them are in `make test`.
 simulation: $(TOOLS)
 	KCOMPAT_SEEDS=$${KCOMPAT_SEEDS:-10000} $(BIN)/pytest -q -n auto tests/simulation/test_virtual_cluster.py
+
+# `make test` has a short form of it too.
+cluster-faults: fetched
+	KCOMPAT_FAULTS=100 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_cluster_faults.py
 
 # The unit and wire tests with nothing but Python, and of the system only what every system has; a test of each family
 # of clients with the extensions, as developers at other systems have them.

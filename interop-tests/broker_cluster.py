@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from hosts import Host, Hosts
     from support.broker_process import BrokerProcess
 
 SETTINGS = {
@@ -39,13 +40,34 @@ SETTINGS = {
 POLL_S = 0.05
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """A Kafka of a test is over before the optimising compiler has paid for itself."""
+PORT = 9092
+
+
+class BrokerOnHost(KcompatBroker):
+    """Our broker on a host of its own."""
+
+    def __init__(self, on: Host, properties: Mapping[str, str]) -> None:
+        listener = {"listeners": f"PLAINTEXT://{on.address}:{PORT}"}
+        super().__init__({**properties, **listener}, port=PORT)
+        self.on = on
+        self.host = on.address
+
+    def command(self) -> list[str]:
+        """The usual command, on that host."""
+        return self.on.command(super().command())
 
 
 class BrokerCluster:
     """Brokers 1, 2, 3, ... of these kinds, "kcompat" or "kafka", and their ZooKeeper; `with` runs them."""
 
-    def __init__(self, kinds: Sequence[str] = ("kcompat",) * 3, settings: Mapping[str, str] = {}) -> None:
-        self.zookeeper = ZooKeeper()
+    def __init__(
+        self,
+        kinds: Sequence[str] = ("kcompat",) * 3,
+        settings: Mapping[str, str] = {},
+        hosts: Hosts | None = None,
+    ) -> None:
+        """With `hosts` each broker, of ours alone, is on a host of its own."""
+        self.zookeeper = ZooKeeper() if hosts is None else ZooKeeper(host=hosts.address)
         self.brokers: dict[int, BrokerProcess] = {}
         for broker_id, kind in enumerate(kinds, 1):
             own = {**SETTINGS, **settings, "broker.id": str(broker_id)}
@@ -53,9 +75,12 @@ class BrokerCluster:
                 self.brokers[broker_id] = ZooKeeperKafka(
                     self.zookeeper, properties=own, heap="320m", options=QUICK_START
                 )
-            else:
-                own["zookeeper.connect"] = self.zookeeper.bootstrap
+                continue
+            own["zookeeper.connect"] = self.zookeeper.bootstrap
+            if hosts is None:
                 self.brokers[broker_id] = KcompatBroker(own, port=free_port())
+            else:
+                self.brokers[broker_id] = BrokerOnHost(hosts.hosts[broker_id - 1], own)
 
     @property
     def bootstrap(self) -> str:
@@ -99,7 +124,7 @@ class BrokerCluster:
 
     def client(self, broker_id: int) -> RawClient:
         """A raw connection to a broker."""
-        return RawClient(("127.0.0.1", self.brokers[broker_id].port))
+        return RawClient((self.brokers[broker_id].host, self.brokers[broker_id].port))
 
     def metadata(self) -> Any:
         """What the first broker that answers says of the cluster."""

@@ -17,6 +17,7 @@ import pytest
 
 from broker_cluster import BrokerCluster
 from cluster_load import Load
+from hosts import Hosts
 from support.history import violations
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 TOPIC, PARTITIONS = "t", 6
 TIMES = int(os.environ.get("KCOMPAT_FAULTS", "3"))
 TIMEOUT_S = 60
+CUT_S = 3
 ANSWERS_UNDER_WAY_S = 0.05
 """An answer that was sent before the fault may still be on its way to the client for so long."""
 
@@ -114,6 +116,28 @@ def test_a_zookeeper_that_is_killed_and_comes_back(cluster: BrokerCluster) -> No
         load.wait_for_acknowledgement(0, time.monotonic() + ANSWERS_UNDER_WAY_S, TIMEOUT_S)
         cluster.brokers[leader].start()
         judge(cluster, load)
+
+
+def test_leaders_that_are_cut_off() -> None:
+    """From everybody, so that others lead; or from their peers alone, and then nobody can acknowledge."""
+    with Hosts(3) as network, BrokerCluster(hosts=network) as cluster:
+        cluster.create_topic(TOPIC, PARTITIONS)
+        with Load(cluster.bootstrap, TOPIC, PARTITIONS) as load:
+            wait_for_all(load)
+            for number in range(max(2, TIMES // 3)):
+                partition = number % PARTITIONS
+                leader = cluster.leader_of(TOPIC, partition)
+                host = network.hosts[leader - 1]
+                cut_at = time.monotonic()
+                if number % 2:
+                    network.cut(host)
+                    load.wait_for_acknowledgement(partition, cut_at + ANSWERS_UNDER_WAY_S, TIMEOUT_S)
+                else:
+                    network.cut(host, *(other for other in network.hosts if other is not host))
+                    time.sleep(CUT_S)
+                network.heal()
+                cluster.wait_until_in_sync(TIMEOUT_S)
+            judge(cluster, load)
 
 
 def test_a_rolling_restart(cluster: BrokerCluster) -> None:

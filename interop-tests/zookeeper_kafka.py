@@ -18,16 +18,22 @@ if TYPE_CHECKING:
 
 
 class ZooKeeper(BrokerProcess):
-    """One ZooKeeper server on a free port of the loopback address."""
+    """One ZooKeeper server on a free port."""
 
     name = "zookeeper"
+
+    def __init__(
+        self, data_dir: Path | None = None, port: int | None = None, host: str = "127.0.0.1"
+    ) -> None:
+        super().__init__(data_dir, port)
+        self.host = host
 
     def prepare(self) -> None:
         """Write its zoo.cfg."""
         settings = {
             "dataDir": str(self.home / "data"),
             "clientPort": str(self.port),
-            "clientPortAddress": "127.0.0.1",
+            "clientPortAddress": self.host,
             "maxClientCnxns": "0",
             "admin.enableServer": "false",
         }
@@ -43,7 +49,7 @@ class ZooKeeper(BrokerProcess):
         """Whether the server answers the four-letter word `srvr`."""
         with (
             contextlib.suppress(OSError),
-            socket.create_connection(("127.0.0.1", self.port), 2) as connection,
+            socket.create_connection((self.host, self.port), 2) as connection,
         ):
             connection.sendall(b"srvr")
             return connection.recv(9) == b"Zookeeper"

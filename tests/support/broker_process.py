@@ -29,9 +29,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def answers_api_versions(port: int) -> bool:
+def answers_api_versions(port: int, host: str = "127.0.0.1") -> bool:
     """Whether a broker on this port answers an ApiVersions request."""
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+    with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=2) as connection:
         connection.settimeout(2)
         connection.sendall(_API_VERSIONS_V0)
         return len(connection.recv(8)) > 0
@@ -46,6 +46,8 @@ class BrokerProcess(ABC):
     """
 
     name: str
+    host = "127.0.0.1"
+    """Where clients find it."""
     left_in: Path | None = None
     """Where temporary data directories are made and left; None: with the system's others, and removed."""
 
@@ -67,7 +69,7 @@ class BrokerProcess(ABC):
     @property
     def bootstrap(self) -> str:
         """The address to give to clients as ``bootstrap.servers``."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     @property
     def pid(self) -> int:
@@ -91,7 +93,7 @@ class BrokerProcess(ABC):
 
     def is_ready(self) -> bool:
         """Whether the process serves requests."""
-        return answers_api_versions(self.port)
+        return answers_api_versions(self.port, self.host)
 
     def is_running(self) -> bool:
         """Whether the process was started and has not ended."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pytest
 
 LONGEST: Final = (
+    "test_cluster_faults.py",
     "test_data_directories.py",
     "test_spark.py",
     "test_log_files.py",
@@ -24,6 +25,7 @@ LONGEST: Final = (
     "test_take_over.py",
     "test_every_crash.py",
     "test_crash.py",
+    "test_cluster.py",
     "test_cleaner_native.py",
     "test_injected_faults.py",
     "test_hostile_frames.py",

@@ -1,0 +1,104 @@
+"""Several hosts on this machine, each a network namespace of Linux with an address of its own, and the links
+between them, which can be cut and slowed.
+
+A cut link drops what is sent, as a broken switch does: nobody is told. It needs root and the `ip` command.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Self
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+_numbers = itertools.count()
+
+
+class Host:
+    """One host of a `Hosts`."""
+
+    def __init__(self, namespace: str, address: str) -> None:
+        self.namespace = namespace
+        self.address = address
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """The command line that runs a command on this host."""
+        return ["ip", "netns", "exec", self.namespace, *command]
+
+    def run(self, *command: str) -> None:
+        """Run a command on this host to its end. Raises CalledProcessError."""
+        _run(*self.command(command))
+
+
+class Hosts:
+    """So many hosts on one switch, to which this process is connected too, at `address`."""
+
+    def __init__(self, count: int) -> None:
+        number = next(_numbers)
+        self._tag = f"kc{os.getpid() % 100_000}-{number}"
+        subnet = f"10.{64 + os.getpid() % 128}.{number % 250}"
+        self.address = f"{subnet}.254"
+        self.hosts = [Host(f"{self._tag}-{index}", f"{subnet}.{index + 1}") for index in range(count)]
+        self._cut: set[tuple[Host, str]] = set()
+
+    def __enter__(self) -> Self:
+        if os.geteuid() != 0 or shutil.which("ip") is None:
+            pytest.skip("network namespaces need root and the command ip: install iproute2")
+        bridge = self._tag
+        try:
+            _run("ip", "link", "add", bridge, "type", "bridge")
+            _run("ip", "address", "add", f"{self.address}/24", "dev", bridge)
+            _run("ip", "link", "set", bridge, "up")
+            for index, host in enumerate(self.hosts):
+                outer = f"{self._tag}v{index}"
+                _run("ip", "netns", "add", host.namespace)
+                _run(
+                    *("ip", "link", "add", outer, "type", "veth"),
+                    *("peer", "name", "eth0", "netns", host.namespace),
+                )
+                _run("ip", "link", "set", outer, "master", bridge, "up")
+                host.run("ip", "address", "add", f"{host.address}/24", "dev", "eth0")
+                host.run("ip", "link", "set", "eth0", "up")
+                host.run("ip", "link", "set", "lo", "up")
+        except BaseException:
+            self._remove()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._remove()
+
+    def cut(self, host: Host, *others: Host) -> None:
+        """Drop everything between a host and others; without others, between it and all, us included."""
+        addresses = [other.address for other in others] or [
+            self.address,
+            *(other.address for other in self.hosts if other is not host),
+        ]
+        for address in addresses:
+            if (host, address) not in self._cut:
+                host.run("ip", "route", "add", "blackhole", f"{address}/32")
+                self._cut.add((host, address))
+
+    def heal(self) -> None:
+        """Undo all cuts."""
+        while self._cut:
+            host, address = self._cut.pop()
+            host.run("ip", "route", "delete", "blackhole", f"{address}/32")
+
+    def _remove(self) -> None:
+        for host in self.hosts:
+            subprocess.run(["ip", "netns", "delete", host.namespace], check=False, capture_output=True)
+        subprocess.run(["ip", "link", "delete", self._tag], check=False, capture_output=True)
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)
