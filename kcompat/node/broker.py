@@ -7,7 +7,7 @@ clients.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kcompat.config.listeners import check_supported
 from kcompat.config.topic import topic_config
@@ -17,6 +17,7 @@ from kcompat.log.cleaner.watch import compact_now
 from kcompat.log.identity import stored_identity
 from kcompat.migration.adoption import adopt
 from kcompat.net.server import Server
+from kcompat.node.broker_id import with_broker_id
 from kcompat.node.departure import hand_leaderships_over
 from kcompat.node.housekeeping import Housekeeping, chores_of
 from kcompat.node.lifetime import Lifetime
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from kcompat.node.world import World
     from kcompat.security.authorizer import Authorizer
 
-DEFAULT_BROKER_ID: Final = 1
-"""The id of a broker that was given none and whose log directories are new."""
-
 
 class BrokerNode:
     """One broker, on the event loop that runs `start`; `world` belongs to that loop."""
@@ -56,10 +54,6 @@ class BrokerNode:
         self._world = world
         self._authorizer = authorizer or AllowEverything()
         self._identity = stored_identity(config.log_dirs, world.files)
-        if config.broker_id < 0:
-            known = self._identity.broker_id
-            broker_id = DEFAULT_BROKER_ID if known is None else known
-            config = config.with_static({"broker.id": str(broker_id)})
         self._config = config
         self._lifetime = Lifetime()
         self._is_serving = False
@@ -98,6 +92,7 @@ class BrokerNode:
         began(store.close)
         session = await store.session()
         await loading.prepare(session)
+        config = await with_broker_id(config, self._identity, session, is_alone=store.is_own)
         proposed = self._identity.cluster_id or uuid_to_text(random_uuid(world.random))
         # Who adopts logs writes the id together with what it finds in them.
         cluster_id = await loading.cluster_id(session, proposed, claims=not store.is_own)

@@ -8,6 +8,7 @@ that it turns itself and chance that comes from a seed.
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, Protocol
@@ -95,9 +96,9 @@ def real_world() -> World:
 def _open_store(config: BrokerConfig, clock: Clock) -> Sessions:
     if config.get("zookeeper.connect"):
         from kcompat.cluster.zookeeper.sessions import ZooKeeper
-        from kcompat.cluster.zookeeper.settings import ZooKeeperSettings
+        from kcompat.cluster.zookeeper.settings import ZooKeeperSettings, credentials
 
-        return ZooKeeper(ZooKeeperSettings.read(config.get))
+        return ZooKeeper(ZooKeeperSettings.read(config.get, credentials(os.environ)))
     directory = Path(config.log_dirs[0])
     make_data_directory(directory)
     return ProcessStore(SqliteJournal(directory / METADATA_FILE), clock.now_ms)

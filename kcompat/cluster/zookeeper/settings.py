@@ -11,9 +11,10 @@ from msgspec import Struct
 from kcompat.cluster.store import StoreUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-DEFAULT_PORT = 2181
+AUTH_VARIABLE = "KCOMPAT_ZOOKEEPER_AUTH"
+"""A secret, which is not for a file of properties that is handed around."""
 
 _VERSIONS = {
     "TLSv1": ssl.TLSVersion.TLSv1,
@@ -28,6 +29,21 @@ class Credential(Struct, frozen=True):
 
     scheme: str
     text: str
+
+
+def credentials(environ: Mapping[str, str]) -> list[Credential]:
+    """Those of the environment, `KCOMPAT_ZOOKEEPER_AUTH=digest:USER:PASSWORD`.
+
+    Raises:
+        StoreUnavailableError: it has another form.
+    """
+    text = environ.get(AUTH_VARIABLE, "")
+    if not text:
+        return []
+    scheme, _, credential = text.partition(":")
+    if scheme != "digest" or ":" not in credential:
+        raise StoreUnavailableError(f"{AUTH_VARIABLE} must be of the form digest:USER:PASSWORD")
+    return [Credential(scheme, credential)]
 
 
 class ZooKeeperTls(Struct, frozen=True):
@@ -94,7 +110,7 @@ class ZooKeeperSettings(Struct, frozen=True):
         if get("zookeeper.set.acl") and not credentials and (tls is None or tls.keystore is None):
             raise StoreUnavailableError(
                 "zookeeper.set.acl needs to know who the nodes shall belong to: "
-                "give credentials for ZooKeeper, or a key store for TLS"
+                f"set {AUTH_VARIABLE}=digest:USER:PASSWORD, or a key store for TLS"
             )
         return cls(
             servers,

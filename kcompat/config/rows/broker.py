@@ -18,7 +18,8 @@ CLUSTER = Scope.CLUSTER
 
 # fmt: off
 ROWS: tuple[ConfigKey, ...] = (
-    ConfigKey("broker.id", INT, "-1", "Number of this broker; -1 stands for 1.", HIGH),
+    ConfigKey("broker.id", INT, "-1", "Number of this broker; -1 stands for 1, with ZooKeeper for a new one.",
+              HIGH),
     ConfigKey("node.id", INT, "-1", "The same as `broker.id`, under its newer name.", HIGH),
     ConfigKey("broker.rack", STRING, None,
               "Rack of this broker, for replica placement and reads from the nearest replica."),
@@ -28,13 +29,10 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("default.replication.factor", INT, "1", "Replicas of a topic created without a count."),
     ConfigKey("num.partitions", INT, "1", "Partitions of a topic created without a count.",
               validator=Range(1)),
-    *no_effect(
-        "a broker that is given no number has number 1",
-        ConfigKey("broker.id.generation.enable", BOOLEAN, "true",
-                  "Whether a broker without a number may be given one."),
-        ConfigKey("reserved.broker.max.id", INT, "1000",
-                  "Numbers above this one are given to brokers without one.", validator=Range(0)),
-    ),
+    ConfigKey("broker.id.generation.enable", BOOLEAN, "true",
+              "Whether ZooKeeper may give a number to a broker without one."),
+    ConfigKey("reserved.broker.max.id", INT, "1000",
+              "Numbers above this one are given to brokers without one.", validator=Range(0)),
     *refused(
         "there is no Java virtual machine to load classes into",
         ConfigKey("alter.config.policy.class.name", CLASS, None,

@@ -24,8 +24,9 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("zookeeper.max.in.flight.requests", INT, "10", "Unanswered requests allowed.", HIGH,
               Range(1)),
     ConfigKey("zookeeper.session.timeout.ms", INT, "18000", "Session timeout.", HIGH),
-    ConfigKey("zookeeper.set.acl", BOOLEAN, "false", "Whether znodes are created with access control.",
-              HIGH),
+    ConfigKey("zookeeper.set.acl", BOOLEAN, "false",
+              "Whether znodes belong to the brokers, which the environment variable KCOMPAT_ZOOKEEPER_AUTH "
+              "(digest:USER:PASSWORD) or the key store names.", HIGH),
     ConfigKey("zookeeper.ssl.cipher.suites", LIST, None, "Cipher suites towards ZooKeeper.", LOW),
     ConfigKey("zookeeper.ssl.client.enable", BOOLEAN, "false",
               "Whether ZooKeeper is reached through TLS."),

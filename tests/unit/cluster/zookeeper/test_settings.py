@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.cluster.store import StoreUnavailableError
-from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings, ZooKeeperTls, parse_connect
+from kcompat.cluster.zookeeper.settings import (
+    Credential,
+    ZooKeeperSettings,
+    ZooKeeperTls,
+    credentials,
+    parse_connect,
+)
 from kcompat.config.table import BROKER_KEYS
 
 if TYPE_CHECKING:
@@ -44,6 +50,15 @@ def test_everything_given() -> None:
     assert settings == ZooKeeperSettings("a:1,b:2", "/kafka/one", 6000, 6000, 3, True, [me])
     get = values(zookeeper_connect="a", zookeeper_connection_timeout_ms="7")
     assert ZooKeeperSettings.read(get).connection_timeout_ms == 7
+
+
+def test_credentials_come_from_the_environment() -> None:
+    assert credentials({}) == credentials({"KCOMPAT_ZOOKEEPER_AUTH": ""}) == []
+    given = {"KCOMPAT_ZOOKEEPER_AUTH": "digest:kafka:se:cret"}
+    assert credentials(given) == [Credential("digest", "kafka:se:cret")]
+    for bad in ("digest:kafka", "kafka:secret", "sasl:kafka:secret"):
+        with pytest.raises(StoreUnavailableError, match="digest:USER:PASSWORD"):
+            credentials({"KCOMPAT_ZOOKEEPER_AUTH": bad})
 
 
 @pytest.mark.parametrize(

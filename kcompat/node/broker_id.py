@@ -1,0 +1,48 @@
+"""Which broker this is: the id it was given, the one its log directories have, or a new one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.cluster.registration import generate_broker_id
+from kcompat.config.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kcompat.cluster.store import MetadataStore
+    from kcompat.config.broker import BrokerConfig
+    from kcompat.log.identity import Identity
+
+DEFAULT_BROKER_ID: Final = 1
+"""The id of a broker that keeps its own metadata, was given none, and whose log directories are new."""
+
+_MOST_RESERVED: Final = "reserved.broker.max.id"
+
+
+async def with_broker_id(
+    config: BrokerConfig, identity: Identity, session: MetadataStore, *, is_alone: bool
+) -> BrokerConfig:
+    """The configuration with the id settled. `is_alone`: no other broker can have that id.
+
+    Raises:
+        ConfigError: there is none, or it is one of those that are given to brokers without one.
+    """
+    broker_id = config.broker_id
+    generates, most_reserved = config.get("broker.id.generation.enable"), config.integer(_MOST_RESERVED)
+    if is_alone:
+        if broker_id >= 0:
+            return config
+        broker_id = DEFAULT_BROKER_ID if identity.broker_id is None else identity.broker_id
+    elif broker_id >= 0:
+        if generates and broker_id > most_reserved:
+            raise ConfigError(
+                f"broker.id={broker_id} is above {_MOST_RESERVED}={most_reserved}: those ids are given to "
+                "brokers without one. Raise that, or set broker.id.generation.enable=false"
+            )
+        return config
+    elif identity.broker_id is not None:
+        broker_id = identity.broker_id
+    elif generates:
+        broker_id = await generate_broker_id(session, most_reserved)
+    else:
+        raise ConfigError("broker.id is not set, and broker.id.generation.enable=false")
+    return config.with_static({"broker.id": str(broker_id)})
