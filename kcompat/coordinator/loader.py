@@ -6,7 +6,6 @@ import logging
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.operation import ReplayPosition
-from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.schema import ProtocolViolation
 from kcompat.records.batch import BatchHeader, iter_headers, read_records
 from kcompat.records.control import ControlType, read_marker
@@ -25,6 +24,9 @@ class Loader:
     Outside transactions only the last record of a key in a slice is replayed: the topic is a compacted one,
     so the state cannot depend on the others. What cannot be read is skipped with a warning, as the rest is
     still good.
+
+    All that is replayed is shown, up to the log end, as by Kafka. A new leader's high watermark lies behind
+    for a while: who was told meanwhile that nothing is committed would begin anew.
     """
 
     def __init__(self, log: CoordinatorLog, serde: Serde, shard: Shard, partition: int) -> None:
@@ -48,16 +50,8 @@ class Loader:
         self._replay_latest()
         if self._next_offset == reached:
             return True
-        last_offset = self._next_offset - 1
-        committed = self._log.when_committed(self._partition, last_offset)
-        if committed.done and committed.value == ErrorCode.NONE:
-            self._shard.committed(last_offset)
+        self._shard.committed(self._next_offset - 1)
         return self._next_offset >= self._log.end_offset(self._partition)
-
-    @property
-    def next_offset(self) -> int:
-        """The offset after what has been replayed."""
-        return self._next_offset
 
     def _replay_batch(self, batch: memoryview, header: BatchHeader) -> None:
         try:

@@ -23,7 +23,7 @@ class Shard(Protocol):
         """Apply a transaction marker at `offset`."""
 
     def committed(self, offset: int) -> None:
-        """Everything up to `offset` is committed and may be shown to readers."""
+        """Everything up to `offset` may be shown to readers: it is committed, or was loaded."""
 
     def loaded(self, now_ms: int) -> None:
         """The whole log has been replayed: start serving (session timers run from now)."""

@@ -98,10 +98,6 @@ class ShardRunner(Generic[S]):
         self._do(partial(self._end_transaction, producer_id, producer_epoch, marker, promise), promise)
         return promise
 
-    def committed_up_to(self, offset: int) -> None:
-        """What was loaded is committed up to `offset`."""
-        self._do(partial(self._show, offset), Promise())
-
     def close(self) -> None:
         """The partition has left this broker: answer NOT_COORDINATOR to all who wait."""
         self._do(self._close, Promise())

@@ -186,7 +186,6 @@ class Runtime(Generic[S]):
             self._clock.call_later(0, partial(self._continue_loading, slot, loader, LOAD_SLICE_BYTES))
             return
         slot.loading = False
-        self._show_when_committed(runner, loader.next_offset - 1)
 
     def _give_up(self, slot: _Slot[S], fault: Exception) -> None:
         """Drop what has been loaded so far. The same log would fail again, so the same epoch is not retried.
@@ -225,13 +224,3 @@ class Runtime(Generic[S]):
         if self._slots.get(partition) is slot:
             del self._slots[partition]
             self.load(partition, slot.leader_epoch)
-
-    def _show_when_committed(self, runner: ShardRunner[S], last_offset: int) -> None:
-        """A new leader's log may end above its high watermark; readers see the rest later."""
-
-        def settled(outcome: ErrorCode) -> None:
-            if outcome == ErrorCode.NONE:
-                runner.committed_up_to(last_offset)
-
-        if last_offset >= self._log.start_offset(runner.partition):
-            self._log.when_committed(runner.partition, last_offset).then(settled)
