@@ -36,6 +36,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "min.insync.replicas": "2",
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "3",
+    "request.timeout.ms": "3000",
     "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
     "replica.lag.time.max.ms": "2000",
     "replica.fetch.wait.max.ms": "200",
@@ -61,7 +62,7 @@ class VirtualCluster:
         self.last_life: dict[int, BrokerNode] = {}
         """Each broker as it runs, or as it was when it ended."""
         self.starting: dict[int, asyncio.Task[None]] = {}
-        self.stopping: set[int] = set()
+        self.stopping: dict[int, BrokerNode] = {}
         self.without_power: dict[int, Disk] = {}
         """What is left on the disks of brokers that have no power, and are still in some ISR."""
         self._bytes = sha256()
@@ -122,12 +123,12 @@ class VirtualCluster:
     def stop(self, broker_id: int) -> asyncio.Task[None]:
         """Have a broker stop in peace."""
         self.happened(f"broker {broker_id} stops")
-        self.stopping.add(broker_id)
-        return asyncio.ensure_future(self._stop(broker_id, self.running.pop(broker_id)))
+        node = self.stopping[broker_id] = self.running.pop(broker_id)
+        return asyncio.ensure_future(self._stop(broker_id, node))
 
     async def _stop(self, broker_id: int, node: BrokerNode) -> None:
         await node.stop()
-        self.stopping.remove(broker_id)
+        del self.stopping[broker_id]
         self.happened(f"broker {broker_id} has stopped")
 
     def kill(self, broker_id: int) -> None:
@@ -199,7 +200,7 @@ class VirtualCluster:
         for source in self.broker_ids:
             for target in self.broker_ids:
                 self.network.link(address_of(source)[0], address_of(target)[0]).slow(0.005)
-        for broker_id in self.running:
+        for broker_id in [*self.running, *self.stopping]:
             self._sessions[broker_id].mend()
 
     # -- what clients need -------------------------------------------------------------------------------
