@@ -1,0 +1,196 @@
+"""Kafka's tools print the same of three kcompat brokers as of three real Kafka 3.9.2, line by line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from broker_cluster import BrokerCluster
+from commands import QUICK_JVM, run
+from support.kafka_jars import class_path
+from support.places import CACHE
+from tool_bench import VERSIONS, Bench, Benches
+from tools_jvm import ToolsJvm, compile_runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SETTINGS = {"auto.leader.rebalance.enable": "false"}
+"""Leaders move only when a tool says so."""
+REPLICA_VERIFICATION_S = 8
+
+
+def _moves(*rows: tuple[str, int, list[int]]) -> str:
+    partitions = [{"topic": topic, "partition": index, "replicas": to} for topic, index, to in rows]
+    return json.dumps({"version": 1, "partitions": partitions})
+
+
+FILES = {
+    "move.json": _moves(("bV", 0, [3, 2]), ("aV", 0, [3, 1, 2])),
+    "grow.json": _moves(("bV", 0, [3, 2, 1])),
+    "nobody.json": _moves(("bV", 0, [3, 9])),
+    "nothere.json": _moves(("cV", 0, [3, 2])),
+    "elect.json": json.dumps({"partitions": [{"topic": "aV", "partition": index} for index in (0, 1)]}),
+    "elect-nothere.json": json.dumps({"partitions": [{"topic": "cV", "partition": 0}]}),
+}
+
+WHOLE = """
+topics --create --topic aV --replica-assignment 1:2:3,2:3:1,3:1:2
+topics --create --topic bV --replica-assignment 1:2 --config min.insync.replicas=2
+topics --create --topic cV --replica-assignment 1:2,3
+topics --describe
+topics --describe --under-replicated-partitions
+topics --alter --topic bV --partitions 2 --replica-assignment 1:2,2:3
+topics --alter --topic bV --partitions 3 --replica-assignment 1:2,2:3,3
+topics --describe --topic bV
+console-producer --topic aV --producer-property acks=all PARSE
+console-producer --topic bV --producer-property acks=all PARSE
+get-offsets --topic aV
+get-offsets --topic bV --time earliest
+log-dirs --describe --topic-list aV,bV
+log-dirs --describe --topic-list aV --broker-list 1,3
+log-dirs --describe --broker-list 2,9
+configs --alter --entity-type brokers --entity-name 2 --add-config log.cleaner.threads=2
+configs --describe --entity-type brokers --entity-name 2
+configs --describe --entity-type brokers --entity-name 3
+configs --describe --entity-type brokers
+configs --alter --entity-type brokers --entity-name 2 --delete-config log.cleaner.threads
+leader-election --election-type preferred --topic aV --partition 0
+leader-election --election-type preferred --topic cV --partition 0
+leader-election --election-type preferred --all-topic-partitions
+leader-election --election-type unclean --topic aV --partition 1
+leader-election --election-type preferred --path-to-json-file FILES/elect-nothere.json
+reassign --list
+reassign --execute --reassignment-json-file FILES/nobody.json
+reassign --execute --reassignment-json-file FILES/nothere.json
+reassign --execute --reassignment-json-file FILES/move.json
+reassign --verify --reassignment-json-file FILES/move.json
+reassign --list
+topics --describe --topic bV
+topics --describe --topic aV
+log-dirs --describe --topic-list aV,bV
+reassign --cancel --reassignment-json-file FILES/move.json
+leader-election --election-type preferred --path-to-json-file FILES/elect.json
+topics --describe --topic aV
+reassign --execute --reassignment-json-file FILES/grow.json --throttle 100000000
+reassign --verify --reassignment-json-file FILES/grow.json
+configs --describe --entity-type topics --entity-name bV
+configs --describe --entity-type brokers
+"""
+
+ONE_IS_AWAY = """
+topics --describe
+topics --describe --under-replicated-partitions
+topics --describe --at-min-isr-partitions
+topics --describe --under-min-isr-partitions
+topics --create --topic dV --replica-assignment 1:3
+topics --describe --topic dV --unavailable-partitions
+reassign --execute --reassignment-json-file FILES/move.json
+leader-election --election-type preferred --topic aV --partition 1
+get-offsets --topic aV
+console-producer --topic aV --producer-property acks=all PARSE
+"""
+
+ONE_IS_BACK = """
+topics --describe --under-replicated-partitions
+topics --describe
+leader-election --election-type preferred --all-topic-partitions
+topics --describe
+get-offsets --topic aV
+topics --delete --topic dV
+topics --list --exclude-internal
+"""
+
+
+@pytest.fixture(scope="module")
+def clusters() -> Iterator[tuple[BrokerCluster, BrokerCluster]]:
+    """Three brokers of ours, and three of Kafka."""
+    if shutil.which("javac") is None or not all((CACHE / f"kafka-{v}" / "libs").is_dir() for v in VERSIONS):
+        pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
+    with ExitStack() as undo:
+        ours, kafka = (
+            undo.enter_context(BrokerCluster((kind,) * 3, SETTINGS)) for kind in ("kcompat", "kafka")
+        )
+        yield ours, kafka
+        for broker in ours.brokers.values():
+            assert "Traceback" not in broker.log_tail(1_000_000), broker.log_tail(8000)
+
+
+@pytest.fixture(params=VERSIONS)
+def benches(
+    request: pytest.FixtureRequest,
+    clusters: tuple[BrokerCluster, BrokerCluster],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Benches]:
+    version: str = request.param
+    runner = tmp_path_factory.mktemp(f"tools-{version}")
+    compile_runner(version, runner)
+    for name, text in FILES.items():
+        (runner / name).write_text(_of_release(text, version))
+    with closing(ToolsJvm(version, runner)) as one, closing(ToolsJvm(version, runner)) as other:
+        ours, kafka = (
+            Bench(version, cluster.brokers, jvm, str(runner))
+            for cluster, jvm in zip(clusters, (one, other), strict=True)
+        )
+        yield Benches(ours, kafka)
+
+
+def _of_release(text: str, version: str) -> str:
+    """Each release has topics of its own: `aV` is `a3` for that of 3.9.2."""
+    return re.sub(r"\b([abcd])V\b", rf"\g<1>{version[0]}", text)
+
+
+def test_tools_print_what_they_print_with_three_kafkas(
+    benches: Benches, clusters: tuple[BrokerCluster, BrokerCluster]
+) -> None:
+    """With all brokers, while one of them is away, and when it is back."""
+    version = benches.ours.version
+    benches.compare(_of_release(WHOLE, version))
+    _with_both(clusters, lambda cluster: cluster.brokers[2].stop())
+    benches.compare(_of_release(ONE_IS_AWAY, version))
+    _with_both(clusters, lambda cluster: cluster.brokers[2].start())
+    _with_both(clusters, BrokerCluster.wait_until_in_sync)
+    benches.compare(_of_release(ONE_IS_BACK, version))
+    if version.startswith("3."):
+        ours, kafka = map(_verified_replicas, (benches.ours, benches.kafka))
+        assert ours == kafka
+
+
+def _with_both(clusters: tuple[BrokerCluster, BrokerCluster], act: Callable[[BrokerCluster], object]) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(act, clusters))
+
+
+def _verified_replicas(bench: Bench) -> set[str]:
+    """What kafka-replica-verification, which Kafka 4 has no more, says until it is ended."""
+    bootstrap = ",".join(broker.bootstrap for broker in bench.brokers.values())
+    arguments = ["--broker-list", bootstrap, "--topics-include", "a3", "--report-interval-ms", "1000"]
+    main_class = "org.apache.kafka.tools.ReplicaVerificationTool"
+    ended = bench.jvm.run(main_class, arguments, timeout_s=REPLICA_VERIFICATION_S)
+    return {re.sub(r"^\S+ \S+: ", "", line) for line in ended.out.splitlines()}
+
+
+def test_zookeeper_shell_shows_the_same_registries(clusters: tuple[BrokerCluster, BrokerCluster]) -> None:
+    ours, kafka = map(_shown_by_zookeeper_shell, clusters)
+    assert ours == kafka
+
+
+def _shown_by_zookeeper_shell(cluster: BrokerCluster) -> list[str]:
+    looks = "ls /\nls /brokers/ids\nls /admin\nls /config\nls /isr_change_notification\nget /brokers/ids/1\n"
+    main_class = "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka"
+    command = [*QUICK_JVM, "-cp", class_path("3.9.2"), main_class, "-server", cluster.zookeeper.bootstrap]
+    said = run(command, looks.encode())
+    for broker_id, broker in cluster.brokers.items():
+        said = said.replace(str(broker.port), f"PORT{broker_id}")
+    said = said.replace(str(cluster.zookeeper.port), "ZOOKEEPER").replace("localhost", "127.0.0.1")
+    said = re.sub(r'"timestamp":"\d+"', '"timestamp":"TIME"', said)
+    return [
+        ",".join(sorted(line[1:-1].split(","))) if line.startswith("{") else line
+        for line in said.splitlines()
+    ]
