@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     import pytest
 
 LONGEST: Final = (
+    "test_mixed_clusters.py",
+    "test_cluster_tools.py",
+    "test_move_a_cluster.py",
+    "test_groups_in_a_cluster.py",
     "test_cluster_faults.py",
     "test_data_directories.py",
     "test_spark.py",
