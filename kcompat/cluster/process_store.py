@@ -178,8 +178,8 @@ class ProcessStore:
         zxid = self._tree.zxid
         done: list[tuple[_Waiting, Transaction | None, object]] = []
         for each in group:
-            transaction = Transaction(self._tree, each.session_id, self._wall_ms(), zxid + 1, staged)
             try:
+                transaction = Transaction(self._tree, each.session_id, self._wall_ms(), zxid + 1, staged)
                 result = each.work(transaction)
             except Exception as error:
                 # Told in its turn: who hears of it finds in the tree what it failed for.

@@ -45,7 +45,7 @@ async def live_through_a_full_disk(home: Path) -> None:
     world.clock.advance(60_000)
     assert append(world) is ErrorCode.KAFKA_STORAGE_ERROR
     files.has_room = True
-    (partition,) = world.cluster.image.topics["t"].partitions
+    (partition,) = world.cluster.image.topics["t"].partitions.values()
     assert partition.leader == 1
     result = append(world)
     assert not isinstance(result, ErrorCode)
