@@ -28,7 +28,9 @@ TOPIC: Final = "stable"
 FAULTS: Final = 25
 HEALED_WITHIN_S: Final = 60
 LAST_LINES: Final = 60
-LOOK_EVERY_S: Final = 0.5
+LOOK_EVERY_S: Final = 0.02
+ASK_EVERY_S: Final = 0.5
+"""Whether all is at peace."""
 
 
 class StoryError(AssertionError):
@@ -42,7 +44,7 @@ class Story:
         self.random = Random(f"{seed} story")
         self.cluster = VirtualCluster(loop, home, seed, self.random.choice([3, 3, 3, 4, 5]))
         self.rules = ClusterRules(self.cluster)
-        self.cluster.store.wrote = self.cluster.happened
+        self.cluster.store.wrote = self._wrote
         self.history = History([], [], {})
         self.admin = Administrator(self.cluster, TOPIC, Random(f"{seed} admin"))
         self._seed = seed
@@ -89,7 +91,7 @@ class Story:
         for _ in range(FAULTS):
             await self._pass(self.random.expovariate(1.5))
             await self._trouble()
-            self._look()
+            self._look(thoroughly=True)
         await self._heal()
         for producer in self._producers.values():
             producer.is_done = True
@@ -98,7 +100,7 @@ class Story:
             await asyncio.gather(*self._work)
         await self._until(self._unquiet, "in sync")
         await self._pass(3)
-        self._look()
+        self._look(thoroughly=True)
         async with asyncio.timeout(30):
             await committer.check()
             for task in self._reading:
@@ -133,10 +135,18 @@ class Story:
             seconds -= LOOK_EVERY_S
             self._look()
 
-    def _look(self) -> None:
+    def _wrote(self, what: str) -> None:
+        """Look at once who is in the ISR that was just stored."""
+        self.cluster.happened(what)
+        try:
+            self.rules.check()
+        except ViolationError as error:
+            self.cluster.store.broken.append(str(error))
+
+    def _look(self, *, thoroughly: bool = False) -> None:
         self.cluster.look_at_starts()
         self.cluster.lose_what_was_not_synced()
-        self.rules.check()
+        self.rules.check(thoroughly=thoroughly)
         self._follow_partitions()
         for task in (*self._work, *self._reading, *self._stops):
             if task.done() and not task.cancelled():
@@ -263,11 +273,11 @@ class Story:
 
     async def _until(self, problems: Callable[[], list[str]], what: str) -> None:
         """Wait until there are none."""
-        for _ in range(int(HEALED_WITHIN_S / LOOK_EVERY_S)):
+        for _ in range(int(HEALED_WITHIN_S / ASK_EVERY_S)):
             if not problems():
                 self.cluster.happened(f"all is {what}")
                 return
-            await self._pass(LOOK_EVERY_S)
+            await self._pass(ASK_EVERY_S)
         raise ViolationError(f"after {HEALED_WITHIN_S} s not {what}: {'; '.join(problems())}")
 
 

@@ -87,12 +87,12 @@ class GuardedStore(ProcessStore):
             return
         new = decode_partition_state(node.data or b"")
         old = self.states.get(place)
+        self.states[place] = new
         if old is None or old != new:
             self.wrote(
                 f"{place[0]}-{place[1]}: leader {new.leader} in epoch {new.leader_epoch}, "
                 f"ISR {list(new.isr)}, by controller {new.controller_epoch}"
             )
-        self.states[place] = new
         if old is not None:
             self._compare(f"{place[0]}-{place[1]}: {old} then {new}", old, new)
 
