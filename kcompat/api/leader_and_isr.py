@@ -26,13 +26,14 @@ from msgspec.structs import replace
 
 from kcompat.api.control_request import give, refusal
 from kcompat.cluster.news import Reply
+from kcompat.cluster.store import SessionExpiredError
 from kcompat.peer import leader_and_isr
+from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
-    from kcompat.promise import Promise
     from kcompat.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 
 
@@ -56,5 +57,18 @@ def handle(
     if refused:
         return response(Reply(refused))
     legal = [each for each in news.partitions if (each.topic, each.index) not in illegal]
-    heard = context.services.configs.ensure({each.topic for each in legal})
-    return heard.flat_map(lambda _: give(context, replace(news, partitions=legal))).map(response)
+    taken: Promise[LeaderAndIsrResponse] = Promise()
+
+    def take(_: None) -> None:
+        told = give(context, replace(news, partitions=legal))
+        told.then(lambda reply: taken.complete(response(reply)), taken.fail)
+
+    def unheard(error: Exception) -> None:
+        if isinstance(error, SessionExpiredError):
+            # The registration went with the session: a controller tells all of it to the next one.
+            taken.complete(response(Reply(ErrorCode.STALE_BROKER_EPOCH)))
+        else:
+            taken.fail(error)
+
+    context.services.configs.ensure({each.topic for each in legal}).then(take, unheard)
+    return taken

@@ -8,6 +8,7 @@ import pytest
 
 from kcompat.api import leader_and_isr
 from kcompat.cluster.news import Reply, Role
+from kcompat.cluster.store import SessionExpiredError
 from kcompat.config.broker import BrokerConfig
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
@@ -139,3 +140,12 @@ def test_roles_are_taken_once_the_configs_of_their_topics_are_known() -> None:
     known.complete(None)
     assert answer.value.error_code == 0
     assert len(broker.heard) == 1
+
+
+def test_roles_are_not_taken_when_the_session_ends_before_the_configs_are_known() -> None:
+    """The registration that they were meant for went with it."""
+    broker, known = ToldBroker(Reply()), Promise[None]()
+    later = answer(broker, configs=HeardConfigs(known))
+    known.fail(SessionExpiredError("the session has ended"))
+    assert later.value.error_code == ErrorCode.STALE_BROKER_EPOCH
+    assert not broker.heard
