@@ -21,6 +21,8 @@ from tools_jvm import ToolsJvm, compile_runner
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.timeout(400)
+
 SETTINGS = {"auto.leader.rebalance.enable": "false"}
 """Leaders move only when a tool says so."""
 REPLICA_VERIFICATION_S = 8

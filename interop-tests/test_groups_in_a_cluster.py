@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from drivers.base import Driver
 
+pytestmark = pytest.mark.timeout(400)
+
 FAMILIES = {"kafka-python": ("kafka_python", "KafkaPython3"), "confluent": ("confluent", "Confluent")}
 FAMILIES["aiokafka"] = ("aio", "Aiokafka")
 PARTITIONS = 3

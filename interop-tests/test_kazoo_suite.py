@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import kazoo.tests
+import pytest
 
 from support.places import REPOSITORY
 
@@ -34,6 +35,7 @@ AT_LEAST: Final = 306
 """How many tests are left, so that none goes unnoticed."""
 
 
+@pytest.mark.timeout(600)
 def test_kazoo_finds_nothing_wrong(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     for name in LEFT_OUT:
