@@ -27,6 +27,7 @@ from kcompat.net.plain_listener import bind
 from kcompat.net.server import Server
 from kcompat.peer.controller import RemoteController
 from kcompat.peer.peers import Peers
+from kcompat.promise import Promise
 from kcompat.replication.fetch_session import FetchSessions
 from kcompat.replication.fetching import Fetching
 from kcompat.replication.fetching_config import fetching_config
@@ -46,6 +47,14 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import Partition
 
 LISTENER = "PLAINTEXT"
+
+
+class _NothingToHear:
+    """The configs of topics, none of which has any."""
+
+    def ensure(self, _topics: object) -> Promise[None]:
+        """There is nothing to be read first."""
+        return Promise.resolved(None)
 
 
 class OurReplicas:
@@ -76,6 +85,7 @@ class OurReplicas:
             config=config.current,
             served=SERVED,
             cluster=image,
+            configs=_NothingToHear(),
             replicas=self.replicas,
             logs=self._logs,
             fetch_sessions=FetchSessions(1000, chance),

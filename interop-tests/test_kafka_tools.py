@@ -160,7 +160,6 @@ FILES = {
     "twice.json": '{"version":1,"partitions":[{"topic":"r1","partition":0,"offset":1},'
     '{"topic":"r1","partition":0,"offset":1}]}',
     "topics.json": '{"version":1,"topics":[{"topic":"r1"}]}',
-    "moves.json": '{"version":1,"partitions":[{"topic":"r1","partition":0,"replicas":[1]}]}',
     "client.properties": "client.id=tools\n",
 }
 
@@ -168,9 +167,6 @@ REFUSED = """
 DESCRIBE_CLIENT_QUOTAS configs --describe --entity-type clients
 DESCRIBE_CLIENT_QUOTAS configs --alter --ip 10.0.0.1 --add-config connection_creation_rate=100
 ALTER_USER_SCRAM_CREDENTIALS configs --alter --user a --add-config SCRAM-SHA-256=[password=b]
-ELECT_LEADERS leader-election --election-type preferred --all-topic-partitions
-LIST_PARTITION_REASSIGNMENTS reassign --list
-LIST_PARTITION_REASSIGNMENTS reassign --execute --reassignment-json-file FILES/moves.json
 LIST_TRANSACTIONS transactions list
 DESCRIBE_DELEGATION_TOKEN delegation-tokens --describe --command-config FILES/client.properties
 DESCRIBE_QUORUM metadata-quorum describe --status

@@ -81,6 +81,12 @@ class Bench:
         text = re.sub(r"TopicId: \S{22}", "TopicId: ID", text)
         text = re.sub(r"(?m)^\[\d{4}-\d\d-\d\d \S+\]", "TIME", text)
         text = re.sub(r"Elr: (N/A)?\tLastKnownElr: (N/A)?", "Elr: ", text)
+        # Kafka's tools go through a hash table.
+        text = re.sub(
+            r"(?m)(?<= for partitions )\S+(, \S+)*$",
+            lambda all_: ", ".join(sorted(all_[0].split(", "))),
+            text,
+        )
         text = re.sub(r"Isr: ([\d,]+)", lambda isr: "Isr: " + ",".join(sorted(isr[1].split(","))), text)
         lines = [
             _sorted(line) if line.startswith('{"brokers"') else line

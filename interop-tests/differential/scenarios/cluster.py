@@ -281,7 +281,7 @@ def api_versions_of_an_unknown_version(play: Play, version: int) -> None:
 
 @scenario(METADATA, until=0)
 def unsupported_versions_and_keys(play: Play, version: int) -> None:
-    for key, bad in ((METADATA, 99), (METADATA, -1), (ApiKey.OFFSET_DELETE, 1), (999, 0), (-1, 0), (4, 0)):
+    for key, bad in ((METADATA, 99), (METADATA, -1), (ApiKey.OFFSET_DELETE, 1), (999, 0), (-1, 0), (52, 0)):
         play.send_frame(header(key & 0xFFFF, bad) + bytes(20))
         play.reply(f"{key} {bad}")
     play.call(METADATA, 1, topics=[])
