@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+TIDY_TIMEOUT_S = 20.0
 JOIN_TIMEOUT_S = 30.0
 
 
@@ -20,6 +21,7 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+        self._calls: set[asyncio.Task[object]] = set()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), name="kcompat", daemon=True)
         self._thread.start()
         self._loop, self._closing = self._started.result()
@@ -31,7 +33,7 @@ class LoopThread:
 
     def call(self, work: Coroutine[object, object, T], timeout_s: float | None = None) -> T:
         """What `work` returns or raises. It is cancelled, and TimeoutError raised, after `timeout_s`."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop)
         try:
             return future.result(timeout_s)
         except BaseException:
@@ -47,7 +49,7 @@ class LoopThread:
         return self.call(work())
 
     def close(self) -> None:
-        """Cancel what is left to do, and end the thread, if it is here."""
+        """Let what was cancelled tidy up, cancel what is left to do, and end the thread, if it is here."""
         if not self.is_here:
             return
         self._loop.call_soon_threadsafe(self._closing.set)
@@ -57,3 +59,14 @@ class LoopThread:
         closing = asyncio.Event()
         self._started.set_result((asyncio.get_running_loop(), closing))
         await closing.wait()
+        if self._calls:
+            await asyncio.wait(self._calls, timeout=TIDY_TIMEOUT_S)
+
+    async def _tracked(self, work: Coroutine[object, object, T]) -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        self._calls.add(task)
+        try:
+            return await work
+        finally:
+            self._calls.discard(task)

@@ -74,10 +74,12 @@ class BrokerNode:
         """Have others lead what this broker leads, answer what is in flight, then stop the parts, last
         started first; the data directories are left clean. Without `hand_over` the others just see it go.
         """
-        if hand_over and self._is_serving:
-            await hand_leaderships_over(self.parts)
-        self._is_serving = False
-        await self._lifetime.end()
+        try:
+            if hand_over and self._is_serving:
+                await hand_leaderships_over(self.parts)
+        finally:
+            self._is_serving = False
+            await self._lifetime.end()
 
     def kill(self) -> None:
         """End as by kill -9: no word to anybody, nothing more is written. The directories can be used again,

@@ -8,6 +8,7 @@ them.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -16,6 +17,7 @@ from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.process_session import ProcessSession
 from kcompat.config.errors import ConfigError
 from kcompat.node.broker import BrokerNode
+from kcompat.node.lifetime import Lifetime
 from kcompat.node.links import Links
 
 if TYPE_CHECKING:
@@ -162,10 +164,12 @@ class ClusterNodes:
 
     async def close(self) -> None:
         """Stop all brokers and the store."""
+        parts = Lifetime()
+        parts.began(self._store.close)
         while self.running:
             _, node = self.running.popitem()
-            await node.stop(hand_over=False)
-        await self._store.close()
+            parts.began(partial(node.stop, hand_over=False))
+        await parts.end()
 
     def _session_timeout_ms(self, broker_id: int) -> int:
         return self._configs[broker_id].integer("zookeeper.session.timeout.ms")

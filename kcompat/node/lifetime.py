@@ -24,12 +24,20 @@ class Lifetime:
         self._parts.append((stop, kill))
 
     async def end(self) -> None:
-        """Stop the parts, the last one first."""
+        """Stop the parts, the last one first. A part that fails, or whose end is no longer waited for, spares
+        no other; what it failed with is raised at the end.
+        """
+        fault: BaseException | None = None
         while self._parts:
             stop, _ = self._parts.pop()
-            stopped = stop()
-            if inspect.isawaitable(stopped):
-                await stopped
+            try:
+                stopped = stop()
+                if inspect.isawaitable(stopped):
+                    await stopped
+            except BaseException as error:
+                fault = fault or error
+        if fault is not None:
+            raise fault
 
     def cut_short(self) -> None:
         """Kill the parts, the last one first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from kcompat import Broker
 from kcompat.config.errors import ConfigError
+from kcompat.embedded.thread import LoopThread
 from kcompat.net.listener import ListenerError
 from kcompat.protocol.messages.metadata import MetadataRequest
 from support.raw_client import RawClient
@@ -94,6 +96,24 @@ def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
         Broker().start(timeout_s=0)
     assert [thread.name for thread in threading.enumerate() if thread.name == "kcompat"] == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_longer_waited_for_may_tidy_up() -> None:
+    told = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(10):
+                await asyncio.sleep(0)
+            told.append("tidied")
+
+    thread = LoopThread()
+    with pytest.raises(TimeoutError):
+        thread.call(work(), timeout_s=0.01)
+    thread.close()
+    assert told == ["tidied"]
 
 
 IN_A_FORKED_CHILD = """

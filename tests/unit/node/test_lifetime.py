@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+
+import pytest
 
 from kcompat.node.lifetime import Lifetime
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def lifetime(told: list[str]) -> Lifetime:
@@ -53,3 +51,29 @@ def test_a_kill_that_raises_spares_no_other(caplog: pytest.LogCaptureFixture) ->
     parts.cut_short()
     assert told == ["kill third", "kill first"]
     assert "the sudden end of a broker" in caplog.text
+
+
+def test_a_part_that_fails_spares_no_other() -> None:
+    told: list[str] = []
+    parts = lifetime(told)
+
+    def fail() -> None:
+        raise ValueError("stuck")
+
+    parts.began(fail)
+    with pytest.raises(ValueError, match="stuck"):
+        asyncio.run(parts.end())
+    assert told == ["stop third", "stop second", "stop first"]
+
+
+def test_a_part_whose_end_is_no_longer_waited_for_spares_no_other() -> None:
+    told: list[str] = []
+    parts = lifetime(told)
+    parts.began(asyncio.Event().wait)
+
+    async def give_up() -> None:
+        await asyncio.wait_for(parts.end(), timeout=0.01)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(give_up())
+    assert told == ["stop third", "stop second", "stop first"]
