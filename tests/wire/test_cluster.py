@@ -71,18 +71,30 @@ def produce_in_the_end(cluster: Cluster, broker_id: int, value: bytes) -> None:
         time.sleep(0.01)
 
 
-def read(cluster: Cluster, broker_id: int) -> list[bytes]:
-    """All that a consumer may see on a broker."""
-    row = FetchRequest.FetchPartition(0, fetch_offset=0, partition_max_bytes=1 << 20)
-    request = FetchRequest(max_wait_ms=0, topics=[FetchRequest.FetchTopic(TOPIC, partitions=[row])])
+def read(cluster: Cluster, broker_id: int, at_least: int) -> list[bytes]:
+    """All that a consumer may see on a broker, once it is at least so many records: a new leader shows what
+    was acknowledged when its followers have asked it.
+    """
+    seen: list[bytes] = []
+    deadline = time.monotonic() + TIMEOUT_S
     with client(cluster, broker_id) as asking:
-        answer = asking.call(request, 11).responses[0].partitions[0]
-    assert answer.error_code == 0, answer
-    records = memoryview(answer.records or b"")
+        while len(seen) < at_least:
+            assert time.monotonic() < deadline, seen
+            row = FetchRequest.FetchPartition(0, fetch_offset=len(seen), partition_max_bytes=1 << 20)
+            topic = FetchRequest.FetchTopic(TOPIC, partitions=[row])
+            answer = asking.call(FetchRequest(max_wait_ms=500, min_bytes=1, topics=[topic]), 11)
+            (partition,) = answer.responses[0].partitions
+            assert partition.error_code == 0, partition
+            seen += values(memoryview(partition.records or b""))
+    return seen
+
+
+def values(batches: memoryview) -> list[bytes]:
+    """Of each record of each batch."""
     return [
         bytes(record.value or b"")
-        for position, header in iter_headers(records)
-        for record in read_records(records[position : position + header.size])
+        for position, header in iter_headers(batches)
+        for record in read_records(batches[position : position + header.size])
     ]
 
 
@@ -111,13 +123,13 @@ def test_what_was_acknowledged_outlives_a_killed_leader(cluster: Cluster) -> Non
     assert produce(cluster, first, b"one", b"two") == 0
     cluster.brokers[first].kill()
     second = other_leader(cluster, first)
-    assert read(cluster, second) == [b"one", b"two"]
+    assert read(cluster, second, 2) == [b"one", b"two"]
     produce_in_the_end(cluster, second, b"three")
     cluster.brokers[first].start()
     cluster.wait_until_in_sync(TIMEOUT_S)
     cluster.brokers[second].kill()
     third = other_leader(cluster, second)
-    assert read(cluster, third) == [b"one", b"two", b"three"]
+    assert read(cluster, third, 3) == [b"one", b"two", b"three"]
 
 
 def test_a_broker_that_stops_has_moved_its_leaderships_first(cluster: Cluster) -> None:
@@ -126,7 +138,7 @@ def test_a_broker_that_stops_has_moved_its_leaderships_first(cluster: Cluster) -
     assert produce(cluster, leader, b"one") == 0
     cluster.brokers[leader].stop()
     assert cluster.leader_of(TOPIC, 0) not in (leader, -1)
-    assert read(cluster, cluster.leader_of(TOPIC, 0)) == [b"one"]
+    assert read(cluster, cluster.leader_of(TOPIC, 0), 1) == [b"one"]
 
 
 def test_a_leader_that_is_cut_off_acknowledges_nothing_and_forgets_what_it_took(cluster: Cluster) -> None:
@@ -139,9 +151,9 @@ def test_a_leader_that_is_cut_off_acknowledges_nothing_and_forgets_what_it_took(
     produce_in_the_end(cluster, second, b"two")
     cluster.heal()
     cluster.wait_until_in_sync(TIMEOUT_S)
-    assert read(cluster, second) == [b"one", b"two"]
+    assert read(cluster, second, 2) == [b"one", b"two"]
     cluster.brokers[second].kill()
-    assert read(cluster, other_leader(cluster, second)) == [b"one", b"two"]
+    assert read(cluster, other_leader(cluster, second), 2) == [b"one", b"two"]
 
 
 def other_leader_among(cluster: Cluster, isolated: int) -> int:
@@ -169,4 +181,4 @@ def test_brokers_keep_their_ports_and_data_from_one_life_to_the_next(cluster: Cl
         broker.start()
     assert cluster.bootstrap_servers == before
     cluster.wait_until_in_sync(TIMEOUT_S)
-    assert read(cluster, cluster.leader_of(TOPIC, 0)) == [b"one"]
+    assert read(cluster, cluster.leader_of(TOPIC, 0), 1) == [b"one"]
