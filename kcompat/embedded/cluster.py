@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.listeners import Endpoint
-from kcompat.embedded.broker import START_TIMEOUT_S, STOP_TIMEOUT_S
-from kcompat.embedded.home import as_texts, temporary_directory
-from kcompat.embedded.thread import LoopThread
+from kcompat.embedded.home import as_texts
+from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded
 from kcompat.node.cluster import ClusterNodes, spread
 from kcompat.node.world import real_world
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
-    from types import TracebackType
+
+    from kcompat.embedded.thread import LoopThread
 
 IN_SYNC_TIMEOUT_S = 30.0
 
@@ -52,7 +51,7 @@ class ClusterBroker:
         self._cluster.thread.do(lambda: self._cluster.nodes.kill(self.id))
 
 
-class Cluster:
+class Cluster(Embedded[ClusterNodes]):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
     `data_dir`, `host` and `config` are as for `Broker`; each broker has a directory of its own below
@@ -77,45 +76,28 @@ class Cluster:
         values = {"listeners": str(Endpoint("PLAINTEXT", host, port, "PLAINTEXT")), **as_texts(config)}
         if data_dir is not None:
             values["log.dirs"] = as_log_dirs(data_dir)
-        self._temporary = data_dir is None
-        self._config = BrokerConfig(values)
+        super().__init__("the cluster", BrokerConfig(values), is_temporary=data_dir is None)
         self._racks = racks
         self.brokers = [ClusterBroker(self, broker_id) for broker_id in range(brokers)]
-        self._started: tuple[LoopThread, ClusterNodes] | None = None
+
+    async def _begin(self, config: BrokerConfig) -> ClusterNodes:
+        world = real_world()
+        configs = spread(config, len(self.brokers), self._racks)
+        nodes = ClusterNodes(configs, world.open_store(config, world.clock), world)
+        try:
+            await nodes.start()  # done when each knows the others
+        except BaseException:
+            await nodes.close()
+            raise
+        return nodes
+
+    async def _end(self, nodes: ClusterNodes) -> None:
+        await nodes.close()
 
     @property
     def bootstrap_servers(self) -> str:
         """What clients take as `bootstrap.servers`: the brokers that run."""
         return self.nodes.bootstrap_servers
-
-    def start(self, timeout_s: float = START_TIMEOUT_S) -> Self:
-        """Start all brokers and wait until each knows the others. TimeoutError, and nothing left, if that
-        takes too long.
-        """
-        assert self._started is None, "the cluster is started already"
-        with ExitStack() as undo:
-            config = self._config
-            if self._temporary:
-                directory, remove = temporary_directory(self)
-                undo.callback(remove)
-                config = config.with_static({"log.dirs": directory})
-            configs = spread(config, len(self.brokers), self._racks)
-            thread = LoopThread()
-            undo.callback(thread.close)
-            try:
-                nodes = thread.call(_start(config, configs), timeout_s)
-            except TimeoutError as error:
-                raise TimeoutError(f"the cluster did not start within {timeout_s:.0f} s") from error
-            undo.callback(_close, thread, nodes)
-            self._undo = undo.pop_all()
-        self._started = thread, nodes
-        return self
-
-    def stop(self) -> None:
-        """Shut all brokers down cleanly; a temporary directory is removed. Harmless when not started."""
-        if self._started is not None:
-            self._started = None
-            self._undo.close()
 
     def isolate(self, broker_id: int) -> None:
         """Cut a broker off from the others and from the metadata store; clients still reach it."""
@@ -147,36 +129,9 @@ class Cluster:
     @property
     def nodes(self) -> ClusterNodes:
         """The brokers, on the loop of `thread`."""
-        assert self._started is not None, "the cluster is not started"
-        return self._started[1]
+        return self._running()[1]
 
     @property
     def thread(self) -> LoopThread:
         """Where they run."""
-        assert self._started is not None, "the cluster is not started"
-        return self._started[0]
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.stop()
-
-
-async def _start(config: BrokerConfig, configs: Sequence[BrokerConfig]) -> ClusterNodes:
-    world = real_world()
-    nodes = ClusterNodes(configs, world.open_store(config, world.clock), world)
-    try:
-        await nodes.start()
-    except BaseException:
-        await nodes.close()
-        raise
-    return nodes
-
-
-def _close(thread: LoopThread, nodes: ClusterNodes) -> None:
-    with suppress(TimeoutError):  # brokers that hang end with their thread
-        if thread.is_here:
-            thread.call(nodes.close(), STOP_TIMEOUT_S)
+        return self._running()[0]

@@ -1,0 +1,82 @@
+"""What brokers and clusters inside this process have in common: a thread, a directory, a start and a stop."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+from kcompat.embedded.home import temporary_directory
+from kcompat.embedded.thread import LoopThread
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from kcompat.config.broker import BrokerConfig
+
+Nodes = TypeVar("Nodes")
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+
+
+class Embedded(ABC, Generic[Nodes]):
+    """Runs brokers on a loop in a thread of its own, from `start` to `stop`."""
+
+    def __init__(self, what: str, config: BrokerConfig, *, is_temporary: bool) -> None:
+        """`what` it is called in messages. If it is temporary, each start has a directory of its own."""
+        self._what = what
+        self._config = config
+        self._is_temporary = is_temporary
+        self._started: tuple[LoopThread, Nodes] | None = None
+
+    @abstractmethod
+    async def _begin(self, config: BrokerConfig) -> Nodes:
+        """Start, on the loop of the thread; nothing is left where that fails."""
+
+    @abstractmethod
+    async def _end(self, nodes: Nodes) -> None:
+        """Stop, on the loop of the thread."""
+
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> Self:
+        """Start and wait until clients are served. TimeoutError, and nothing left, if that takes too long."""
+        assert self._started is None, f"{self._what} is started already"
+        with ExitStack() as undo:
+            config = self._config
+            if self._is_temporary:
+                directory, remove = temporary_directory(self)
+                undo.callback(remove)
+                config = config.with_static({"log.dirs": directory})
+            thread = LoopThread()
+            undo.callback(thread.close)
+            try:
+                nodes = thread.call(self._begin(config), timeout_s)
+            except TimeoutError as error:
+                raise TimeoutError(f"{self._what} did not start within {timeout_s:.0f} s") from error
+            undo.callback(self._end_here, thread, nodes)
+            self._undo = undo.pop_all()
+        self._started = thread, nodes
+        return self
+
+    def stop(self) -> None:
+        """Shut down cleanly; a temporary directory is removed. Harmless when not started."""
+        if self._started is not None:
+            self._started = None
+            self._undo.close()
+
+    def _end_here(self, thread: LoopThread, nodes: Nodes) -> None:
+        with suppress(TimeoutError):  # what hangs ends with its thread
+            if thread.is_here:
+                thread.call(self._end(nodes), STOP_TIMEOUT_S)
+
+    def _running(self) -> tuple[LoopThread, Nodes]:
+        assert self._started is not None, f"{self._what} is not started"
+        return self._started
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
