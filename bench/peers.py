@@ -93,7 +93,7 @@ def kcompat_before(checkout: Path) -> BrokerProcess:
 
 def kafka(properties: Mapping[str, str] = PROPERTIES) -> BrokerProcess:
     """A real Kafka 3.9.2, not started yet."""
-    return RealKafka("3.9.2", properties, heap=HEAP)
+    return RealKafka("3.9.2", properties, heap=HEAP, options=())
 
 
 def is_mock(broker: BrokerProcess) -> bool:

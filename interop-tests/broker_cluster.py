@@ -38,8 +38,6 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
 }
 POLL_S = 0.05
-QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""A Kafka of a test is over before the optimising compiler has paid for itself."""
 PORT = 9092
 
 
@@ -72,9 +70,7 @@ class BrokerCluster:
         for broker_id, kind in enumerate(kinds, 1):
             own = {**SETTINGS, **settings, "broker.id": str(broker_id)}
             if kind == "kafka":
-                self.brokers[broker_id] = ZooKeeperKafka(
-                    self.zookeeper, properties=own, heap="320m", options=QUICK_START
-                )
+                self.brokers[broker_id] = ZooKeeperKafka(self.zookeeper, properties=own, heap="320m")
                 continue
             own["zookeeper.connect"] = self.zookeeper.bootstrap
             if hosts is None:

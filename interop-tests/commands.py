@@ -6,12 +6,14 @@ import subprocess
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Self
 
+from support.kafka_jars import QUICK
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import TracebackType
 
-QUICK_JVM = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m")
+QUICK_JVM = ("java", *QUICK, "-Xmx256m")
 """For a program that is over before the optimising compiler has paid for itself."""
 
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from typing import TYPE_CHECKING
 
 from support.broker_process import BrokerProcess, free_port
-from support.kafka_jars import class_path, java
+from support.kafka_jars import QUICK, class_path, java
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class RealKafka(BrokerProcess):
     """One Kafka process, broker and controller, on free ports of the loopback address.
 
     ``properties`` are added to its server.properties, ``heap`` is a size as ``-Xmx`` takes it,
-    ``options`` are further ones of its JVM.
+    ``options`` are further ones of its JVM: those of one that does not live long, unless told otherwise.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class RealKafka(BrokerProcess):
         heap: str = "512m",
         data_dir: Path | None = None,
         port: int | None = None,
-        options: Sequence[str] = (),
+        options: Sequence[str] = QUICK,
     ) -> None:
         self.name = f"kafka-{version}"
         super().__init__(data_dir, port)

@@ -16,6 +16,7 @@ import pytest
 from contract import eventually
 from drivers.base import Record
 from drivers.confluent import Confluent
+from support.kafka_jars import QUICK
 from support.places import REPOSITORY
 
 pytest.importorskip("pyspark", reason="pyspark is not there: pip install pyspark==4.2.0")
@@ -40,7 +41,7 @@ pytestmark = pytest.mark.timeout(300)
 def quick_jvm() -> Iterator[None]:
     """Queries of a few records gain nothing from the optimising compiler, and lose its time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        patch.setenv("JAVA_TOOL_OPTIONS", " ".join(QUICK))
         yield
 
 

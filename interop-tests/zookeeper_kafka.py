@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from kcompat.protocol.messages.metadata import MetadataRequest
 from real_kafka import RealKafka
 from support.broker_process import BrokerProcess
-from support.kafka_jars import class_path, java
+from support.kafka_jars import QUICK, class_path, java
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -43,7 +43,15 @@ class ZooKeeper(BrokerProcess):
     def command(self) -> list[str]:
         """The command line that runs the server in the foreground."""
         main_class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-        return [java(), "-Xmx128m", "-cp", class_path("3.9.2"), main_class, str(self.home / "zoo.cfg")]
+        return [
+            java(),
+            "-Xmx128m",
+            *QUICK,
+            "-cp",
+            class_path("3.9.2"),
+            main_class,
+            str(self.home / "zoo.cfg"),
+        ]
 
     def is_ready(self) -> bool:
         """Whether the server answers the four-letter word `srvr`."""
@@ -76,7 +84,7 @@ class ZooKeeperKafka(RealKafka):
         properties: Mapping[str, str] | None = None,
         chroot: str = "",
         heap: str = "512m",
-        options: Sequence[str] = (),
+        options: Sequence[str] = QUICK,
     ) -> None:
         super().__init__(properties=properties, heap=heap, data_dir=data_dir, options=options)
         self._connect = f"{zookeeper.bootstrap}{chroot}"

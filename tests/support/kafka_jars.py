@@ -14,6 +14,11 @@ from support.places import CACHE, REPOSITORY
 CONF: Final = REPOSITORY / "interop-tests" / "java" / "conf"
 """The logging configuration of Kafka's tools."""
 
+QUICK: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of a JVM that is over before the optimising compiler has paid for itself: a Kafka starts with half
+of the processor time.
+"""
+
 
 def java() -> str:
     """The path of the Java launcher, or an error that says what to install."""
