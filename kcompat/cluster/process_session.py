@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from kcompat.cluster.single_operations import SingleOperations
+from kcompat.cluster.session import Session
 from kcompat.cluster.store import EventType, SessionExpiredError, SessionState, WatchEvent
 from kcompat.cluster.subscriptions import Subscriptions
 
@@ -37,33 +37,17 @@ class SharedTree(Protocol):
         """Remove a session and its ephemeral nodes."""
 
 
-class ProcessSession(SingleOperations):
+class ProcessSession(Session):
     """One broker's `MetadataStore`."""
 
     def __init__(self, store: SharedTree, session_id: int) -> None:
+        super().__init__(session_id, SessionState.CONNECTED)
         self._store = store
-        self._session_id = session_id
         self._watches: Subscriptions[str, WatchEvent] = Subscriptions("a watch of the metadata store")
-        self._listeners: Subscriptions[None, SessionState] = Subscriptions("a listener to a session's state")
-        self._state = SessionState.CONNECTED
         self._settled: asyncio.Future[None] | None = None
         """What calls wait for while the session is suspended."""
         self._is_closed = False
         self._has_lapsed = False
-
-    @property
-    def session_id(self) -> int:
-        """The id that its ephemeral nodes carry; another after `renew`."""
-        return self._session_id
-
-    @property
-    def state(self) -> SessionState:
-        """The state last told."""
-        return self._state
-
-    def subscribe(self, listener: Callable[[SessionState], object]) -> Watch:
-        """Report every later state."""
-        return self._listeners.add(None, listener)
 
     async def get(self, path: str) -> tuple[bytes, Stat]:
         """Data and Stat of a node, or `NoNodeError`."""

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from kcompat.replication.named import Named
+
 if TYPE_CHECKING:
     from kcompat.protocol.errors import ErrorCode
 
 
-class FollowedLog(Protocol):
+class FollowedLog(Named, Protocol):
     """What a fetcher reads of a replica and does to it. What changes the log may raise StorageError."""
-
-    @property
-    def topic(self) -> str:
-        """Its topic."""
-
-    @property
-    def topic_id(self) -> bytes:
-        """The id of its topic."""
-
-    @property
-    def index(self) -> int:
-        """Its number in the topic."""
 
     @property
     def log_start_offset(self) -> int:

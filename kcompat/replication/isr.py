@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from kcompat.replication.named import Named
+
 if TYPE_CHECKING:
     from kcompat.cluster.news import Role
     from kcompat.protocol.errors import ErrorCode
@@ -76,20 +78,8 @@ Pending = PendingExpand | PendingShrink
 IsrState = Committed | PendingExpand | PendingShrink
 
 
-class IsrOwner(Protocol):
+class IsrOwner(Named, Protocol):
     """A partition that has asked for another ISR, and hears what became of it."""
-
-    @property
-    def topic(self) -> str:
-        """Its topic."""
-
-    @property
-    def topic_id(self) -> bytes:
-        """The id of its topic; zero where that has none."""
-
-    @property
-    def index(self) -> int:
-        """Its number in the topic."""
 
     @property
     def role(self) -> Role:

@@ -6,6 +6,7 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
+from kcompat.api import create_topics
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
@@ -34,6 +35,7 @@ from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.promise import Promise
+from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.security.authorizer import AllowEverything
 from support.asking import context_of, services_of, travelled
 from support.virtual_clock import VirtualClock
@@ -135,6 +137,16 @@ class ClusterWorld:
         while not is_so(self.cluster.image):
             changed.clear()
             await asyncio.wait_for(changed.wait(), 10)
+
+    async def create(self, *names: str) -> dict[str, bytes]:
+        """Make topics of two partitions; their ids."""
+        topics = [
+            CreateTopicsRequest.CreatableTopic(name=name, num_partitions=2, replication_factor=1)
+            for name in names
+        ]
+        response = await self.ask(create_topics, 7, CreateTopicsRequest(topics=topics))
+        assert [row.error_code for row in response.topics] == [0] * len(names)
+        return {row.name: row.topic_id for row in response.topics}
 
     async def ask(self, module: Any, version: int, request: Any) -> Any:
         """The response of `module.handle`; both messages travel through the codec of this version."""

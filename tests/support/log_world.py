@@ -37,6 +37,8 @@ ME = 1
 ALONE = Role(leader=ME, leader_epoch=0, isr=(ME,), replicas=(ME,))
 NOW = 1_700_000_000_000
 MIB = 1 << 20
+ONE, TWO = b"1" * 16, b"2" * 16
+"""Ids of topics."""
 
 Outcome = tuple["Lane", "Callable[[], object]", "Promise[Any]"]
 

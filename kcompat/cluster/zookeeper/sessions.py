@@ -10,13 +10,12 @@ from kazoo.exceptions import KazooException, NoAuthError, UnimplementedError
 from kazoo.exceptions import NodeExistsError as KazooNodeExistsError
 from kazoo.exceptions import NoNodeError as KazooNoNodeError
 
-from kcompat.cluster.single_operations import SingleOperations
+from kcompat.cluster.session import Session
 from kcompat.cluster.store import (
     SessionExpiredError,
     SessionState,
     StoreUnavailableError,
 )
-from kcompat.cluster.subscriptions import Subscriptions
 from kcompat.cluster.zookeeper.connection import Connection
 from kcompat.cluster.zookeeper.requests import Requests
 from kcompat.cluster.zookeeper.translation import Translation, our_error, stat
@@ -65,18 +64,16 @@ class ZooKeeper:
         self._sessions.clear()
 
 
-class ZooKeeperSession(SingleOperations):
+class ZooKeeperSession(Session):
     """One broker's `MetadataStore`."""
 
     def __init__(self, settings: ZooKeeperSettings, tls: ssl.SSLContext | None) -> None:
+        super().__init__(0, SessionState.SUSPENDED)
         self._settings = settings
         self._tls = tls
         self._translation = Translation(settings.chroot, is_secure=settings.set_acl)
-        self._listeners: Subscriptions[None, SessionState] = Subscriptions("a listener to a session's state")
         self._watches = Watches(self._send, self._translation.full_path)
-        self._state = SessionState.SUSPENDED
         self._is_closed = False
-        self._session_id = 0
         self._reads_many = True
         """Whether the servers are of 3.6 or later, as far as is known."""
         self._renewing = asyncio.Lock()
@@ -85,20 +82,6 @@ class ZooKeeperSession(SingleOperations):
         self._connected: asyncio.Future[None]
 
     # -- the session -------------------------------------------------------------------------------------
-
-    @property
-    def session_id(self) -> int:
-        """The id that its ephemeral nodes carry; another after `renew`."""
-        return self._session_id
-
-    @property
-    def state(self) -> SessionState:
-        """The state last told."""
-        return self._state
-
-    def subscribe(self, listener: Callable[[SessionState], object]) -> Watch:
-        """Report every later state."""
-        return self._listeners.add(None, listener)
 
     async def connect(self) -> None:
         """Begin a session. Raises `StoreUnavailableError` where no server takes it in time."""

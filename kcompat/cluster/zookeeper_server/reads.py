@@ -197,7 +197,7 @@ def _remove_watches(tree: Tree, asker: Asker, request: Record) -> None:  # noqa:
 
 def _set_watches(tree: Tree, asker: Asker, request: Record) -> None:
     """Set again what a client watched at its last connection; tell it at once of what it missed."""
-    assert isinstance(request, SetWatches | SetWatches2)
+    assert isinstance(request, SetWatches)
     seen = request.relative_zxid
     for path in request.data_watches:
         node = tree.nodes.get(path)

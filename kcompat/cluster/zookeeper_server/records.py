@@ -238,13 +238,9 @@ class SetWatches(Record, frozen=True):
     child_watches: tuple[str, ...]
 
 
-class SetWatches2(Record, frozen=True):
+class SetWatches2(SetWatches, frozen=True):
     """The same, with persistent ones."""
 
-    relative_zxid: Long
-    data_watches: tuple[str, ...]
-    exist_watches: tuple[str, ...]
-    child_watches: tuple[str, ...]
     persistent_watches: tuple[str, ...]
     persistent_recursive_watches: tuple[str, ...]
 

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.api import create_partitions, create_topics
+from kcompat.api import create_partitions
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
-from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
 from support.cluster_world import ClusterWorld
 
-Topic = CreateTopicsRequest.CreatableTopic
-
-
 ToGrow = CreatePartitionsRequest.CreatePartitionsTopic
-
-
 TIMEOUT_MS = 5000
-
-
-async def create(world: ClusterWorld, *names: str) -> dict[str, bytes]:
-    topics = [Topic(name=name, num_partitions=2, replication_factor=1) for name in names]
-    response = await world.ask(create_topics, 7, CreateTopicsRequest(topics=topics))
-    assert [row.error_code for row in response.topics] == [0] * len(names)
-    return {row.name: row.topic_id for row in response.topics}
 
 
 @pytest.mark.parametrize("version", range(4))
 async def test_grow(version: int) -> None:
     async with ClusterWorld() as world:
-        await create(world, "a", "b")
+        await world.create("a", "b")
         topics = [ToGrow(name=name, count=5, assignments=None) for name in ("a", "b", "b", "none")]
         request = CreatePartitionsRequest(topics=topics, timeout_ms=TIMEOUT_MS)
         response = await world.ask(create_partitions, version, request)
@@ -48,7 +35,7 @@ async def test_grow(version: int) -> None:
 
 async def test_grow_with_an_empty_assignment_is_not_grow_without_one() -> None:
     async with ClusterWorld() as world:
-        await create(world, "a")
+        await world.create("a")
         request = CreatePartitionsRequest(
             topics=[ToGrow(name="a", count=3, assignments=[])], timeout_ms=TIMEOUT_MS
         )
@@ -58,7 +45,7 @@ async def test_grow_with_an_empty_assignment_is_not_grow_without_one() -> None:
 
 async def test_grow_without_time_or_to_validate() -> None:
     async with ClusterWorld() as world:
-        await create(world, "a")
+        await world.create("a")
         topics = [ToGrow(name="a", count=3, assignments=None)]
         late = await world.ask(create_partitions, 3, CreatePartitionsRequest(topics=topics, timeout_ms=0))
         request = CreatePartitionsRequest(topics=topics, timeout_ms=TIMEOUT_MS, validate_only=True)
@@ -69,7 +56,7 @@ async def test_grow_without_time_or_to_validate() -> None:
 
 async def test_needs_to_alter_each_topic() -> None:
     async with ClusterWorld() as world:
-        await create(world, "a", "b")
+        await world.create("a", "b")
         world.authorizer = Denying((Operation.ALTER, Resource.topic("b")))
         topics = [ToGrow(name=name, count=3, assignments=None) for name in ("a", "b")]
         request = CreatePartitionsRequest(topics=topics, timeout_ms=TIMEOUT_MS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -12,28 +12,11 @@ from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.news import Role
 from kcompat.promise import Promise
 from kcompat.protocol.messages.delete_records import DeleteRecordsRequest
-from kcompat.records.batch import build_batch
-from kcompat.records.record import Record
 from kcompat.replication.reading import FetchSpec, Reader
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
 from support.log_world import ME, LogWorld
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> LogWorld:
-    world = LogWorld(tmp_path)
-    world.create("t", partitions=2, topic_id=ONE)
-    world.create("u", topic_id=TWO)
-    world.produce((0, bytes(build_batch([Record(0, 1000, b"k", b"v")]))), topic="t")
-    return world
-
-
-ONE, TWO = b"1" * 16, b"2" * 16
 
 
 def rows(world: LogWorld, version: int, *asked: tuple[str, int, int]) -> list[tuple[int, int]]:

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.api import create_topics, delete_topics
-from kcompat.protocol.messages.create_topics import CreateTopicsRequest
+from kcompat.api import delete_topics
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Denying
 from support.cluster_world import ClusterWorld
 
-Topic = CreateTopicsRequest.CreatableTopic
-
-
 ToDelete = DeleteTopicsRequest.DeleteTopicState
-
-
 TIMEOUT_MS = 5000
-
-
-async def create(world: ClusterWorld, *names: str) -> dict[str, bytes]:
-    topics = [Topic(name=name, num_partitions=2, replication_factor=1) for name in names]
-    response = await world.ask(create_topics, 7, CreateTopicsRequest(topics=topics))
-    assert [row.error_code for row in response.topics] == [0] * len(names)
-    return {row.name: row.topic_id for row in response.topics}
 
 
 @pytest.mark.parametrize("version", range(6))
 async def test_delete_by_name(version: int) -> None:
     async with ClusterWorld() as world:
-        await create(world, "a", "b", "c")
+        await world.create("a", "b", "c")
         request = DeleteTopicsRequest(topic_names=["a", "none", "b", "b"], timeout_ms=TIMEOUT_MS)
         response = await world.ask(delete_topics, version, request)
         assert {row.name: row.error_code for row in response.responses} == {"a": 0, "none": 3, "b": 42}
@@ -44,7 +31,7 @@ async def test_delete_by_name(version: int) -> None:
 
 async def test_delete_by_id_and_name() -> None:
     async with ClusterWorld() as world:
-        ids = await create(world, "a", "b", "c")
+        ids = await world.create("a", "b", "c")
         unknown = b"\x03" * 16
         rows = [
             ToDelete(name="a"),
@@ -81,7 +68,7 @@ async def test_delete_by_id_and_name() -> None:
 )
 async def test_delete_that_contradicts_itself_deletes_nothing(rows: object, message: str) -> None:
     async with ClusterWorld() as world:
-        ids = await create(world, "a")
+        ids = await world.create("a")
         assert callable(rows)
         request = DeleteTopicsRequest(topics=rows(ids["a"]), timeout_ms=TIMEOUT_MS)
         response = await world.ask(delete_topics, 6, request)
@@ -92,7 +79,7 @@ async def test_delete_that_contradicts_itself_deletes_nothing(rows: object, mess
 
 async def test_delete_without_time_shows_only_what_is_wrong_with_the_request() -> None:
     async with ClusterWorld() as world:
-        await create(world, "a")
+        await world.create("a")
         rows = [ToDelete(name="a"), ToDelete(name="none"), ToDelete()]
         response = await world.ask(delete_topics, 6, DeleteTopicsRequest(topics=rows, timeout_ms=0))
         assert [row.error_code for row in response.responses] == [7, 7, 42]
@@ -102,7 +89,7 @@ async def test_delete_without_time_shows_only_what_is_wrong_with_the_request() -
 @pytest.mark.parametrize(("version", "error"), [(2, 42), (3, 73)])
 async def test_delete_where_it_is_disabled(version: int, error: int) -> None:
     async with ClusterWorld(delete_topic_enable="false") as world:
-        await create(world, "a")
+        await world.create("a")
         request = DeleteTopicsRequest(topic_names=["a"], timeout_ms=TIMEOUT_MS)
         response = await world.ask(delete_topics, version, request)
         assert [row.error_code for row in response.responses] == [error]
@@ -111,7 +98,7 @@ async def test_delete_where_it_is_disabled(version: int, error: int) -> None:
 
 async def test_who_may_not_describe_a_topic_learns_nothing_of_it() -> None:
     async with ClusterWorld() as world:
-        ids = await create(world, "a", "b")
+        ids = await world.create("a", "b")
         everywhere = (Operation.DELETE, CLUSTER)
         hidden = [(operation, Resource.topic("b")) for operation in (Operation.DELETE, Operation.DESCRIBE)]
         world.authorizer = Denying(everywhere, *hidden, (Operation.DESCRIBE, Resource.topic("none")))
@@ -129,7 +116,7 @@ async def test_who_may_not_describe_a_topic_learns_nothing_of_it() -> None:
 
 async def test_who_may_delete_on_the_cluster_may_delete_each_topic() -> None:
     async with ClusterWorld() as world:
-        await create(world, "a")
+        await world.create("a")
         world.authorizer = Denying((Operation.DELETE, ResourceType.TOPIC))
         request = DeleteTopicsRequest(topic_names=["a"], timeout_ms=TIMEOUT_MS)
         assert [row.error_code for row in (await world.ask(delete_topics, 5, request)).responses] == [0]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from kcompat.api import describe_producers
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest
 from kcompat.records.batch import build_batch
@@ -13,22 +11,9 @@ from kcompat.records.record import Record
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.log_world import LogWorld
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> LogWorld:
-    world = LogWorld(tmp_path)
-    world.create("t", partitions=2, topic_id=ONE)
-    world.create("u", topic_id=TWO)
-    world.produce((0, bytes(build_batch([Record(0, 1000, b"k", b"v")]))), topic="t")
-    return world
-
-
-ONE, TWO = b"1" * 16, b"2" * 16
+    from support.log_world import LogWorld
 
 
 def rows(world: LogWorld, *asked: tuple[str, int]) -> list[Any]:

@@ -18,7 +18,7 @@ from kcompat.replication.read_replica import RACK_AWARE_SELECTOR
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.log_world import ME, LogWorld, batch, rows
+from support.log_world import ME, ONE, TWO, LogWorld, batch, rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def world(tmp_path: Path) -> LogWorld:
     return world
 
 
-ONE, TWO, STRANGE = b"1" * 16, b"2" * 16, b"?" * 16
+STRANGE = b"?" * 16
 BY_ID = 13
 FOLLOWER = 2
 

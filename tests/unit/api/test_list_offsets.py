@@ -9,27 +9,13 @@ import pytest
 from kcompat.api import list_offsets
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
-from kcompat.records.batch import build_batch
-from kcompat.records.record import Record
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.log_world import LogWorld
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from support.log_world import LogWorld
 
-
-@pytest.fixture
-def world(tmp_path: Path) -> LogWorld:
-    world = LogWorld(tmp_path)
-    world.create("t", partitions=2, topic_id=ONE)
-    world.create("u", topic_id=TWO)
-    world.produce((0, bytes(build_batch([Record(0, 1000, b"k", b"v")]))), topic="t")
-    return world
-
-
-ONE, TWO = b"1" * 16, b"2" * 16
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION
 

@@ -8,27 +8,12 @@ import pytest
 
 from kcompat.api import offset_for_leader_epoch
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
-from kcompat.records.batch import build_batch
-from kcompat.records.record import Record
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.log_world import LogWorld
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> LogWorld:
-    world = LogWorld(tmp_path)
-    world.create("t", partitions=2, topic_id=ONE)
-    world.create("u", topic_id=TWO)
-    world.produce((0, bytes(build_batch([Record(0, 1000, b"k", b"v")]))), topic="t")
-    return world
-
-
-ONE, TWO = b"1" * 16, b"2" * 16
+    from support.log_world import LogWorld
 
 
 def rows(world: LogWorld, version: int, *names: str, **fields: int) -> list[tuple[int, int, int]]:
