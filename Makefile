@@ -70,16 +70,19 @@ simulation: $(TOOLS)
 cluster-faults: fetched
 	KCOMPAT_FAULTS=100 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_cluster_faults.py
 
-# The unit and wire tests with nothing but Python, and of the system only what every system has; a test of each family
-# of clients with the extensions, as developers at other systems have them.
+# On another Python than that of the tests so far: the unit and wire tests with nothing but Python, and of the system
+# only what every system has; and those of what is compiled.
+COMPILED := $(addprefix tests/unit/,net protocol records log/cleaner test_twins.py) $(wildcard tests/wire/test_net_*.py)
+
+other-python: fetched
+	KCOMPAT_NATIVE=0 KCOMPAT_PORTABLE=1 $(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) tests/unit tests/wire
+	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) $(COMPILED)
+
+# A test of each family of clients with the extensions, but without Linux, as developers at other systems have them.
 FAMILIES := $(patsubst %,interop-tests/test_%.py,kafka_python aiokafka confluent kcat java kafkajs go)
 
 portable: fetched
-	KCOMPAT_NATIVE=0 KCOMPAT_PORTABLE=1 $(BIN)/pytest -q $(SIDE_BY_SIDE) tests/unit tests/wire
 	KCOMPAT_PORTABLE=1 $(BIN)/pytest -q $(SIDE_BY_SIDE) $(FAMILIES) -k test_null_keys_and_values_and_headers
-
-other-python: fetched
-	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE)
 
 interop: fetched
 	$(BIN)/pytest -q $(SIDE_BY_SIDE) interop-tests

@@ -1,8 +1,8 @@
-"""Run the unit and wire tests on another Python than this one: ``python tests/other_python.py [OPTION ...]``.
+"""Run tests on another Python than this one: ``python tests/other_python.py [OPTION ...] PATH ...``.
 
 It takes the newest of 3.11 to 3.13 that the machine has beside the one that runs this, from the PATH or from
 pyenv, and keeps a venv for it in ``.venvs/`` with the package and its `test` extra, nothing more. The options
-are pytest's. Where there is no other Python a line says so; in CI that is a failure.
+are pytest's. Where there is no other Python a line says so, and this one runs them; in CI that is a failure.
 """
 
 from __future__ import annotations
@@ -65,14 +65,19 @@ def make_venv(version: str, python: str | Path) -> Path:
 def main() -> int:
     """Find it, set it up, run the tests; their exit status."""
     found = find()
-    if found is None:
-        print("The tests on another Python are left out: none from 3.11 to 3.13 is on the PATH or in pyenv.")
-        return 1 if "CI" in os.environ else 0
-    version, python = found
-    print(f"The unit and wire tests on Python {version}:", flush=True)
-    tests = ("tests/unit", "tests/wire")
-    command: list[str | Path] = [make_venv(version, python), "-m", "pytest", "-q", *sys.argv[1:], *tests]
-    return subprocess.run(command, cwd=REPOSITORY, check=False).returncode
+    if found is not None:
+        version, path = found
+        print(f"On Python {version}:", flush=True)
+        python: str | Path = make_venv(version, path)
+    elif "CI" in os.environ:
+        print("There is no other Python from 3.11 to 3.13, neither on the PATH nor in pyenv.")
+        return 1
+    else:
+        print("On this Python, as no other from 3.11 to 3.13 is on the PATH or in pyenv:", flush=True)
+        python = sys.executable
+    return subprocess.run(
+        [python, "-m", "pytest", "-q", *sys.argv[1:]], cwd=REPOSITORY, check=False
+    ).returncode
 
 
 if __name__ == "__main__":
