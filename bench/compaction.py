@@ -34,6 +34,7 @@ BATCH_BYTES = 16_384
 BACKOFF_MS = 20
 CALM_S = 4.0
 PAUSE_S = 0.001
+POLL_S = 0.05
 SETTLE_S = 1.0
 """How long to wait until the process that cleaned has ended, so that its processor time is counted."""
 PATIENCE_S = 300
@@ -49,13 +50,7 @@ def compaction(trial: Trial) -> Numbers:
     with _cleaner_without_pauses(trial.broker), trial.topic() as topic:
         peers.create_topics(trial.broker, [other], 1)
         peers.await_leaders(trial.broker, other, 1)
-        settings = {
-            "cleanup.policy": "compact",
-            "min.cleanable.dirty.ratio": NEVER,
-            "segment.bytes": str(trial.count(SEGMENT_BYTES)),
-        }
-        _configure(trial.broker, TOPIC, topic, settings)
-        _load(trial.broker, topic, count)
+        _load(trial.broker, topic, count, trial.count(SEGMENT_BYTES))
         trial.expect_records(topic, 1, count)
         calm = _produce_until(trial.broker, other, _after(CALM_S))
         trial.warm(int(512 * trial.scale))
@@ -95,8 +90,26 @@ def _configure(broker: BrokerProcess, kind: int, name: str, values: dict[str, st
         raise RuntimeError(f"{broker.name} refused {values}: {answer.responses[0].error_message}")
 
 
-def _load(broker: BrokerProcess, topic: str, count: int) -> None:
-    """Produce `count` records under keys at random, the same in every run."""
+def compact(broker: BrokerProcess, topic: str, count: int) -> None:
+    """Fill a topic with `count` records and compact it, while nothing else happens."""
+    with _cleaner_without_pauses(broker):
+        _load(broker, topic, count, count * VALUE_SIZE // 10)
+        _configure(broker, TOPIC, topic, {"min.cleanable.dirty.ratio": NOW})
+        deadline = time.monotonic() + PATIENCE_S
+        while not _is_clean(broker, topic):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{broker.name} has not compacted {topic}")
+            time.sleep(POLL_S)
+
+
+def _load(broker: BrokerProcess, topic: str, count: int, segment_bytes: int) -> None:
+    """Produce `count` records under keys at random, the same in every run, to a topic not yet to compact."""
+    settings = {
+        "cleanup.policy": "compact",
+        "min.cleanable.dirty.ratio": NEVER,
+        "segment.bytes": str(segment_bytes),
+    }
+    _configure(broker, TOPIC, topic, settings)
     producer = Producer(
         {
             "bootstrap.servers": broker.bootstrap,

@@ -1,4 +1,4 @@
-"""Count what a request costs in instructions, now and in another checkout.
+"""Count what the broker does in instructions, now and in another checkout.
 
     python bench/instructions.py CHECKOUT [--only NAME,...]
 
@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,72 +23,135 @@ from typing import TYPE_CHECKING, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop-tests"))
 
+import compaction
+import down_conversion
+import flush
 import frames
+import group_requests
 import peers
+import restart
 from generator import Generator
+from trial import Trial
 
+from kcompat.records.compression import Codec
 from support.kcompat_broker import KcompatBroker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from trial import Numbers
 
 ROOT = Path(__file__).resolve().parent.parent
-START_TIMEOUT_S = 180
+PATIENCE_S = 600
 TOPIC = "bench"
 COLLECTED = re.compile(r"Collected : (\d+)")
 FETCH_BYTES = 10_000_000
 
 
 class Counted(KcompatBroker):
-    """A broker of a checkout that runs under callgrind, fifty times slower."""
+    """A broker of a checkout that runs under callgrind, with its children, fifty times slower."""
 
     def __init__(self, checkout: Path) -> None:
-        super().__init__(peers.PROPERTIES)
+        super().__init__(restart.PROPERTIES)
         self._checkout = checkout
 
     def command(self) -> list[str]:
         """The usual command; nothing of chance in it."""
-        variables = ["env", f"PYTHONPATH={self._checkout}", "PYTHONHASHSEED=0"]
         return [
-            *variables,
+            "env",
+            f"PYTHONPATH={self._checkout}",
+            "PYTHONHASHSEED=0",
             "valgrind",
             "--tool=callgrind",
+            "--trace-children=yes",
             "--callgrind-out-file=/dev/null",
+            f"--log-file={self.home}/%p.counted",
             *super().command(),
         ]
 
-    def count(self, load: Callable[[int], object]) -> int:
-        """Instructions from the start to the end of a broker that serves this load."""
-        try:
-            self.start(START_TIMEOUT_S)
-            peers.create_topics(self, [TOPIC], 4)
-            load(self.port)
-            self.stop(START_TIMEOUT_S)
-            return int(COLLECTED.findall(self.log_path.read_text())[-1])
-        finally:
-            self.close()
+    def counted(self) -> int:
+        """Instructions of all processes that have ended by themselves."""
+        texts = [path.read_text() for path in self.home.glob("*.counted")]
+        return sum(int(each) for text in texts for each in COLLECTED.findall(text))
+
+
+Load = Callable[[Counted, Generator, int], object]
+"""Has a broker do something so many times."""
 
 
 class Measure(NamedTuple):
-    """A load, and how many requests it has when it is small and when it is large; the difference counts."""
+    """A load, and how many times it is made when it is small and when it is large; the difference counts."""
 
-    load: Callable[[Generator, int, int], object]
+    load: Load
     few: int
     many: int
 
 
 def produce(
-    generator: Generator, count: int, port: int, *, records: int, size: int, connections: int, depth: int
+    broker: Counted,
+    generator: Generator,
+    count: int,
+    *,
+    records: int,
+    size: int,
+    connections: int,
+    depth: int,
 ) -> None:
     """So many requests with one batch each."""
     frame = frames.produce(TOPIC, 0, records=records, size=size)
-    generator.run(port, [frame], connections=connections, depth=depth, count=count)
+    generator.run(broker.port, [frame], connections=connections, depth=depth, count=count)
 
 
-def fetch(generator: Generator, count: int, port: int) -> None:
+def fetch(broker: Counted, generator: Generator, count: int) -> None:
     """So many answers of 10 MB."""
-    produce(generator, 12, port, records=1000, size=1024, connections=1, depth=1)
-    generator.run(port, [frames.fetch(TOPIC, 0, FETCH_BYTES)], connections=1, depth=1, count=count)
+    produce(broker, generator, 12, records=1000, size=1024, connections=1, depth=1)
+    generator.run(broker.port, [frames.fetch(TOPIC, 0, FETCH_BYTES)], connections=1, depth=1, count=count)
+
+
+def row(broker: Counted, generator: Generator, count: int, *, run: Callable[[Trial], Numbers]) -> None:
+    """A measure of `bench/run.py` with so many thousandths of its work."""
+    run(Trial(broker, generator, broker.home, "bench", count / 1000))
+
+
+def start(broker: Counted, generator: Generator, count: int) -> None:  # noqa: ARG001
+    """So many further starts of a broker, with the directories that it has."""
+    for _ in range(count):
+        broker.stop(PATIENCE_S)
+        broker.start(PATIENCE_S)
+
+
+def create(broker: Counted, generator: Generator, count: int) -> None:  # noqa: ARG001
+    """So many topics of ten partitions, one request each."""
+    for number in range(count):
+        peers.create_topics(broker, [f"topic-{number}"], 10)
+
+
+def fresh_group(broker: Counted, generator: Generator, count: int) -> None:
+    """So many groups, each from the join of a member to its first record."""
+    produce(broker, generator, 1, records=1, size=100, connections=1, depth=1)
+    with peers.client(broker) as connection:
+        group_requests.await_coordinator(connection, "bench")
+        for number in range(count):
+            group_requests.first_record(connection, f"bench-{number}", TOPIC)
+
+
+def compact(broker: Counted, generator: Generator, count: int) -> None:  # noqa: ARG001
+    """A log of so many records of 1 KB is compacted; that they are taken counts too."""
+    compaction.compact(broker, TOPIC, count)
+
+
+def recover(broker: Counted, generator: Generator, count: int) -> None:  # noqa: ARG001
+    """Ten partitions of so many segments are found at a start after kill -9 and at one after a stop."""
+    batches = restart.fill(broker, count)
+    broker.kill()  # what it counted so far goes with it
+    restart.time_to_serve(broker, batches)
+    broker.stop(PATIENCE_S)
+    restart.time_to_serve(broker, batches)
+
+
+def down_convert(codec: Codec) -> Measure:
+    """Answers of 2 MB in both old formats."""
+    return Measure(
+        partial(row, run=partial(down_conversion.down_conversion, size=1024, codec=codec)), 250, 750
+    )
 
 
 MEASURES = {
@@ -97,6 +161,16 @@ MEASURES = {
     "big-batches": Measure(partial(produce, records=1000, size=1024, connections=1, depth=2), 20, 80),
     "full-batches": Measure(partial(produce, records=9000, size=100, connections=1, depth=2), 20, 80),
     "fetch": Measure(fetch, 50, 150),
+    "flush-alone": Measure(partial(row, run=flush.alone), 200, 2200),
+    "flush-parallel": Measure(partial(row, run=flush.parallel), 200, 1200),
+    "fresh-group": Measure(fresh_group, 5, 55),
+    "compaction": Measure(compact, 2_000, 12_000),
+    "down-none": down_convert(Codec.NONE),
+    "down-lz4": down_convert(Codec.LZ4),
+    "down-gzip": down_convert(Codec.GZIP),
+    "start": Measure(start, 0, 4),
+    "restart": Measure(recover, 2, 12),
+    "create": Measure(create, 5, 45),
 }
 
 
@@ -109,22 +183,34 @@ def main() -> None:
     if shutil.which("valgrind") is None:
         sys.exit("instructions: valgrind is not installed, and nothing else counts them")
     names = options.only.split(",") if options.only else list(MEASURES)
-    print(f"{'a request':<16} {'now':>10} {'before':>10}  ratio")
+    print(f"{'each':<16} {'now':>12} {'before':>12}  ratio")
     with tempfile.TemporaryDirectory(prefix="kcompat-bench-") as directory:
         generator = Generator(Path(directory))
         for name in names:
             now, before = (
                 _cost(root, MEASURES[name], generator) for root in (ROOT, options.checkout.absolute())
             )
-            print(f"{name:<16} {now:>10.0f} {before:>10.0f}  {now / before:.3f}", flush=True)
+            print(f"{name:<16} {now:>12.0f} {before:>12.0f}  {now / before:.3f}", flush=True)
 
 
 def _cost(checkout: Path, measure: Measure, generator: Generator) -> float:
     few, many = (
-        Counted(checkout).count(partial(measure.load, generator, count))
+        _count(Counted(checkout), partial(measure.load, generator=generator, count=count))
         for count in (measure.few, measure.many)
     )
     return (many - few) / (measure.many - measure.few)
+
+
+def _count(broker: Counted, load: Callable[[Counted], object]) -> int:
+    """Instructions from the start to the end of a broker that serves this load."""
+    try:
+        broker.start(PATIENCE_S)
+        peers.create_topics(broker, [TOPIC], 4)
+        load(broker)
+        broker.stop(PATIENCE_S)
+        return broker.counted()
+    finally:
+        broker.close()
 
 
 if __name__ == "__main__":

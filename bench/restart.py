@@ -73,11 +73,11 @@ def restart(trial: Trial) -> Numbers:
     trial.warm(PARTITIONS * segments * BATCHES_PER_SEGMENT * RECORDS_PER_BATCH * RECORD_SIZE >> 20)
     try:
         broker.start()
-        batches = _fill(broker, segments)
+        batches = fill(broker, segments)
         broker.kill()
-        after_kill = _time_to_serve(broker, batches)
+        after_kill = time_to_serve(broker, batches)
         broker.stop()
-        after_stop = _time_to_serve(broker, batches)
+        after_stop = time_to_serve(broker, batches)
     finally:
         broker.close()
     return {
@@ -88,7 +88,8 @@ def restart(trial: Trial) -> Numbers:
     }
 
 
-def _fill(broker: BrokerProcess, segments: int) -> Batches:
+def fill(broker: BrokerProcess, segments: int) -> Batches:
+    """Write the segments of every partition."""
     with peers.client(broker) as client:
         batches = Batches(*_producer(client))
         size = {"segment.bytes": str(batches.size * BATCHES_PER_SEGMENT)}
@@ -112,7 +113,7 @@ def _producer(client: RawClient) -> tuple[int, int]:
         time.sleep(0.05)
 
 
-def _time_to_serve(broker: BrokerProcess, batches: Batches) -> tuple[float, float]:
+def time_to_serve(broker: BrokerProcess, batches: Batches) -> tuple[float, float]:
     """Wall and processor time in ms, from the start of the process until all partitions serve."""
     begin = time.perf_counter()
     broker.start(PATIENCE_S)
