@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
+
+REMEMBERED = 256
+"""Hashes of the keys asked for last: members ask with every heartbeat, and a key may be 32 KiB long."""
 
 
+@lru_cache(REMEMBERED)
 def java_string_hash(text: str) -> int:
     """Java's `String.hashCode`: over UTF-16 code units, wrapping at 32 bits, signed."""
     encoded = text.encode("utf-16-be", "surrogatepass")
