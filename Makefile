@@ -13,7 +13,7 @@ help:
 	@echo "make run     start a broker on port 9092"
 	@echo "make check   lint, types and unit tests: two minutes, before every commit"
 	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
-	@echo "make faults  a broker under load with 1,000 injected exceptions, one after another: five minutes"
+	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
 	@echo "make simulation  10,000 stories of brokers with everything against them, KCOMPAT_SEEDS=N for another number: hours"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed and frozen under load a hundred times: an hour"
 	@echo "make bench   measure beside a real Kafka"
@@ -60,7 +60,8 @@ without-clients: fetched
 
 # `make test` has a short form of it.
 faults: $(TOOLS)
-	KCOMPAT_INJECTED_FAULTS=1000 $(BIN)/pytest -q tests/simulation/test_injected_faults.py
+	KCOMPAT_INJECTED_FAULTS=1000 KCOMPAT_EVERY_CRASH=1 $(BIN)/pytest -q tests/simulation/test_injected_faults.py \
+		tests/simulation/test_every_crash.py
 
 # The first of them are in `make test`.
 simulation: $(TOOLS)
@@ -84,8 +85,9 @@ FAMILIES := $(patsubst %,interop-tests/test_%.py,kafka_python aiokafka confluent
 portable: fetched
 	KCOMPAT_PORTABLE=1 $(BIN)/pytest -q $(SIDE_BY_SIDE) $(FAMILIES) -k test_null_keys_and_values_and_headers
 
+# One more than there are processors, as these tests wait for clients and sessions.
 interop: fetched
-	$(BIN)/pytest -q $(SIDE_BY_SIDE) interop-tests
+	$(BIN)/pytest -q $(SIDE_BY_SIDE) -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) interop-tests
 
 # The C extensions under the sanitizers of gcc, with much made-up input; in `make test` with less of it.
 sanitize: $(TOOLS)

@@ -1,12 +1,15 @@
 """A broker is recorded, file operation by file operation; then it ends before and after each, by a kill and
 by a power cut, and another broker starts on what is left, with nobody's help.
 
+`make faults` does that everywhere, `make test` at every third place, with the same checks.
+
 The scenario is `support.crash_scenario`, the promises `crash_ledger`, the file system `disk`.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +65,10 @@ NAMES = {
 RENAMES = {".cleaned -> .swap", ".swap -> .log", ".log -> .deleted", "-0 -> -delete", ".tmp -> -checkpoint"}
 LIVES_ON = 12
 """Every so many brokers that start do not only start."""
-OFTEN = 4
-"""Where it is not every operation, every so many."""
+EVERY = 1 if "KCOMPAT_EVERY_CRASH" in os.environ else 3
+"""Before and after every so many operations."""
+OFTEN = 4 * EVERY
+"""Where it is not every operation even then, every so many."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -121,7 +126,7 @@ def test_every_kind_of_file_is_written_renamed_and_removed(recorded: tuple[Life,
 def test_a_kill_before_and_after_every_operation(slow: tuple[Life, Operations]) -> None:
     life, operations = slow
     starts = Starts()
-    for done in range(len(operations) + 1):
+    for done in range(0, len(operations) + 1, EVERY):
         life.ledger.check_after_kill(done, starts.on(Disk(operations[:done])))
 
 
@@ -135,12 +140,12 @@ def test_a_kill_while_the_storage_thread_is_quick(quick: tuple[Life, Operations]
 def test_a_kill_in_the_middle_of_every_write(slow: tuple[Life, Operations]) -> None:
     life, operations = slow
     starts = Starts()
-    for done, operation in enumerate(operations):
-        if isinstance(operation, Write):
-            length = len(operation.data)
-            size = (1, length // 2, length - 1)[done % 3]
-            found = starts.on(torn(operations[: done + 1], size))
-            life.ledger.check_after_kill(done, found, in_the_next=True)
+    writes = [(done, write) for done, write in enumerate(operations) if isinstance(write, Write)]
+    for done, write in writes[::EVERY]:
+        length = len(write.data)
+        size = (1, length // 2, length - 1)[done % 3]
+        found = starts.on(torn(operations[: done + 1], size))
+        life.ledger.check_after_kill(done, found, in_the_next=True)
 
 
 @pytest.mark.parametrize("fate", Fate)
@@ -148,7 +153,7 @@ def test_a_power_cut_that_no_name_survives(slow: tuple[Life, Operations], fate: 
     """None that was not synced; bytes that were not synced have one fate."""
     life, operations = slow
     starts = Starts()
-    for done in range(1, len(operations) + 1, 2 if fate is Fate.LOST else 6):
+    for done in range(1, len(operations) + 1, (2 if fate is Fate.LOST else 6) * EVERY):
         cut = PowerCut(operations[:done])
         life.ledger.check_after_power_cut(done, starts.on(cut.leaves(cut.least, fate)))
 
