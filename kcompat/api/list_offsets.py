@@ -89,7 +89,7 @@ def _answer(context: RequestContext, topic: str, question: Question, reader: Rea
             answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
             return answer
         answer.error_code, answer.old_style_offsets = offsets_before(
-            partition, question.timestamp, question.max_num_offsets, context.now_ms
+            partition, question.timestamp, question.max_num_offsets, reader, context.now_ms
         )
         return answer
     found = offset_for(partition, question.timestamp, reader, question.current_leader_epoch)

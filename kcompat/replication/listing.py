@@ -55,20 +55,24 @@ def offset_for(partition: Partition, timestamp: int, reader: Reader, leader_epoc
 
 
 def offsets_before(
-    partition: Partition, timestamp: int, limit: int, now_ms: int
+    partition: Partition, timestamp: int, limit: int, reader: Reader, now_ms: int
 ) -> tuple[ErrorCode, list[int]]:
     """Version 0: where the segments begin whose newest record is not newer than `timestamp` (ms), at most
-    `limit` offsets, newest first. The high watermark counts as one that was written at `now_ms`.
+    `limit` offsets, newest first. The log end counts as a segment that was written at `now_ms`.
 
-    A `timestamp` of -1 takes all of them, -2 the log start (Kafka's `legacyFetchOffsetsBefore`).
+    A `timestamp` of -1 takes all of them, -2 the log start. For a consumer the high watermark stands for what
+    lies above it (Kafka's `legacyFetchOffsetsForTimestamp`).
     """
-    leader = partition.leader_for(NO_EPOCH)
-    if not isinstance(leader, Leader):
-        return leader, []
+    state = partition.replica_for(NO_EPOCH, reader)
+    if not isinstance(state, Leader) and not isinstance(state, Follower):
+        return state, []
     try:
-        found = _find_before(partition.log, leader.high_watermark, timestamp, limit, now_ms)
+        found = _find_before(partition.log, timestamp, limit, now_ms)
     except FAULTS as fault:
         return partition.failure(fault), []
+    high_watermark = state.high_watermark
+    if reader.replica_id == CONSUMER and found and found[0] > high_watermark:
+        found = [high_watermark, *(offset for offset in found if offset <= high_watermark)]
     return ErrorCode.NONE, found
 
 
@@ -92,15 +96,14 @@ def _find(log: Log, epoch: int, timestamp: int, limit: int, *, knows_latest: boo
     return OffsetFound(ErrorCode.NONE, found.offset, found.timestamp, found.leader_epoch)
 
 
-def _find_before(log: Log, high_watermark: int, timestamp: int, limit: int, now_ms: int) -> list[int]:
+def _find_before(log: Log, timestamp: int, limit: int, now_ms: int) -> list[int]:
     points = [(max(base, log.log_start_offset), modified_ms) for base, modified_ms in log.segment_starts()]
-    if points[-1][0] < high_watermark:
-        points.append((high_watermark, now_ms))
+    if log.write_position:
+        points.append((log.log_end_offset, now_ms))
+    count = len(points)
     if timestamp == EARLIEST_TIMESTAMP:
-        chosen = points[:1]
-    elif timestamp == LATEST_TIMESTAMP:
-        chosen = points
-    else:
-        chosen = points[: sum(modified_ms <= timestamp for _, modified_ms in points)]
-    offsets = sorted({offset for offset, _ in chosen if offset <= high_watermark}, reverse=True)
-    return offsets[: max(limit, 0)]
+        count = 1
+    elif timestamp != LATEST_TIMESTAMP:
+        newest = (number for number in range(count, 0, -1) if points[number - 1][1] <= timestamp)
+        count = next(newest, 0)
+    return sorted((offset for offset, _ in points[max(count - limit, 0) : count]), reverse=True)

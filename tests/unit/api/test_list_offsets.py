@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.api import list_offsets
+from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.security.authorizer import Resource
@@ -54,6 +55,32 @@ def test_a_special_time_is_refused_before_the_partition(
 def test_offsets_by_time(world: LogWorld, version: int, timestamp: int, offset: int) -> None:
     (row,) = rows(world, version, "t", timestamp=timestamp)
     assert (row.error_code, row.offset) == (0, offset)
+
+
+def test_version_0_shows_a_broker_the_log_end_and_a_consumer_what_is_committed(world: LogWorld) -> None:
+    """The follower has not fetched what is appended now. Whoever debugs (-2) sees all as well."""
+    world.replicas.take_role("t", 0, Role(leader=1, leader_epoch=1, isr=(1, 2), replicas=(1, 2)))
+    world.partition("t").log.roll(0)
+    for timestamp in (2000, 3000):
+        world.produce((0, bytes(build_batch([Record(0, timestamp, b"k", b"v")]))), topic="t")
+
+    def old_style(replica: int, timestamp: int = -1, limit: int = 9) -> list[int]:
+        asked = ListOffsetsRequest.ListOffsetsPartition(
+            partition_index=0, timestamp=timestamp, max_num_offsets=limit
+        )
+        topics = [ListOffsetsRequest.ListOffsetsTopic(name="t", partitions=[asked])]
+        answer = world.ask(list_offsets, 0, ListOffsetsRequest(replica_id=replica, topics=topics))
+        offsets: list[int] = answer.topics[0].partitions[0].old_style_offsets
+        return offsets
+
+    assert [old_style(-1), old_style(2), old_style(-2)] == [[1, 1, 0], [3, 1, 0], [3, 1, 0]]
+    assert [old_style(-1, limit=1), old_style(2, limit=1)] == [[1], [3]]
+    assert [old_style(2, -2), old_style(2, 1000), old_style(2, 3000), old_style(2, 999)] == [
+        [0],
+        [0],
+        [1, 0],
+        [],
+    ]
 
 
 def test_a_partition_named_twice_is_refused_but_for_version_0(world: LogWorld) -> None:

@@ -29,7 +29,7 @@ from kcompat.records.layout import HEADER_SIZE
 from kcompat.records.record import Record
 from kcompat.replication.listing import offset_for, offsets_before
 from kcompat.replication.partition import Partition
-from kcompat.replication.reading import READ_COMMITTED, FetchSpec, Reader
+from kcompat.replication.reading import ANY_CONSUMER, READ_COMMITTED, FetchSpec, Reader
 from kcompat.replication.topic_log import TopicLog
 from support.faulty_files import BadSectors
 
@@ -78,7 +78,7 @@ QUESTIONS: dict[str, Callable[[Partition], object]] = {
         partition.fetch(FetchSpec(0, 1000), Reader(READ_COMMITTED), 1000, min_one_batch=True).error
     ),
     "offset_for": lambda partition: offset_for(partition, OLD_MS, Reader(READ_COMMITTED), -1).error,
-    "offsets_before": lambda partition: offsets_before(partition, -1, 1, now_ms=0)[0],
+    "offsets_before": lambda partition: offsets_before(partition, -1, 1, ANY_CONSUMER, now_ms=0)[0],
     "delete_records_before": lambda partition: partition.delete_records_before(1)[0],
 }
 FROM_MEMORY = {

@@ -12,7 +12,7 @@ from kcompat.log.files import FILES, Files
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.listing import offset_for, offsets_before
 from kcompat.replication.partition import Partition
-from kcompat.replication.reading import READ_COMMITTED, Fetched, FetchSpec, Reader
+from kcompat.replication.reading import ANY_CONSUMER, READ_COMMITTED, Fetched, FetchSpec, Reader
 from kcompat.replication.settling import Settling
 
 from .conftest import ALONE, ME, append
@@ -130,7 +130,7 @@ def test_a_failed_disk_is_what_clients_are_told(
     assert append(partition, b"b") == failed
     assert fetch(partition, 0).error == failed
     assert offset_for(partition, -1, UNCOMMITTED, -1).error == failed
-    assert offsets_before(partition, -1, 1, now_ms=0) == (failed, [])
+    assert offsets_before(partition, -1, 1, ANY_CONSUMER, now_ms=0) == (failed, [])
     assert partition.delete_records_before(1) == (failed, -1)
     assert partition.committed(2) == failed
 
