@@ -48,11 +48,16 @@ class LogDirReports:
 
     async def stop(self) -> None:
         """Tell nobody any more."""
+        self.abandon()
+        if self._leaving is not None:
+            await asyncio.wait([self._leaving])
+
+    def abandon(self) -> None:
+        """Tell nobody any more, from now on; what is under way ends by itself."""
         if self._retry is not None:
             self._retry.cancel()
         if self._leaving is not None:
             self._leaving.cancel()
-            await asyncio.wait([self._leaving])
 
     def _notify(self) -> None:
         self._leaving = asyncio.create_task(self._leave_notification(), name="log-dir-report")

@@ -158,6 +158,7 @@ class Parts:
         """Be gone at once: nobody is told, nothing is written."""
         self.proposals.close()
         self.peering.close()
+        self.log_dir_reports.abandon()
         self.candidacy.abandon()
         self.registration.abandon()
         self.config_watch.abandon()

@@ -89,7 +89,11 @@ class LocalBroker:
             if assigned.topic not in configs:
                 overrides = self._cluster.image.configs("topics", assigned.topic)
                 configs[assigned.topic] = topic_config(self._config.current, overrides)
-            partition = self._open(assigned, configs[assigned.topic])
+            try:
+                partition = self._open(assigned, configs[assigned.topic])
+            except StorageError:
+                self._replicas.mark_offline(assigned.topic, assigned.index)
+                raise
         if _differ(partition.topic_id, assigned.topic_id):
             return ErrorCode.INCONSISTENT_TOPIC_ID
         return self._replicas.take_role(assigned.topic, assigned.index, assigned.role)
@@ -130,8 +134,12 @@ class LocalBroker:
         return failed
 
     def _stop(self, stopped: StoppedPartition) -> ErrorCode:
-        """Delete a replica; or keep it, and have it follow nobody until it is told of a newer epoch."""
+        """Delete a replica; or keep it, and have it follow nobody until it is told of a newer epoch. What is
+        on a failed disk can be neither: the controller waits until it is back.
+        """
         key = (stopped.topic, stopped.index)
+        if self._replicas.is_offline(*key):
+            return ErrorCode.KAFKA_STORAGE_ERROR
         partition = self._replicas.get(*key)
         if partition is not None and 0 <= stopped.leader_epoch < partition.role.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH

@@ -64,6 +64,8 @@ class ReplicaManager:
         )
         self._leader_throttle, self._follower_throttle = Throttle(), Throttle()
         self._topics: dict[str, dict[int, Partition]] = {}
+        self._offline: set[tuple[str, int]] = set()
+        """Those whose logs could not be opened when they were given a role."""
         self._listeners: dict[str, LeadershipListener] = {}
         self._following: Followers | None = None
 
@@ -114,12 +116,19 @@ class ReplicaManager:
             return self._why_absent(topic, index)
 
     def _why_absent(self, topic: str, index: int) -> ErrorCode:
+        if (topic, index) in self._offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         known = self._cluster.image.partition(topic, index)
-        if known is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if self._broker_id not in known.replicas:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return ErrorCode.KAFKA_STORAGE_ERROR  # roles come before the image: its log could not be opened
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def is_offline(self, topic: str, index: int) -> bool:
+        """Whether the disk of this broker's replica has failed."""
+        partition = self.get(topic, index)
+        return (topic, index) in self._offline if partition is None else partition.log.is_failed
+
+    def mark_offline(self, topic: str, index: int) -> None:
+        """Note that the log of a partition cannot be opened here."""
+        self._offline.add((topic, index))
 
     def __iter__(self) -> Iterator[Partition]:
         for partitions in self._topics.values():
@@ -130,6 +139,7 @@ class ReplicaManager:
         partition = Partition(log, self._surroundings, high_watermark=high_watermark)
         self._obey(partition, config)
         self._topics.setdefault(log.topic, {})[log.partition] = partition
+        self._offline.discard((log.topic, log.partition))
         return partition
 
     def topics(self) -> list[str]:

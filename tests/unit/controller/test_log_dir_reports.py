@@ -41,3 +41,18 @@ async def test_one_elsewhere_finds_a_notification(path: Path) -> None:
         data, _ = await world.session.get(left)
         assert znodes.decode_log_dir_event(data) == 1
         await reports.stop()
+
+
+async def test_a_broker_that_is_gone_at_once_tries_no_more(path: Path) -> None:
+    async with ControllerWorld(path) as world:
+        await world.candidacy.stop()
+        reports = LogDirReports(1, world.session, world.candidacy, world.clock)
+        world.disk.full = True
+        reports.replicas_failed([("t", 0)])
+        await world.until(lambda: world.clock.pending > 0)
+        world.disk.full = False
+        reports.abandon()
+        assert world.clock.pending == 0
+        world.clock.advance(RETRY_MS)
+        assert world.paths(f"{znodes.LOG_DIR_EVENTS}/") == []
+        await reports.stop()

@@ -175,6 +175,8 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
     known = [assigned("t", index, is_new=False) for index in range(2)]
     assert told(local, take(*known)) == Reply(partitions={("t", 1): ErrorCode.KAFKA_STORAGE_ERROR})
     assert logs.get("t", 1) is None
+    assert local._replicas.find("t", 1) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert told(local, delete(("t", 1))) == Reply(partitions={("t", 1): ErrorCode.KAFKA_STORAGE_ERROR})
     assert told(local, take(assigned("new", 0, is_new=True))) == DONE
     logs.close()
 
@@ -289,4 +291,7 @@ def test_who_asks_again_in_the_same_epoch_is_told_which_logs_have_failed(logs: L
     log = logs.get("t", 0)
     assert log is not None
     log.context.fault(OSError(errno.EIO, "Input/output error"))
-    assert told(local, take(ASSIGNED)) == Reply(partitions={("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+    failed = Reply(partitions={("t", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+    assert told(local, take(ASSIGNED)) == failed
+    assert told(local, delete(("t", 0))) == failed
+    assert logs.get("t", 0) is log

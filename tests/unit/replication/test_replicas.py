@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("topic", "index", "error"),
     [
-        ("t", 1, ErrorCode.KAFKA_STORAGE_ERROR),
+        ("t", 1, ErrorCode.NOT_LEADER_OR_FOLLOWER),
         ("t", 2, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        ("t", 4, ErrorCode.KAFKA_STORAGE_ERROR),
         ("t", 3, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("t", -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("none", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
@@ -36,9 +37,10 @@ def test_what_is_not_here_has_a_reason(
     index: int,
     error: ErrorCode,
 ) -> None:
-    """Its disk has failed, it is another broker's, nobody has it."""
+    """Its role has not come yet, it is another broker's, its disk has failed, nobody has it."""
     partition = make_partition()
     placed = ((1,), (2, 1), (2,))
+    replicas.mark_offline("t", 4)
     partitions = {at: PartitionInfo(-1, 0, on[:1], on) for at, on in enumerate(placed)}
     cluster.update(ClusterImage("cluster").with_topics([TopicImage("t", bytes(16), partitions)]))
     assert replicas.find("t", 0) is partition
