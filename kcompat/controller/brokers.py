@@ -36,7 +36,6 @@ class Failover(Struct, frozen=True):
         elect_offline(draft)
         draft.state = replace(draft.state, deposed=frozenset())
         take_offline(draft, _replicas_on(draft, lambda broker_id: broker_id not in state.brokers))
-        draft.hide(hidden(deletion.topic for deletion in state.deleting.values()))
         drop_empty_marks(draft)
         resume_reassignments(draft)
         resume_deletions(draft, state.brokers.keys())
@@ -111,9 +110,12 @@ def _bury(draft: Draft, lost: AbstractSet[int]) -> None:
 
 
 def _welcome(draft: Draft, started: Collection[int]) -> None:
-    """Show these brokers everything and tell them their roles."""
+    """Show these brokers everything and tell them their roles. What is being deleted they may still show, as
+    they had it before their session ended.
+    """
     for broker_id in started:
         draft.greet(broker_id)
+    draft.hide(hidden(deletion.topic for deletion in draft.state.deleting.values()))
     _tell_all_roles(draft, frozenset(started))
 
 

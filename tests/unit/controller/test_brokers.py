@@ -140,11 +140,14 @@ def test_a_partition_that_nobody_could_take_is_made_when_a_replica_starts(one: C
     assert [part.is_new for part in roles.partitions] == [True]
 
 
-def test_a_broker_that_starts_deletes_what_waits_for_it(one: ControllerState) -> None:
+def test_a_broker_that_starts_hides_and_deletes_what_waits_for_it(one: ControllerState) -> None:
     topic = ControlledTopic("d", b"d" * 16, (ControlledPartition(1, 4, (1,), (1, 2), 9),))
     state = replace(one, deleting={"d": Deletion(topic, frozenset({2}))})
     decision = seen(state, broker(1), broker(2))
-    assert told(decision, 2)[-1] == StopReplica(1, 7, [StoppedPartition("d", 0, -2, delete=True)])
+    _, picture, stop = told(decision, 2)
+    assert isinstance(picture, UpdateMetadata)
+    assert [(part.topic, part.info.leader) for part in picture.partitions] == [("d", -2)]
+    assert stop == StopReplica(1, 7, [StoppedPartition("d", 0, -2, delete=True)])
     assert StopReplica not in [type(news) for news in told(decision, 1)]
 
 
