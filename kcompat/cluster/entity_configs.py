@@ -56,7 +56,7 @@ class EntityConfigs:
         self._store = store
         self._cluster = cluster
         self._alone = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     def replace(
         self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
@@ -157,21 +157,22 @@ class EntityConfigs:
         return ErrorCode.NONE
 
     def _promise(self, work: Coroutine[Any, Any, T]) -> Promise[T]:
-        """What a coroutine comes to."""
+        """What a coroutine comes to. When the broker stops nobody is told: who asked is not connected."""
         promise: Promise[T] = Promise()
+        task = asyncio.create_task(work, name="configs")
+        self._tasks.add(task)
 
-        async def run() -> None:
-            try:
-                promise.complete(await work)
-            except asyncio.CancelledError:
-                promise.fail(StoreError("the broker stops"))
-                raise
-            except Exception as error:
+        def settle(task: asyncio.Task[T]) -> None:
+            self._tasks.discard(task)
+            if task.cancelled():
+                return
+            error = task.exception()
+            if error is None:
+                promise.complete(task.result())
+            elif isinstance(error, Exception):
                 promise.fail(error)
 
-        task = asyncio.create_task(run(), name="configs")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(settle)
         return promise
 
 

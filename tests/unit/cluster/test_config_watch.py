@@ -257,3 +257,14 @@ async def test_a_session_that_has_ended(world: World) -> None:
     await one.session.expire()
     error = await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))
     assert error is ErrorCode.REQUEST_TIMED_OUT
+
+
+async def test_nobody_is_answered_once_the_broker_stops(world: World) -> None:
+    """Who asked is not connected any more, and there is nothing to be said of what was not done."""
+    one = await world.broker()
+    one.session.suspend()
+    told: list[object] = []
+    one.configs.ensure(["t"]).then(told.append, told.append)
+    one.configs.replace("topics", "t", {"retention.ms": "5"}).then(told.append, told.append)
+    await one.configs.stop()
+    assert told == []
