@@ -16,6 +16,7 @@ from kcompat.api.registry import SERVED
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.missed_deletions import MissedDeletions
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import DEFAULT_ENTITY
 from kcompat.config.feed import ConfigFeed
@@ -90,6 +91,7 @@ class Parts:
             else Forgetful()
         )
         self.registration = Registration(session, config.broker_id, memory, clock)
+        self.missed_deletions = MissedDeletions(session, self.cluster, self.registration)
         self.log_dir_reports = LogDirReports(config.broker_id, session, self.candidacy, clock)
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
@@ -150,6 +152,7 @@ class Parts:
         await self.log_dir_reports.stop()
         await self.candidacy.stop()  # until then it gives this broker roles
         await self.registration.stop()
+        await self.missed_deletions.stop()
         self.proposals.close()
         self.peering.close()
         await self.config_watch.stop()
@@ -161,6 +164,7 @@ class Parts:
         self.log_dir_reports.abandon()
         self.candidacy.abandon()
         self.registration.abandon()
+        self.missed_deletions.abandon()
         self.config_watch.abandon()
 
     def _port_of(self, broker: RegisteredBroker) -> BrokerPort:

@@ -1,0 +1,83 @@
+"""Topics that were deleted while this broker was not registered, and which it would show for ever.
+
+A controller tells those brokers of a deletion that are registered, and shows a broker that registers what
+there is, not what there is no more. A process that starts shows nothing yet; one whose session has ended has
+its picture still. So it asks the store which of the topics that it showed are left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from kcompat.cluster import znodes
+from kcompat.cluster.registration import NO_EPOCH
+from kcompat.cluster.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.image import TopicImage
+    from kcompat.cluster.registration import Registration
+
+_log = logging.getLogger(__name__)
+
+
+class Names(Protocol):
+    """What is asked of a `MetadataStore`."""
+
+    async def children(self, path: str) -> list[str]:
+        """The names of a node's children."""
+
+
+class MissedDeletions:
+    """Those of one broker, from when it is made to `stop`."""
+
+    def __init__(self, store: Names, cluster: MetadataCache, registration: Registration) -> None:
+        self._store = store
+        self._cluster = cluster
+        self._shown: Mapping[str, TopicImage] = {}
+        self._asking: asyncio.Task[None] | None = None
+        self._epochs = registration.subscribe(self._registered)
+
+    async def stop(self) -> None:
+        """Ask no more."""
+        self.abandon()
+        if self._asking is not None:
+            with suppress(asyncio.CancelledError):
+                await self._asking
+
+    def abandon(self) -> None:
+        """Ask no more, from now on."""
+        self._epochs.cancel()
+        if self._asking is not None:
+            self._asking.cancel()
+
+    def _registered(self, epoch: int) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+        if epoch == NO_EPOCH:
+            # All of these were there before the next registration, and a session that has registered sees at
+            # least that far: what is not there then is gone.
+            self._shown = self._cluster.image.topics
+        elif self._shown:
+            self._asking = asyncio.create_task(self._forget_deleted(), name="missed-deletions")
+
+    async def _forget_deleted(self) -> None:
+        try:
+            there = set(await self._store.children(znodes.TOPICS))
+        except StoreError as error:  # the next registration asks again
+            _log.warning("this broker may show topics that are deleted: %s", error)
+            return
+        image = self._cluster.image
+        shown, self._shown = self._shown, {}
+        gone = [
+            name
+            for name, topic in shown.items()
+            if name not in there and name in image.topics and image.topics[name].topic_id == topic.topic_id
+        ]
+        if gone:
+            self._cluster.update(image.with_topics((), gone))
