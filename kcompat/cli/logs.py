@@ -19,8 +19,9 @@ ROOT_LEVEL_VARIABLE = "KAFKA_LOG4J_ROOT_LOGLEVEL"
 LOGGERS_VARIABLE = "KAFKA_LOG4J_LOGGERS"
 
 
-def set_up_logging(environment: Mapping[str, str], level: str | None = None) -> None:
-    """Log to standard error; `level` is one of Kafka's names and counts before the variables.
+def set_up_logging(environment: Mapping[str, str], level: str | None = None, origin: str = "") -> None:
+    """Log to standard error; `level` is one of Kafka's names and counts before the variables. `origin`
+    begins each line, where several processes share what they log to.
 
     Raises:
         ConfigError: a variable names a level that does not exist.
@@ -28,7 +29,7 @@ def set_up_logging(environment: Mapping[str, str], level: str | None = None) -> 
     for name, number in LEVELS.items():
         logging.addLevelName(number, name)
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter(PATTERN))
+    handler.setFormatter(LinesFrom(origin) if origin else logging.Formatter(PATTERN))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     root_level = level or environment.get(ROOT_LEVEL_VARIABLE) or "WARN"
     logging.getLogger(PACKAGE).setLevel(_number(ROOT_LEVEL_VARIABLE, root_level))
@@ -37,6 +38,18 @@ def set_up_logging(environment: Mapping[str, str], level: str | None = None) -> 
         if not separator:
             raise ConfigError(f"{LOGGERS_VARIABLE} has {pair!r}, which is not of the form LOGGER=LEVEL")
         logging.getLogger(name).setLevel(_number(LOGGERS_VARIABLE, text))
+
+
+class LinesFrom(logging.Formatter):
+    """Begins each line with where it comes from, those of a traceback too."""
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(PATTERN)
+        self._origin = f"{origin}: "
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The lines of a record."""
+        return "\n".join(self._origin + line for line in super().format(record).split("\n"))
 
 
 def _number(variable: str, text: str) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DESCRIPTION = "A broker that speaks the Apache Kafka protocol."
 
 MOST_BROKERS = 100
-"""In one process; they share one event loop."""
+"""Of one command."""
 
 OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """What writing to standard output may fail with; such errors name no file."""
@@ -179,6 +179,11 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=1,
         metavar="N",
         help="run N brokers in this process, which replicate to each other; their ports follow --port",
+    )
+    start.add_argument(
+        "--processes",
+        action="store_true",
+        help="with --brokers: run each broker in a process, and on a processor core, of its own",
     )
     where = start.add_mutually_exclusive_group()
     where.add_argument(

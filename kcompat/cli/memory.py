@@ -46,17 +46,18 @@ def new_directory(parent: Path) -> Iterator[Path]:
 
 
 def remove_left_directories(parent: Path) -> None:
-    """Remove this user's directories whose broker is dead: nobody holds the lock in them.
+    """Remove this user's directories whose brokers are dead: nobody holds a lock in them.
 
     One without a lock file is left alone: its broker may be just about to make that.
     """
     for directory in parent.iterdir():
         with suppress(OSError):
             if _OURS.fullmatch(directory.name) and _is_own_directory(directory):
-                lock = directory / LOCK
-                if lock.exists() and (held := FILES.lock(str(lock))) is not None:
+                locks = [*directory.glob(LOCK), *directory.glob(f"*/{LOCK}")]  # of one broker, or of several
+                held = [FILES.lock(str(lock)) for lock in locks]
+                if held and None not in held:
                     shutil.rmtree(directory, ignore_errors=True)
-                    del held
+                del held
 
 
 def _is_own_directory(path: Path) -> bool:

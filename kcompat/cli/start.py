@@ -1,4 +1,4 @@
-"""`kcompat start`: one broker in this process, or several, until a signal ends it."""
+"""`kcompat start`: one broker in this process, or several, here or in processes, until a signal ends it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import asyncio
 import gc
 import logging
 import os
-import resource
-import signal
 import sys
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kcompat.cli.announcement import announce
 from kcompat.cli.logs import set_up_logging
+from kcompat.cli.own_process import ended_by_signals, keep_freed_memory, raise_file_limit
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
 from kcompat.config.properties import load_static
@@ -29,9 +30,6 @@ logger = logging.getLogger(__name__)
 DEFAULT_DIRECTORY = Path("kcompat-data")
 """Where a broker stores by default: in the current directory, where it is seen and easily removed."""
 
-_MOST_FILES_ON_MACOS = 10_240
-"""The true limit there (OPEN_MAX) where the system says that there is none."""
-
 
 def run(options: argparse.Namespace) -> int:
     """Run the broker; the exit code. Faults of the user's making are one sentence on standard error."""
@@ -44,8 +42,12 @@ def run(options: argparse.Namespace) -> int:
         with _directory(options) as directory:
             config = read_config(options, os.environ, directory)
             _log_oddities(config)
-            _raise_file_limit()
-            _keep_freed_memory()
+            if options.processes:
+                from kcompat.cli.processes import command
+
+                return command.run(config, options.brokers, options.zookeeper_port, options.log_level)
+            raise_file_limit()
+            keep_freed_memory()
             asyncio.run(_serve(config, options.brokers, options.zookeeper_port))
     except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
         print(f"kcompat: {error}", file=sys.stderr)
@@ -116,31 +118,6 @@ def _log_oddities(config: BrokerConfig) -> None:
         logger.info("%s is accepted but has no effect: %s", key.name, key.reason)
 
 
-def _raise_file_limit() -> None:
-    """Every active log and every connection is an open file: take as many as the system allows."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for most in (hard, max(soft, _MOST_FILES_ON_MACOS)):
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-            return
-
-
-def _keep_freed_memory() -> None:
-    """Make glibc keep freed blocks of up to 8 MiB for reuse: it learns that from the first one to be freed.
-
-    Else the kernel finds and clears each page anew for every batch that is unpacked or converted, which takes
-    up to a third of the time. It may hold 16 MiB more for that.
-    """
-    bytes(8 << 20)
-
-
-def _ending_signals() -> list[signal.Signals]:
-    """What ends the broker cleanly. A closed terminal is among it, unless somebody said `nohup`."""
-    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
-        return [signal.SIGTERM, signal.SIGINT]
-    return [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
-
-
 async def _serve(config: BrokerConfig, brokers: int, zookeeper: tuple[str, int] | None) -> None:
     from kcompat.node.world import real_world
     from kcompat.node.zookeeper_port import ZooKeeperPort
@@ -149,22 +126,15 @@ async def _serve(config: BrokerConfig, brokers: int, zookeeper: tuple[str, int] 
     port = None if zookeeper is None else ZooKeeperPort(*zookeeper)
     if port is not None:
         world = port.serving(world)
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    numbers = _ending_signals()
-    for number in numbers:
-        loop.add_signal_handler(number, stopping.set)
+    over = asyncio.Event()
     async with AsyncExitStack() as undo:
-        start = _start_one(config, world, undo) if brokers == 1 else _start_many(config, brokers, world, undo)
-        addresses = await start
-        # What exists by now stays as long as the brokers. Looking at it would cost a full collection 20 ms.
-        gc.freeze()
-        print(f"kcompat is listening on {addresses} and stores in {', '.join(config.log_dirs)}", flush=True)
-        if port is not None:
-            print(f"ZooKeeper's clients are served at {port.host}:{port.port}", flush=True)
-        await stopping.wait()
-        for number in numbers:
-            loop.remove_signal_handler(number)  # a second signal ends what does not end by itself
+        with ended_by_signals(over):
+            start = _start_one if brokers == 1 else partial(_start_many, brokers)
+            addresses = await start(config, world, undo)
+            # What exists by now stays as long as the brokers. Looking at it costs a full collection 20 ms.
+            gc.freeze()
+            announce(addresses, config, None if port is None else (port.host, port.port))
+            await over.wait()
 
 
 async def _start_one(config: BrokerConfig, world: World, undo: AsyncExitStack) -> str:
@@ -177,9 +147,10 @@ async def _start_one(config: BrokerConfig, world: World, undo: AsyncExitStack) -
     return node.bootstrap_servers
 
 
-async def _start_many(config: BrokerConfig, brokers: int, world: World, undo: AsyncExitStack) -> str:
+async def _start_many(brokers: int, config: BrokerConfig, world: World, undo: AsyncExitStack) -> str:
     """Start brokers that are a cluster; their addresses."""
-    from kcompat.node.cluster import ClusterNodes, spread
+    from kcompat.node.cluster import ClusterNodes
+    from kcompat.node.spread import spread
 
     nodes = ClusterNodes(spread(config, brokers), world.open_store(config, world.clock), world)
     undo.push_async_callback(nodes.close)

@@ -9,7 +9,8 @@ from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.listeners import Endpoint
 from kcompat.embedded.home import as_texts
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded
-from kcompat.node.cluster import ClusterNodes, spread
+from kcompat.node.cluster import ClusterNodes
+from kcompat.node.spread import spread
 from kcompat.node.world import real_world
 
 if TYPE_CHECKING:

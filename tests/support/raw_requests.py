@@ -31,12 +31,16 @@ FETCH_BYTES = 1 << 20
 
 
 def create_topic(
-    client: RawClient, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
+    client: RawClient,
+    name: str,
+    partitions: int = 1,
+    configs: Mapping[str, str] | None = None,
+    replicas: int = 1,
 ) -> int:
     """The error code of creating one topic."""
     rows = [CreateTopicsRequest.CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
     topic = CreateTopicsRequest.CreatableTopic(
-        name=name, num_partitions=partitions, replication_factor=1, configs=rows
+        name=name, num_partitions=partitions, replication_factor=replicas, configs=rows
     )
     return int(client.call(CreateTopicsRequest(topics=[topic]), 4).topics[0].error_code)
 

@@ -6,34 +6,17 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.start_command import started
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import subprocess
     from pathlib import Path
 
 READY = re.compile(r"kcompat is listening on ([^ ]+):(\d+) and stores in (.+)\n")
-
-
-@contextmanager
-def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
-    """The command as a process of its own, gone at the end."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kcompat", "start", *arguments],
-        cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the tests may run under nohup
-    )  # fmt: skip
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def ready(process: subprocess.Popen[str]) -> tuple[str, int, str]:

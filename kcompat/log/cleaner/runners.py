@@ -7,11 +7,11 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from kcompat import child
 from kcompat.log.cleaner.job import LAST_WORDS, Damaged, Interrupted, Report
 from kcompat.log.cleaner.run import run
 from kcompat.log.files import FILES
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _SLICE_S = 0.001
 _READ = 1 << 16
-_SOURCE = str(Path(__file__).parents[3])
 
 
 class Runner(Protocol):
@@ -81,18 +80,16 @@ class ProcessRunner:
         import tempfile
 
         theirs, self._lifeline = os.pipe()
-        environment = dict(os.environ)
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (_SOURCE, os.environ.get("PYTHONPATH"))))
         try:
             with tempfile.TemporaryFile() as file:
                 file.write(msgspec.json.encode(job))
                 file.seek(0)
                 self._process = subprocess.Popen(  # noqa: S603 - ourselves
-                    [sys.executable, "-m", f"{__package__}.process", str(theirs)],
+                    child.command(f"{__package__}.process", str(theirs)),
                     stdin=file,
                     stdout=subprocess.PIPE,
                     pass_fds=(theirs,),
-                    env=environment,
+                    env=child.environment(),
                 )
         except BaseException:
             os.close(self._lifeline)

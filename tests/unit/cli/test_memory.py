@@ -38,6 +38,17 @@ def test_a_directory_in_use_stays(tmp_path: Path) -> None:
     assert not used.exists()
 
 
+def test_one_of_several_brokers_goes_when_all_are_dead(tmp_path: Path) -> None:
+    left = tmp_path / "kcompat-memory-ab_12345"
+    brokers = [make(left, f"broker-{number}") for number in range(2)]
+    held = FILES.lock(str(brokers[1] / LOCK))
+    remove_left_directories(tmp_path)
+    assert (brokers[0] / "t-0").exists()
+    del held
+    remove_left_directories(tmp_path)
+    assert not left.exists()
+
+
 @pytest.mark.parametrize(
     "name", ["kcompat-data", "kcompat-memory-", "kcompat-memory-mine", "kcompat-memory-ab_12345.old", "other"]
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cli.log import rows_of
-from kcompat.cli.logs import set_up_logging
+from kcompat.cli.logs import LinesFrom, set_up_logging
 from kcompat.cli.main import build_parser, main
 from kcompat.cli.start import DEFAULT_DIRECTORY, read_config
 from kcompat.config.errors import ConfigError
@@ -103,6 +103,7 @@ def test_port_does_not_guess_among_several_listeners() -> None:
         (["--port", "65536"], "argument --port: 65536 is not a port, which is a number from 0 to 65535"),
         (["--memory", "--data-dir", "d"], "argument --data-dir: not allowed with argument --memory"),
         (["--data-dir", ""], "argument --data-dir: the name of the directory is empty"),
+        (["--brokers", "0"], "argument --brokers: 0 is not a number of brokers, which is from 1 to 100"),
     ],
 )
 def test_a_command_line_that_is_not_understood(
@@ -127,6 +128,12 @@ def test_a_command_line_that_is_not_understood(
          "no/such/server.properties cannot be read: No such file or directory"),
         (["--override", "zookeeper.connect=localhost:x"],
          "zookeeper.connect: 'localhost:x' has no number for its port"),
+        (["--processes"], "--processes is for several brokers: say how many with --brokers"),
+        (["--processes", "--brokers", "2", "--override", "zookeeper.connect=h:1"],
+         "--processes keeps the metadata in the first broker, but zookeeper.connect says that it is "
+         "elsewhere: start each broker there by a command of its own"),
+        (["--processes", "--brokers", "2", "--override", "advertised.listeners=PLAINTEXT://h:1"],
+         "several brokers that are alike take one listener, and advertise what it is bound to"),
         (["--memory", "--override", "listeners=SSL://:0"],
          "Listener SSL asks for SSL, which is not supported yet; use PLAINTEXT"),
     ],
@@ -143,6 +150,14 @@ def test_what_the_broker_cannot_do_is_one_sentence(
 
 def test_log_levels_may_be_written_small_as_in_the_variables() -> None:
     assert build_parser().parse_args(["start", "--log-level", "info"]).log_level == "INFO"
+
+
+def test_every_line_of_a_record_says_where_it_comes_from() -> None:
+    record = logging.LogRecord("kcompat.x", logging.ERROR, "", 1, "one\ntwo", None, None)
+    first, second = LinesFrom("broker 1").format(record).split("\n")
+    assert first.startswith("broker 1: [")
+    assert first.endswith("] ERROR one")
+    assert second == "broker 1: two (kcompat.x)"
 
 
 def test_apis_lists_what_is_served(capsys: pytest.CaptureFixture[str]) -> None:

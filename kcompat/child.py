@@ -1,0 +1,20 @@
+"""A module of this package that runs in a process of its own: its command line and its environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+_SOURCE = str(Path(__file__).parents[1])
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """What runs a module with the Python that this process runs on."""
+    return [sys.executable, "-m", module, *arguments]
+
+
+def environment() -> dict[str, str]:
+    """The variables of this process, with which the same code is found whatever the current directory."""
+    path = os.pathsep.join(filter(None, (_SOURCE, os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path}

@@ -1,0 +1,44 @@
+"""`kcompat start --brokers N --processes`, until a signal or the end of the store ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from kcompat.cli.announcement import announce
+from kcompat.cli.own_process import ended_by_signals
+from kcompat.cli.processes.supervisor import BrokerFailedError, ProcessCluster
+from kcompat.config.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kcompat.config.broker import BrokerConfig
+
+
+def run(config: BrokerConfig, brokers: int, zookeeper: tuple[str, int] | None, log_level: str | None) -> int:
+    """Run each broker in a process of its own; the exit code. Raises ConfigError, ListenerError."""
+    if brokers == 1:
+        raise ConfigError("--processes is for several brokers: say how many with --brokers")
+    cluster = ProcessCluster(config, brokers, zookeeper, log_level)
+    try:
+        asyncio.run(_serve(cluster, config, shows_zookeeper=zookeeper is not None))
+    except BrokerFailedError as error:
+        print(f"kcompat: {error}", file=sys.stderr)
+        return 1
+    return int(cluster.has_failed)
+
+
+async def _serve(cluster: ProcessCluster, config: BrokerConfig, *, shows_zookeeper: bool) -> None:
+    async with AsyncExitStack() as undo:
+        undo.push_async_callback(cluster.stop)
+        with ended_by_signals(cluster.over):
+            starting = asyncio.create_task(cluster.start())
+            over = asyncio.create_task(cluster.over.wait())
+            await asyncio.wait({starting, over}, return_when=asyncio.FIRST_COMPLETED)
+            if over.done():
+                starting.cancel()
+                return
+            await starting
+            announce(cluster.addresses, config, cluster.zookeeper if shows_zookeeper else None)
+            await over

@@ -1,0 +1,131 @@
+"""One broker of a cluster of processes: `python -m kcompat.cli.processes.member SOCKET`, run by the command.
+
+SOCKET is the number of its end of the channel. It ends when it is told to, and when the command has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+import sys
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcompat.cli.logs import set_up_logging
+from kcompat.cli.own_process import keep_freed_memory, raise_file_limit
+from kcompat.cli.processes.channel import OF_ORDERS, Channel, Job, Refused, SeesAll, Started, StopAll
+from kcompat.cluster.store import StoreError
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.errors import ConfigError
+from kcompat.log.errors import LogDirectoryError
+from kcompat.net.listener import ListenerError
+from kcompat.node.broker import BrokerNode
+from kcompat.node.cluster import BorrowedStore
+from kcompat.node.world import real_world
+from kcompat.node.zookeeper_port import ZooKeeperPort
+
+if TYPE_CHECKING:
+    from kcompat.cli.processes.channel import Order
+    from kcompat.node.world import World
+
+PATIENCE_S = 10.0
+"""How long a clean end may take when the command has ended: nobody is left who would end this process."""
+
+
+def main() -> int:
+    """Be the broker that the channel says; the exit code."""
+    return asyncio.run(_live(socket.socket(fileno=int(sys.argv[1]))))
+
+
+async def _live(end: socket.socket) -> int:
+    channel = await Channel.open(end, OF_ORDERS)
+    job = await channel.receive()
+    if not isinstance(job, Job):
+        return 1
+    try:
+        set_up_logging(os.environ, job.log_level, f"broker {job.broker_id}")
+        raise_file_limit()
+        keep_freed_memory()
+        async with AsyncExitStack() as undo:
+            await _be(job, channel, undo)
+    except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
+        channel.send(Refused(str(error)))
+        return 1
+    finally:
+        channel.close()
+    return 0
+
+
+async def _be(job: Job, channel: Channel[Order], undo: AsyncExitStack) -> None:
+    """Start the broker and wait for what ends it; `undo` stops it."""
+    world, port = real_world(), None
+    if job.store is not None:
+        world, port = await _with_store(job, world, undo)
+    node = BrokerNode(BrokerConfig(job.config), world)
+    ending = asyncio.create_task(_end(channel, has_store=job.store is not None))
+    starting = asyncio.create_task(_start(node, port, job.brokers, channel))
+    others_go_on = False
+    try:
+        await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if not ending.done():
+            await starting
+            gc.freeze()  # what exists by now stays as long as the broker
+        others_go_on = await ending
+    finally:
+        starting.cancel()
+        ending.cancel()
+        await asyncio.wait({starting, ending})
+        await node.stop(hand_over=others_go_on)
+
+
+async def _with_store(job: Job, world: World, undo: AsyncExitStack) -> tuple[World, ZooKeeperPort]:
+    """A world whose metadata store is here, where it stays when the broker lets go of it."""
+    own = job.store
+    assert own is not None
+    port = ZooKeeperPort(own.host, own.port)
+    config = BrokerConfig({**job.config, "log.dirs": own.directory})
+    store = port.serving(world).open_store(config, world.clock)
+    undo.push_async_callback(store.close)
+    return replace(world, open_store=lambda _, clock: BorrowedStore(store, clock)), port
+
+
+async def _start(node: BrokerNode, port: ZooKeeperPort | None, brokers: int, channel: Channel[Order]) -> None:
+    """Start the broker, and tell how far it is until it knows the whole cluster."""
+    await node.start()
+    channel.send(Started(node.bootstrap_servers, None if port is None else port.port))
+    cluster, changed = node.parts.cluster, asyncio.Event()
+    cluster.subscribe(lambda *_: changed.set())
+    while len(cluster.image.brokers) < brokers or cluster.image.controller_id not in cluster.image.brokers:
+        changed.clear()
+        await changed.wait()
+    channel.send(SeesAll())
+
+
+async def _end(channel: Channel[Order], *, has_store: bool) -> bool:
+    """Wait until this broker has to end; whether the others go on without it.
+
+    Nothing goes on without the store: a signal to its process is a signal to the command.
+    """
+    loop, terminated = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(
+        signal.SIGTERM, (lambda: channel.send(StopAll())) if has_store else terminated.set
+    )
+    told = asyncio.ensure_future(channel.receive())
+    asked = asyncio.ensure_future(terminated.wait())
+    await asyncio.wait({told, asked}, return_when=asyncio.FIRST_COMPLETED)
+    asked.cancel()
+    if not told.done():
+        told.cancel()
+        return True
+    if told.result() is None:
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

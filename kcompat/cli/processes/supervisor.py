@@ -1,0 +1,192 @@
+"""The command's side of a cluster of processes: it starts them, hears of each end, and ends them in order."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from kcompat import child
+from kcompat.cli.processes.channel import (
+    OF_REPORTS,
+    Channel,
+    Job,
+    OwnStore,
+    Refused,
+    SeesAll,
+    Started,
+    Stop,
+    StopAll,
+)
+from kcompat.config.errors import ConfigError
+from kcompat.net.plain_listener import bind
+from kcompat.node.listeners import insist_on_free_ports, reachable_host
+from kcompat.node.spread import spread
+
+if TYPE_CHECKING:
+    from kcompat.cli.processes.channel import Report
+    from kcompat.config.broker import BrokerConfig
+
+Kind = TypeVar("Kind", Started, SeesAll)
+
+ANY_PORT = ("127.0.0.1", 0)
+"""Where the store is served unless somebody says where: to this machine, at a port that is free."""
+
+STORELESS_PATIENCE_S = 10.0
+"""How long brokers may take to end when the store has ended before them."""
+
+
+class BrokerFailedError(Exception):
+    """A broker did not start; the text is one sentence."""
+
+
+class _Process:
+    """The process of one broker, from its start to its end."""
+
+    def __init__(self, broker_id: int, process: asyncio.subprocess.Process, channel: Channel[Report]) -> None:
+        self.broker_id = broker_id
+        self.channel = channel
+        self._process = process
+
+    @classmethod
+    async def start(cls, broker_id: int) -> _Process:
+        """Start a process; what it shall be it hears by the channel."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = await asyncio.create_subprocess_exec(
+                *child.command("kcompat.cli.processes.member", str(theirs.fileno())),
+                stdin=asyncio.subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env=child.environment(),
+                process_group=0,  # a key of the terminal is for the command alone, which ends all in order
+            )
+        return cls(broker_id, process, await Channel.open(ours, OF_REPORTS))
+
+    async def heard(self, kind: type[Kind]) -> Kind:
+        """The next report, which is of this kind. Raises BrokerFailedError where it is not."""
+        report = await self.channel.receive()
+        if isinstance(report, kind):
+            return report
+        match report:
+            case Refused(sentence):
+                raise BrokerFailedError(f"broker {self.broker_id}: {sentence}")
+            case None:
+                raise BrokerFailedError(f"broker {self.broker_id} {await self.fate()} while it started")
+            case _:
+                raise BrokerFailedError(f"broker {self.broker_id} was told to end while it started")
+
+    async def fate(self) -> str:
+        """Wait for the end of the process; how it came."""
+        code = await self._process.wait()
+        if code < 0:
+            return f"was killed ({signal.Signals(-code).name})"
+        return f"failed (exit code {code})" if code else "has ended"
+
+    async def end(self, patience_s: float | None) -> int:
+        """Have it end cleanly, but kill it where that takes longer than `patience_s`; None: however long. The
+        exit code.
+        """
+        self.channel.send(Stop())
+        try:
+            await asyncio.wait_for(self._process.wait(), patience_s)
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+        self.channel.close()
+        return await self._process.wait()
+
+
+class ProcessCluster:
+    """Brokers 0, 1, 2, ... that are alike, each in a process of its own."""
+
+    def __init__(
+        self, config: BrokerConfig, brokers: int, served_at: tuple[str, int] | None, log_level: str | None
+    ) -> None:
+        """`served_at` is where ZooKeeper's clients find the store; None: anywhere. Raises ConfigError."""
+        if config.get("zookeeper.connect"):
+            raise ConfigError(
+                "--processes keeps the metadata in the first broker, but zookeeper.connect says that it is "
+                "elsewhere: start each broker there by a command of its own"
+            )
+        self._configs = [_without_ensemble(each) for each in spread(config, brokers)]
+        self._directory = config.log_dirs[0]
+        self._log_level = log_level
+        self._served_at = served_at or ANY_PORT
+        self._processes: list[_Process] = []
+        self._watches: set[asyncio.Task[None]] = set()
+        self.has_failed = False
+        """Whether the store ended before it was told to, or a broker could not end cleanly."""
+        self.over = asyncio.Event()
+        """Set when all has to end: the store has, or was told to."""
+        self.addresses = ""
+        """Of the brokers, as clients take them, once they run."""
+
+    @property
+    def zookeeper(self) -> tuple[str, int]:
+        """Where the store is served, once the brokers run."""
+        return self._served_at
+
+    async def start(self) -> None:
+        """Start the brokers; done when each knows all. Raises ListenerError, BrokerFailedError."""
+        for config in self._configs:
+            insist_on_free_ports(bind, config)  # before anything is made
+        for broker_id in range(len(self._configs)):
+            self._processes.append(await _Process.start(broker_id))
+        first, *others = self._processes
+        self._give_job(first, {}, OwnStore(self._directory, *self._served_at))
+        began = await first.heard(Started)
+        host, port = self._served_at[0], began.zookeeper_port
+        assert port is not None
+        self._served_at = host, port
+        at = reachable_host(host)
+        for process in others:
+            self._give_job(process, {"zookeeper.connect": f"[{at}]:{port}" if ":" in at else f"{at}:{port}"})
+        followed = await asyncio.gather(*(process.heard(Started) for process in others))
+        await asyncio.gather(*(process.heard(SeesAll) for process in self._processes))
+        self.addresses = ",".join(each.address for each in (began, *followed))
+        self._watches = {asyncio.create_task(self._watch(process)) for process in self._processes}
+
+    def _give_job(self, process: _Process, changes: dict[str, str], store: OwnStore | None = None) -> None:
+        config = {**self._configs[process.broker_id].static, **changes}
+        process.channel.send(Job(process.broker_id, len(self._configs), config, self._log_level, store))
+
+    async def _watch(self, process: _Process) -> None:
+        """Say how the process ends, if nobody told it to."""
+        while (report := await process.channel.receive()) is not None:
+            if isinstance(report, StopAll):
+                self.over.set()
+        fate = f"broker {process.broker_id} {await process.fate()}"
+        if process is self._processes[0]:
+            self.has_failed = True
+            _say(f"{fate}, and the metadata store with it: the cluster ends")
+            self.over.set()
+        else:
+            self._processes.remove(process)
+            process.channel.close()
+            _say(f"{fate}; the others go on")
+
+    async def stop(self) -> None:
+        """End all processes: the store last, since the others need it to leave."""
+        for watch in self._watches:
+            watch.cancel()
+        patience_s = STORELESS_PATIENCE_S if self.has_failed else None
+        await asyncio.gather(*(self._end(process, patience_s) for process in self._processes[1:]))
+        for first in self._processes[:1]:
+            await self._end(first, None)
+
+    async def _end(self, process: _Process, patience_s: float | None) -> None:
+        if await process.end(patience_s) and self.addresses and not self.has_failed:
+            self.has_failed = True
+            _say(f"broker {process.broker_id} {await process.fate()} as it ended")
+
+
+def _without_ensemble(config: BrokerConfig) -> BrokerConfig:
+    """The configuration without what is said of a ZooKeeper that is not asked."""
+    return config.with_static({"zookeeper.ssl.client.enable": "false", "zookeeper.set.acl": "false"})
+
+
+def _say(sentence: str) -> None:
+    print(f"kcompat: {sentence}", file=sys.stderr, flush=True)

@@ -1,0 +1,38 @@
+"""The configurations of several brokers that are alike, from one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from kcompat.config.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.config.broker import BrokerConfig
+
+
+def spread(config: BrokerConfig, brokers: int, racks: Sequence[str] | None = None) -> list[BrokerConfig]:
+    """The configurations of brokers 0, 1, 2, ... that are alike but for what each has of its own: ports in a
+    row from the one given, directories `broker-<id>` below each of `log.dirs`, and a rack in turn.
+
+    Raises ConfigError.
+    """
+    if len(config.listeners) > 1 or config.advertised:
+        raise ConfigError(
+            "several brokers that are alike take one listener, and advertise what it is bound to"
+        )
+    configs = []
+    for broker_id in range(brokers):
+        (listener,) = config.listeners
+        own = {
+            "broker.id": str(broker_id),
+            "log.dirs": ",".join(f"{directory}/broker-{broker_id}" for directory in config.log_dirs),
+            "listeners": str(structs.replace(listener, port=listener.port and listener.port + broker_id)),
+        }
+        if racks is not None:
+            own["broker.rack"] = racks[broker_id % len(racks)]
+        configs.append(config.with_static(own))
+    return configs

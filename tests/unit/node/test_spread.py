@@ -1,0 +1,44 @@
+"""The configurations of several brokers, made from one."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.errors import ConfigError
+from kcompat.node.spread import spread
+
+
+def test_brokers_are_alike_but_for_their_own() -> None:
+    config = BrokerConfig({"listeners": "PLAINTEXT://h:9000", "log.dirs": "/a,/b", "num.partitions": "7"})
+    brokers = spread(config, 3, ["x", "y"])
+    assert [broker.broker_id for broker in brokers] == [0, 1, 2]
+    assert [str(broker.listeners[0]) for broker in brokers] == [
+        f"PLAINTEXT://h:{port}" for port in (9000, 9001, 9002)
+    ]
+    assert [broker.log_dirs for broker in brokers] == [
+        [f"/a/broker-{number}", f"/b/broker-{number}"] for number in range(3)
+    ]
+    assert [broker.rack for broker in brokers] == ["x", "y", "x"]
+    assert {broker.num_partitions for broker in brokers} == {7}
+
+
+def test_free_ports_are_for_each_to_find() -> None:
+    brokers = spread(BrokerConfig({"listeners": "PLAINTEXT://:0", "log.dirs": "/a"}), 2)
+    assert [str(broker.listeners[0]) for broker in brokers] == ["PLAINTEXT://:0"] * 2
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {
+            "listeners": "PLAINTEXT://:1,B://:2",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,B:PLAINTEXT",
+        },
+        {"listeners": "PLAINTEXT://:1", "advertised.listeners": "PLAINTEXT://h:1"},
+        {"listeners": "PLAINTEXT://:65535"},
+    ],
+)
+def test_what_cannot_be_spread_is_refused(texts: dict[str, str]) -> None:
+    with pytest.raises(ConfigError):
+        spread(BrokerConfig(texts), 2)
