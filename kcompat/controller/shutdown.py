@@ -23,7 +23,9 @@ UNKNOWN_BROKER_EPOCH = -1
 
 
 class StillLed(Struct, frozen=True):
-    """An error, or the partitions with other replicas that the broker leads all the same."""
+    """An error, or the partitions with other replicas that the broker leads all the same, and that it may
+    wait for others to lead.
+    """
 
     error: ErrorCode = ErrorCode.NONE
     partitions: Sequence[tuple[str, int]] = ()
@@ -57,6 +59,8 @@ class ControlledShutdown(Struct, frozen=True):
                 still_led.append((topic, index))
             else:
                 draft.elect(topic, index, choice)
+        if state.brokers.keys() <= state.shutting_down:
+            still_led = []  # there is nobody to wait for
         take_offline(draft, followed)
         return draft.decision(StillLed(partitions=still_led))
 

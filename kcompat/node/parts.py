@@ -69,6 +69,7 @@ class Parts:
         """`session` is the broker's own session with the metadata store."""
         clock = world.clock
         self.world = world
+        self.session = session
         self.config = ConfigFeed(config)
         self.logs = LogManager(config.log_dirs, clock, world.files, world.start_worker, world.random)
         self.cluster = MetadataCache(cluster_id)
