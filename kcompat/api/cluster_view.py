@@ -19,16 +19,22 @@ if TYPE_CHECKING:
 def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
     """Host and port by id of the live brokers that have the listener the client came in by.
 
-    A broker whose `advertised.listeners` is unset names the address at which the client reached it.
+    A broker that is alone, and whose `advertised.listeners` is unset, names the address at which the client
+    reached it. One of several must not: the others show its registration, and a client that is told now the
+    one and now the other takes the broker for moved. librdkafka then breaks off its connection, with all that
+    is under way there.
     """
-    services = context.services
-    reachable = {}
-    for broker in services.cluster.image.brokers.values():
-        if broker.id == services.broker_id and context.listener not in services.config.advertised:
-            reachable[broker.id] = context.local_address
-        elif context.listener in broker.endpoints:
-            reachable[broker.id] = broker.endpoints[context.listener]
-    return reachable
+    services, listener = context.services, context.listener
+    brokers = services.cluster.image.brokers
+    if (
+        brokers.keys() == {services.broker_id}
+        and services.keeps_metadata
+        and listener not in services.config.advertised
+    ):
+        return {services.broker_id: context.local_address}
+    return {
+        broker.id: broker.endpoints[listener] for broker in brokers.values() if listener in broker.endpoints
+    }
 
 
 def cluster_operations(context: RequestContext) -> int:

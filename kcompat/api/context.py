@@ -74,6 +74,8 @@ class Services(Struct):
     """This broker, as a controller reaches it."""
     broker_epoch: Callable[[], int]
     """The czxid of this broker's registration; -1 before there is one."""
+    keeps_metadata: bool
+    """Whether the metadata store is this broker's own."""
 
     @property
     def config(self) -> BrokerConfig:

@@ -98,7 +98,9 @@ class BrokerNode:
         proposed = self._identity.cluster_id or uuid_to_text(random_uuid(world.random))
         # Who adopts logs writes the id together with what it finds in them.
         cluster_id = await loading.cluster_id(session, proposed, claims=not store.is_own)
-        parts = self.parts = Parts(config, world, session, cluster_id, self._authorizer)
+        parts = self.parts = Parts(
+            config, world, session, cluster_id, self._authorizer, keeps_metadata=store.is_own
+        )
         defaults = log_config(topic_config(config, {}))
         # The topics' own settings come with their roles.
         parts.logs.open(config.broker_id, cluster_id, defaults)

@@ -65,8 +65,12 @@ class Parts:
         session: MetadataStore,
         cluster_id: str,
         authorizer: Authorizer,
+        *,
+        keeps_metadata: bool,
     ) -> None:
-        """`session` is the broker's own session with the metadata store."""
+        """`session` is the broker's own session with the metadata store, and `keeps_metadata` says whether
+        the store is its own as well.
+        """
         clock = world.clock
         self.world = world
         self.session = session
@@ -133,6 +137,7 @@ class Parts:
             authorizer=authorizer,
             local=self.local,
             broker_epoch=lambda: self.registration.epoch,
+            keeps_metadata=keeps_metadata,
         )
         self.dispatcher = Dispatcher(self.services)
         self.cluster.subscribe(self._image_changed)

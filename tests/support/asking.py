@@ -41,6 +41,9 @@ class _Absent:
     def __getattr__(self, name: str) -> object:
         raise AssertionError(f"the handler asks for {name} of a part that this test does not have")
 
+    def __bool__(self) -> bool:
+        raise AssertionError("the handler asks for something that this test does not say")
+
 
 class Denying:
     """An authorizer that denies these operations on these resources, and on whole types of them."""

@@ -67,10 +67,11 @@ class Brokerless:
 class ClusterWorld:
     """Broker 1 and its cluster; `ask` sends a request to a handler as a client of the PLAINTEXT listener.
 
-    `authorizer` decides what that client may do.
+    `authorizer` decides what that client may do. `keeps_metadata` says whether the store is the broker's own.
     """
 
     authorizer: Authorizer = AllowEverything()
+    keeps_metadata = True
 
     def __init__(self, broker: type[Brokerless] = Brokerless, /, **settings: str) -> None:
         """`settings` are config keys with "_" for "."."""
@@ -158,6 +159,7 @@ class ClusterWorld:
             configs=self.configs,
             producer_ids=self.producer_ids,
             authorizer=self.authorizer,
+            keeps_metadata=self.keeps_metadata,
         )
         response = module.handle(context_of(services, version), travelled(request, version))
         if isinstance(response, Promise):

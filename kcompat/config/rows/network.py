@@ -18,8 +18,9 @@ CLUSTER = Scope.CLUSTER
 # fmt: off
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("advertised.listeners", STRING, None,
-              "Addresses told to clients, where they differ from `listeners`. Unset, every client is told "
-              "the address at which it reached the broker.", HIGH, scope=PER_BROKER),
+              "Addresses told to clients, where they differ from `listeners`. Unset, a broker that is alone "
+              "tells every client the address at which it reached it, and one of several tells all the same.",
+              HIGH, scope=PER_BROKER),
     ConfigKey("inter.broker.listener.name", STRING, None, "Listener that brokers use among themselves."),
     ConfigKey("listener.security.protocol.map", STRING,
               "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",

@@ -144,6 +144,21 @@ async def test_advertised_listeners_are_told_as_they_are() -> None:
         assert [(broker.host, broker.port) for broker in response.brokers] == [("advertised", 9092)]
 
 
+@pytest.mark.parametrize(("keeps_metadata", "others"), [(True, [2]), (False, []), (False, [2])])
+async def test_one_of_several_tells_the_address_that_the_others_tell(
+    keeps_metadata: bool, others: list[int]
+) -> None:
+    async with ClusterWorld() as world:
+        world.keeps_metadata = keeps_metadata
+        for other in others:
+            await world.register(other)
+        response = await ask_metadata(world, 12)
+        told = {broker.node_id: (broker.host, broker.port) for broker in response.brokers}
+        registered = world.cluster.image.brokers
+        assert told == {each: registered[each].endpoints["PLAINTEXT"] for each in (1, *others)}
+        assert told[1] != LOCAL_ADDRESS
+
+
 @pytest.mark.parametrize(
     ("version", "errors"), [(0, [9, 5, 5]), (1, [0, 5, 5]), (5, [0, 5, 5]), (6, [0, 72, 5]), (13, [0, 72, 5])]
 )
