@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
@@ -9,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from support.history import History, Outcome, Polled, Sent
+from support.new_epochs import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from support.history import Place, Read
+    from support.new_epochs import Refused
 
 POLL_S = 0.05
 DRAIN_S = 60
@@ -29,6 +32,8 @@ class Load:
         self.history = History()
         self.acknowledged: list[tuple[float, int]] = []
         """When (monotonic seconds) a record of which partition was acknowledged, in order."""
+        self.refusals: list[Refused] = []
+        """Batches that were refused for a gap before them, as the producers say."""
         self._bootstrap = bootstrap
         self._lock = threading.Lock()
         self._acknowledged = threading.Condition(self._lock)
@@ -116,7 +121,9 @@ class Load:
                 "reconnect.backoff.ms": 10,
                 "reconnect.backoff.max.ms": 200,
                 "topic.metadata.refresh.sparse": True,
-            }
+                "debug": "eos",
+            },
+            logger=_Listener(name, self.refusals),
         )
         number = 0
         while not self._ending.is_set():
@@ -158,6 +165,20 @@ class Load:
             messages = consumer.consume(500, POLL_S)
             self.history.polled += _polled(messages)
         consumer.close()
+
+
+class _Listener(logging.Logger):
+    """What a producer says of itself; only refusals are of interest."""
+
+    def __init__(self, name: str, refusals: list[Refused]) -> None:
+        super().__init__(name, logging.DEBUG)
+        self._refusals = refusals
+
+    def handle(self, record: logging.LogRecord) -> None:
+        """Note a refusal."""
+        found = refused(record.getMessage())
+        if found is not None:
+            self._refusals.append(found)
 
 
 def _first_since(acknowledged: Sequence[tuple[float, int]], partition: int, since_s: float) -> float | None:

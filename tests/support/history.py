@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -62,8 +62,15 @@ class History(Struct):
     final: dict[Place, list[Read]] = {}
 
 
-def violations(history: History, *, idempotent: bool = True) -> list[str]:
-    """One sentence for each broken promise. Without `idempotent` records may be doubled and reordered."""
+def violations(
+    history: History,
+    *,
+    idempotent: bool = True,
+    sent_anew: Callable[[Place, bytes, int, int], bool] = lambda *_: False,
+) -> list[str]:
+    """One sentence for each broken promise. Without `idempotent` records may be doubled and reordered; else
+    those may be doubled that their producer itself `sent_anew`, as that says of a value and two offsets.
+    """
     found = [*_of_offsets(history), *_of_readers(history)]
     by_place: dict[Place, list[Sent]] = {place: [] for place in history.final}
     for sent in history.sent:
@@ -71,7 +78,7 @@ def violations(history: History, *, idempotent: bool = True) -> list[str]:
     for place, records in by_place.items():
         found += _of_records(place, records, history.final.get(place, []))
         if idempotent:
-            found += _of_order(place, records, history.final.get(place, []))
+            found += _of_order(place, records, history.final.get(place, []), sent_anew)
     return found
 
 
@@ -136,11 +143,16 @@ def _of_records(place: Place, records: Iterable[Sent], final: Sequence[Read]) ->
             yield f"{_name(place)}: offset {offset} stands behind {before}"
 
 
-def _of_order(place: Place, records: Iterable[Sent], final: Sequence[Read]) -> Iterator[str]:
+def _of_order(
+    place: Place,
+    records: Iterable[Sent],
+    final: Sequence[Read],
+    sent_anew: Callable[[Place, bytes, int, int], bool],
+) -> Iterator[str]:
     """Records that are there twice, or in another order than their producer sent them."""
     offsets: dict[bytes, int] = {}
     for offset, value in final:
-        if value in offsets:
+        if value in offsets and not sent_anew(place, value, offsets[value], offset):
             yield f"{_name(place)}: {value!r} is at offset {offsets[value]} and again at {offset}"
         offsets.setdefault(value, offset)
     by_producer: dict[str, list[Sent]] = {}
