@@ -22,8 +22,9 @@ async def test_a_single_broker_hands_nothing_over(version: int) -> None:
         assert (response.error_code, response.remaining_partitions) == (0, [])
 
 
-async def test_what_is_led_by_nobody_else_is_named() -> None:
+async def test_what_nobody_else_can_lead_yet_is_named() -> None:
     async with ClusterWorld() as world:
+        await world.register(8)
         await world.create_with_dead_replica("t")
         response = await world.ask(controlled_shutdown, 3, ControlledShutdownRequest(1))
         assert [(row.topic_name, row.partition_index) for row in response.remaining_partitions] == [("t", 0)]

@@ -10,6 +10,8 @@ from kcompat.api import list_offsets
 from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
+from kcompat.records.batch import build_batch
+from kcompat.records.record import Record
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying

@@ -41,13 +41,13 @@ def test_what_comes_after_a_big_batch_is_placed_for_where_that_one_ended(broker:
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-def test_a_partition_without_its_log_is_refused(broker: LogWorld, acks: int) -> None:
+def test_a_partition_whose_role_has_not_come_is_not_led_here(broker: LogWorld, acks: int) -> None:
     here = PartitionInfo(leader=-1, leader_epoch=1, isr=(ME,), replicas=(ME,))
     image = ClusterImage("cluster").with_topics([TopicImage("t", bytes(16), {0: here, 1: here})])
     broker.cluster.update(image)
     broker.replicas.remove("t", 1)
     answer = broker.produce((1, batch(BIG)), acks=acks)
-    assert rows(answer) == [(1, ErrorCode.KAFKA_STORAGE_ERROR, -1)]
+    assert rows(answer) == [(1, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]
 
 
 def test_needs_to_write_to_the_topic_before_anything_is_said_of_it(broker: LogWorld) -> None:
