@@ -118,9 +118,12 @@ class Benches:
 
 
 def _sorted(line: str) -> str:
-    """What kafka-log-dirs prints, in order; a log's size depends on how its producer has filled batches."""
-    shown = json.loads(re.sub(r'"size":[1-9]\d*', '"size":1', line))
+    """What kafka-log-dirs prints, in order; a log's size depends on how its producer has filled batches, and
+    how far a copy is behind on the time.
+    """
+    shown = json.loads(re.sub(r'"(size|offsetLag)":[1-9]\d*', r'"\1":1', line))
     for broker in shown["brokers"]:
+        broker["logDirs"].sort(key=lambda directory: directory["logDir"])
         for directory in broker["logDirs"]:
             directory["partitions"].sort(key=lambda row: row["partition"])
     return json.dumps(shown)

@@ -24,6 +24,7 @@ KAFKA_3_9_LAST = {
     ApiKey.OFFSET_DELETE: 0, ApiKey.DESCRIBE_CLUSTER: 1, ApiKey.DESCRIBE_PRODUCERS: 0,
     ApiKey.LIST_CONFIG_RESOURCES: 0, ApiKey.DESCRIBE_TOPIC_PARTITIONS: 0, ApiKey.ELECT_LEADERS: 2,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: 0, ApiKey.LIST_PARTITION_REASSIGNMENTS: 0,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: 2,
 }  # fmt: skip
 """The last version of each API that a Kafka 3.9.2 advertises; a test holds it against the running one."""
 
@@ -43,6 +44,7 @@ are."""
 
 WITH_ZOOKEEPER = {
     ApiKey.ELECT_LEADERS, ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    ApiKey.ALTER_REPLICA_LOG_DIRS,
 }  # fmt: skip
 """Compared with a Kafka that has ZooKeeper, and other answers (`test_elections_and_reassignments.py`)."""
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
     from kcompat.replication.fetch_session import FetchSessions
+    from kcompat.replication.moves import Moves
     from kcompat.replication.replicas import ReplicaManager
     from kcompat.security.authorizer import Authorizer, Resource
     from kcompat.security.operations import Operation, ResourceType
@@ -65,6 +66,7 @@ class Services(Struct):
     producer_ids: ProducerIds
     replicas: ReplicaManager
     logs: LogManager
+    moves: Moves
     groups: GroupCoordinator
     fetch_sessions: FetchSessions
     clock: Clock

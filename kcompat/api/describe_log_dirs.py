@@ -1,5 +1,9 @@
 """DescribeLogDirs (key 35), versions 0-5: the log directories, and how much of them each partition takes.
 
+A replica that moves is shown twice: in the directory it comes from, and, as a future replica, in that which
+it goes to, with how far its copy is behind it. A log that is no replica of this broker, as it was moved away
+while the broker was off, has the lag -1.
+
 Version notes
 - 2: flexible. 3: a top-level error. 4: total and usable bytes of the volume (KIP-827). 5: cordoned
   directories (KIP-1066; none).
@@ -17,11 +21,14 @@ from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.log.log import Log
     from kcompat.log.manager import LogDirectory
 
 DirectoryAnswer = DescribeLogDirsResponse.DescribeLogDirsResult
 TopicAnswer = DescribeLogDirsResponse.DescribeLogDirsTopic
 PartitionAnswer = DescribeLogDirsResponse.DescribeLogDirsPartition
+
+UNKNOWN_LAG = -1
 
 
 def handle(context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
@@ -54,8 +61,18 @@ def _describe(
         if wanted is not None and (log.topic, log.partition) not in wanted:
             continue
         topic = topics.setdefault(log.topic, TopicAnswer(name=log.topic))
-        partition = context.services.replicas.get(log.topic, log.partition)
-        lag = 0 if partition is None else max(0, partition.high_watermark - log.log_end_offset)
-        topic.partitions.append(PartitionAnswer(log.partition, log.size, lag))
+        topic.partitions.append(_describe_log(context, log))
     answer.topics = list(topics.values())
     return answer
+
+
+def _describe_log(context: RequestContext, log: Log) -> PartitionAnswer:
+    partition = context.services.replicas.get(log.topic, log.partition)
+    is_future = context.services.logs.futures.get(log.topic, log.partition) is log
+    if partition is None or partition.log.is_failed:
+        lag = UNKNOWN_LAG
+    elif is_future:
+        lag = partition.log.log_end_offset - log.log_end_offset
+    else:
+        lag = max(0, partition.high_watermark - log.log_end_offset)
+    return PartitionAnswer(log.partition, log.size, lag, is_future)

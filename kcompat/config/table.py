@@ -9,7 +9,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcompat.config.keys import ConfigKey, Effect, Scope
+from kcompat.config.keys import ConfigKey, Scope
 from kcompat.config.rows import broker, groups, log, metadata, network, remote, replication, security, topic
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import Range
@@ -50,24 +50,16 @@ DYNAMIC_ONLY_KEYS = _by_name(
             doc,
             validator=Range(0),
             scope=Scope.CLUSTER,
-            effect=Effect.NONE if reason else Effect.YES,
-            reason=reason,
         )
-        for name, doc, reason in (
-            (
-                "leader.replication.throttled.rate",
-                "Bytes per second leaders send for throttled replicas.",
-                "",
-            ),
+        for name, doc in (
+            ("leader.replication.throttled.rate", "Bytes per second leaders send for throttled replicas."),
             (
                 "follower.replication.throttled.rate",
                 "Bytes per second followers take for throttled replicas.",
-                "",
             ),
             (
                 "replica.alter.log.dirs.io.max.bytes.per.second",
-                "Bytes per second of moves between directories.",
-                "quotas are not enforced yet",
+                "Bytes per second of all moves between log directories together.",
             ),
         )
     )

@@ -223,12 +223,24 @@ class LogDirectory(LogContext):
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Store the high watermarks of the logs in this directory; in the background."""
-        mine = {key: high_watermarks[key] for key in self._logs if key in high_watermarks}
+        mine = {
+            key: min(high_watermarks[key], log.log_end_offset)  # a copy may not be so far yet
+            for key, log in self._logs.items()
+            if key in high_watermarks
+        }
         self._replace_aside(HIGH_WATERMARKS, mine)
 
     def checkpoint_cleaner_offsets(self) -> None:
         """Store up to where each log is compacted; in the background."""
         self._replace_aside(CLEANER_OFFSETS, self._cleaner_offsets())
+
+    def take_clean_offset(self, log: Log, source: LogDirectory) -> None:
+        """A log has come from another directory: up to where it is compacted goes with it."""
+        offset = source.cleaner_offsets.pop((log.topic, log.partition), None)
+        if offset is not None:
+            self.cleaner_offsets[log.topic, log.partition] = offset
+            self.checkpoint_cleaner_offsets()
+            source.checkpoint_cleaner_offsets()
 
     def log_start_moved(self) -> None:
         """See `LogContext`."""

@@ -89,6 +89,10 @@ class Durability:
             if log.log_end_offset > self.flushes.recovery_point:
                 self._request(log)
 
+    def sync_soon(self, log: SyncedLog) -> None:
+        """Bring everything to the device in the background: the recovery point tells when that is done."""
+        self._request(log)
+
     def flush(self, log: SyncedLog, now_ms: int | None) -> None:
         """Sync everything before this returns. Raises StorageError."""
         if now_ms is not None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import deque
 from typing import TYPE_CHECKING
 
 from kcompat.faults import contained
 from kcompat.log.directory import LogDirectory
 from kcompat.log.errors import LogDirectoryError, StorageError
+from kcompat.log.future import FutureLogs, reopened
 from kcompat.log.loader import create_log, open_log
 from kcompat.log.names import (
     deleted_directory,
     is_deleted_directory,
+    parse_future_directory,
     parse_partition_directory,
     partition_directory,
     stray_directory,
@@ -63,9 +66,11 @@ class LogManager:
         self._worker = start_worker("kcompat-storage", 1)
         self._syncer = start_worker("kcompat-sync", _SYNC_THREADS)
         self._logs: dict[tuple[str, int], Log] = {}
+        self.futures = FutureLogs(clock, random)
         self._unmade: deque[Log] = deque()
         self.directories = [
-            LogDirectory(str(path), clock, self._worker, self._syncer, files) for path in directories
+            LogDirectory(os.path.abspath(path), clock, self._worker, self._syncer, files)  # noqa: PTH100 - as Kafka shows it
+            for path in directories
         ]
 
     # -- start and stop --------------------------------------------------------------------------------------
@@ -104,8 +109,11 @@ class LogManager:
             directory.begin_loading()
             for name in directory.files.list(directory.path):
                 parsed = parse_partition_directory(name)
+                future = parse_future_directory(name)
                 if parsed is not None and parsed[0] != CLUSTER_METADATA:
                     self._load(directory, *parsed, defaults)
+                elif future is not None:
+                    self._load_future(directory, name, *future, defaults)
                 elif is_deleted_directory(name):
                     directory.delete_tree_later(f"{directory.path}/{name}", defaults.file_delete_delay_ms)
         except OSError as error:
@@ -122,6 +130,21 @@ class LogManager:
         other = self._logs.get(key)
         if other is not None:
             raise LogDirectoryError(f"Of {other.directory} and {path} only one can be the partition's log.")
+        self._logs[key] = self._open(directory, path, *key, config)
+
+    def _load_future(
+        self, directory: LogDirectory, name: str, topic: str, partition: int, config: LogConfig
+    ) -> None:
+        current = self._logs.get((topic, partition))
+        if current is not None and current.context is directory:
+            logger.warning(
+                "%s/%s is left alone: the log itself is in the same directory", directory.path, name
+            )
+        else:
+            self.futures.load(self._open(directory, f"{directory.path}/{name}", topic, partition, config))
+
+    def _open(self, directory: LogDirectory, path: str, topic: str, partition: int, config: LogConfig) -> Log:
+        key = topic, partition
         log = open_log(
             path,
             topic,
@@ -134,7 +157,7 @@ class LogManager:
             context=directory,
         )
         directory.add(log)
-        self._logs[key] = log
+        return log
 
     def close(self) -> None:
         """Close all logs, write the checkpoints and the marker of a clean stop, and unlock."""
@@ -143,16 +166,18 @@ class LogManager:
         for directory in self.directories:
             directory.close()
         self._logs.clear()
+        self.futures.clear()
 
     def abandon(self) -> None:
         """Let go of everything as it is, as if the process had ended: nothing more is written."""
-        for log in self._logs.values():
+        for log in (*self._logs.values(), *self.futures):
             log.discard()
         for directory in self.directories:
             directory.abandon()
         self._syncer.close()
         self._worker.close()
         self._logs.clear()
+        self.futures.clear()
 
     # -- logs ------------------------------------------------------------------------------------------------
 
@@ -164,7 +189,8 @@ class LogManager:
         return self._logs.get((topic, partition))
 
     def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
-        """A new log in the directory that has the fewest. Raises StorageError when none is in use.
+        """A new log in the directory that was asked for (`futures.prefer`), or in the one that has the
+        fewest. Raises StorageError when that, or all, cannot be used.
 
         Its directory is made a little later, or with its first append: making many takes long. If a crash
         comes first, the controller asks for the log again.
@@ -172,7 +198,10 @@ class LogManager:
         online = [directory for directory in self.directories if directory.offline is None]
         if not online:
             raise StorageError(self.directories[0].path, "all log directories are offline")
-        directory = min(online, key=LogDirectory.count)
+        preferred = self.directory(self.futures.take_preferred(topic, partition))
+        directory = min(online, key=LogDirectory.count) if preferred is None else preferred
+        if directory.offline is not None:
+            raise directory.offline
         path = f"{directory.path}/{partition_directory(topic, partition)}"
         now_ms = self._clock.now_ms()
         log = create_log(path, topic, partition, config, topic_id=topic_id, now_ms=now_ms, context=directory)
@@ -205,25 +234,40 @@ class LogManager:
             self._clock.call_later(0, self._make_some)
 
     def delete(self, topic: str, partition: int) -> None:
-        """Take a partition's log out of service; its files go after `file.delete.delay.ms`. Raises
-        StorageError.
+        """Take a partition's log, and its copy, out of service; their files go after
+        `file.delete.delay.ms`. Raises StorageError.
         """
-        log = self._logs.get((topic, partition))
-        if log is not None and self._put_away(log, name := deleted_directory(topic, partition, self._random)):
+        log = self._logs.pop((topic, partition), None)
+        if log is not None:
+            self._delete(log)
+        self.delete_future(topic, partition)
+
+    def delete_future(self, topic: str, partition: int) -> None:
+        """Give up a copy that was to replace a partition's log. Raises StorageError."""
+        future = self.futures.forget(topic, partition)
+        if future is not None:
+            self._delete(future)
+
+    def _delete(self, log: Log) -> None:
+        name = deleted_directory(log.topic, log.partition, self._random)
+        if self._put_away(log, name):
             directory = self._directory_of(log)
             directory.delete_tree_later(f"{directory.path}/{name}", log.config.file_delete_delay_ms)
 
-    def set_aside(self, log: Log) -> None:
-        """Take a log out of service that belongs to another topic of this name; its files stay, for the user
-        to keep or delete. Raises StorageError.
+    def set_aside(self, log: Log, reason: str) -> None:
+        """Take a log out of service that is not the partition's, or a copy of it; its files stay, for the
+        user to keep or delete. Raises StorageError.
         """
         name = stray_directory(log.topic, log.partition, self._random)
-        logger.warning("%s is of another topic of this name: set aside as %s", log.directory, name)
+        logger.warning("%s %s: set aside as %s", log.directory, reason, name)
+        if self.futures.get(log.topic, log.partition) is log:
+            self.futures.forget(log.topic, log.partition)
+        else:
+            del self._logs[log.topic, log.partition]
         self._put_away(log, name)
 
     def _put_away(self, log: Log, name: str) -> bool:
-        """Forget a log and rename its directory; False if that is not made yet."""
-        del self._logs[log.topic, log.partition]
+        """Rename the directory of a log that is out of service; False if that is not made yet."""
         directory = self._directory_of(log)
         directory.discard(log)
         log.discard()
@@ -234,6 +278,28 @@ class LogManager:
         directory.names_changed = True
         return True
 
+    def replace_with_future(self, topic: str, partition: int) -> Log:
+        """Put the copy of a log, which has all of it, in its place; the log that takes over is returned. The
+        files of the other go after `file.delete.delay.ms`.
+
+        Raises StorageError where the copy cannot be used; then all is as it was, or its directory offline.
+        """
+        key = topic, partition
+        current, future = self._logs[key], self.futures.get(topic, partition)
+        assert future is not None, "the log is to be moved"
+        source, target = self._directory_of(current), self._directory_of(future)
+        path = f"{target.path}/{partition_directory(topic, partition)}"
+        log = reopened(future, target, path, self._clock.now_ms())
+        target.add(log)
+        target.take_clean_offset(log, source)
+        self._logs[key] = log
+        self.futures.forget(topic, partition)
+        try:
+            self._delete(current)
+        except StorageError as fault:
+            logger.error("%s could not be put away: %s", current.directory, fault)  # noqa: TRY400
+        return log
+
     def sync_names(self) -> None:
         """Force the new names of the logs that were put away to the device: only then may the cluster forget
         a deleted topic. Raises StorageError.
@@ -241,15 +307,18 @@ class LogManager:
         for directory in self._online():
             directory.sync_names()
 
+    def directory(self, path: str | None) -> LogDirectory | None:
+        """The log directory of this path; None where there is no such."""
+        return next((directory for directory in self.directories if directory.path == path), None)
+
     def _directory_of(self, log: Log) -> LogDirectory:
         return next(directory for directory in self.directories if directory is log.context)
 
     # -- checkpoints -----------------------------------------------------------------------------------------
 
-    def high_watermark(self, topic: str, partition: int) -> int:
-        """The high watermark that the last run stored; 0 when there is none."""
-        key = topic, partition
-        return max((directory.high_watermarks.get(key, 0) for directory in self.directories), default=0)
+    def high_watermark(self, log: Log) -> int:
+        """The high watermark of a log that the last run stored; 0 when there is none."""
+        return self._directory_of(log).high_watermarks.get((log.topic, log.partition), 0)
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Store high watermarks (`replica.high.watermark.checkpoint.interval.ms`); unchanged ones cost no
@@ -299,7 +368,7 @@ class LogManager:
         self._in_slices(lambda log: log.producer_state.expire(now_ms, expiration_ms))
 
     def _in_slices(self, task: Callable[[Log], object]) -> None:
-        pending = deque(self._logs.values())
+        pending = deque((*self._logs.values(), *self.futures))
 
         def step() -> None:
             for _ in range(min(_SLICE_LOGS, len(pending))):

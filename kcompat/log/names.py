@@ -26,6 +26,7 @@ REMEMBERED_SESSIONS = "kcompat-sessions"
 _MAX_DIRECTORY_NAME = 255
 _PARTITION_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]+)-(\d+)")
 _MARKED_DIRECTORY = re.compile(r".+\.[0-9a-f]{32}-(delete|future|stray)")
+_FUTURE_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]+)-(\d+)\.[0-9a-f]{32}-future")
 
 
 def segment_name(base_offset: int, suffix: str) -> str:
@@ -66,6 +67,24 @@ def _marked_directory(topic: str, partition: int, mark: str, random: Random) -> 
     """The topic is cut so that the name fits 255 characters."""
     suffix = f"-{partition}.{UUID(int=random.getrandbits(128), version=4).hex}-{mark}"
     return topic[: _MAX_DIRECTORY_NAME - len(suffix)] + suffix
+
+
+def future_directory(topic: str, partition: int, random: Random) -> str:
+    """A unique name for a copy that is to replace the partition's directory: it has the whole name of the
+    topic, so the topic `can_move` or it cannot.
+    """
+    return f"{topic}-{partition}.{UUID(int=random.getrandbits(128), version=4).hex}-future"
+
+
+def can_move(topic: str, partition: int) -> bool:
+    """Whether `future_directory` makes a name that a file system takes."""
+    return len(f"{topic}-{partition}.{'0' * 32}-future") <= _MAX_DIRECTORY_NAME
+
+
+def parse_future_directory(name: str) -> tuple[str, int] | None:
+    """The topic and partition that a copy is of; None for anything else."""
+    match = _FUTURE_DIRECTORY.fullmatch(name)
+    return (match[1], int(match[2])) if match else None
 
 
 def is_marked(name: str) -> bool:

@@ -50,6 +50,7 @@ def chores_of(parts: Parts) -> list[Chore]:
         Chore("high watermarks", checkpoint_ms, partial(_checkpoint_high_watermarks, parts)),
         Chore("in-sync replicas", config.replica_lag_time_max_ms // 2, parts.replicas.shrink_isrs),
         Chore("offline directories", checkpoint_ms, _OfflineDirectories(parts).report),
+        Chore("moves between directories", checkpoint_ms, parts.moves.look_after),
         Chore("ISRs", max(1, config.replica_lag_time_max_ms // 2), parts.replicas.shrink_isrs),
         Chore(
             "producers",
@@ -113,6 +114,11 @@ class _OfflineDirectories:
             if directory.offline is not None and directory.path not in self._reported
         ]
         self._reported.update(directory.path for directory in failed)
-        partitions = [(log.topic, log.partition) for directory in failed for log in directory.logs]
+        partitions = [
+            (log.topic, log.partition)
+            for directory in failed
+            for log in directory.logs
+            if self._parts.logs.get(log.topic, log.partition) is log  # and not a copy of it
+        ]
         if partitions:
             self._parts.log_dir_reports.replicas_failed(partitions)

@@ -35,7 +35,9 @@ from kcompat.node.elsewhere import Elsewhere
 from kcompat.node.peering import Peering
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.replication.fetch_session import FetchSessions
+from kcompat.replication.fetching_config import moves_config
 from kcompat.replication.local_broker import LocalBroker
+from kcompat.replication.moves import Moves
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.storage_config import cleaner_config
 from kcompat.replication.topic_log import TopicLog
@@ -111,6 +113,9 @@ class Parts:
         self.proposals = self.peering.proposals(self)
         self.replicas.propose_to(self.proposals.submit)
         self.replicas.follow_with(self.peering.fetching)
+        self.moves = Moves(config.broker_id, self.logs, self.replicas, clock, moves_config(config))
+        self.replicas.follow_with(self.moves)
+        self.config.subscribe(lambda changed: self.moves.configure(moves_config(changed)))
         self.groups = self._groups()
         self.cleaner = LogCleaner(
             self.logs,
@@ -130,6 +135,7 @@ class Parts:
             producer_ids=ProducerIds(self.decisions.allocate_producer_ids),
             replicas=self.replicas,
             logs=self.logs,
+            moves=self.moves,
             groups=self.groups,
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, world.random),
             clock=clock,
@@ -161,12 +167,14 @@ class Parts:
         await self.missed_deletions.stop()
         self.proposals.close()
         self.peering.close()
+        self.moves.close()
         await self.config_watch.stop()
 
     def desert(self) -> None:
         """Be gone at once: nobody is told, nothing is written."""
         self.proposals.close()
         self.peering.close()
+        self.moves.close()
         self.log_dir_reports.abandon()
         self.candidacy.abandon()
         self.registration.abandon()

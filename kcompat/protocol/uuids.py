@@ -11,7 +11,7 @@ from kcompat.protocol.schema import ZERO_UUID
 if TYPE_CHECKING:
     from random import Random
 
-__all__ = ["ZERO_UUID", "random_uuid", "uuid_from_text", "uuid_to_text"]
+__all__ = ["ZERO_UUID", "differ", "random_uuid", "uuid_from_text", "uuid_to_text"]
 
 
 def uuid_to_text(value: bytes) -> str:
@@ -40,3 +40,8 @@ def random_uuid(random: Random) -> bytes:
         value = UUID(int=random.getrandbits(128), version=4).bytes
         if value[0] >> 2 != 62:  # the dash
             return value
+
+
+def differ(one: bytes, other: bytes) -> bool:
+    """Whether both ids are known and not the same."""
+    return one != other and ZERO_UUID not in (one, other)

@@ -278,6 +278,8 @@ class Fetcher:
         except StorageError:
             self._give_up(key, "its disk has failed")
             return
+        if self._following.get(key) is not following:
+            return  # that was all it was followed for
         following.failures = 0
         following.lag = max(0, answer.high_watermark - log.log_end_offset)
         if log.is_held(following.lag):

@@ -1,4 +1,4 @@
-"""What `Fetching` takes of the broker's configuration."""
+"""What those who fetch, from others (`Fetching`) or here (`Moves`), take of the broker's configuration."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kcompat.peer.releases import release
 from kcompat.replication.fetch_state import FetcherConfig
 from kcompat.replication.fetching import FetchingConfig
+from kcompat.replication.moves import MovesConfig
 
 if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
@@ -28,4 +29,21 @@ def fetching_config(broker: BrokerConfig) -> FetchingConfig:
         ),
         fetchers=broker.integer("num.replica.fetchers"),
         timeout_ms=broker.integer("replica.socket.timeout.ms"),
+    )
+
+
+def moves_config(broker: BrokerConfig) -> MovesConfig:
+    """The keys of moves between log directories, and those of `replica.fetch.*` that have to do with them."""
+    copiers = broker.get("num.replica.alter.log.dirs.threads")
+    return MovesConfig(
+        fetcher=FetcherConfig(
+            partition_max_bytes=broker.integer("replica.fetch.max.bytes"),
+            backoff_ms=broker.integer("replica.fetch.backoff.ms"),
+        ),
+        copiers=len(broker.log_dirs)
+        if copiers is None
+        else max(1, broker.integer("num.replica.alter.log.dirs.threads")),
+        bytes_per_second=broker.integer("replica.alter.log.dirs.io.max.bytes.per.second"),
+        samples=broker.integer("alter.log.dirs.replication.quota.window.num"),
+        sample_ms=broker.integer("alter.log.dirs.replication.quota.window.size.seconds") * 1000,
     )

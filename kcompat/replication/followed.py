@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from kcompat.replication.named import Named
 
 if TYPE_CHECKING:
+    from kcompat.log.log import Log
     from kcompat.protocol.errors import ErrorCode
 
 
@@ -50,3 +51,14 @@ class FollowedLog(Named, Protocol):
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything and go on with an empty log at `offset`."""
+
+
+class Copy(Protocol):
+    """What is to replace the log of a partition, as the partition sees it."""
+
+    @property
+    def log(self) -> Log:
+        """The log of the copy."""
+
+    def original_cut(self, offset: int) -> None:
+        """The log of the partition was cut: it may not have what lies above `offset` in the copy."""

@@ -10,17 +10,17 @@ from kcompat.replication.follower import Follower
 
 if TYPE_CHECKING:
     from kcompat.clock import Clock
+    from kcompat.log.log import Log
     from kcompat.replication.partition import Partition
 
 
 class FollowingPartition:
     """The log of a partition that another broker leads: a `FollowedLog`."""
 
-    __slots__ = ("_clock", "_log", "_partition", "index", "topic", "topic_id")
+    __slots__ = ("_clock", "_partition", "index", "topic", "topic_id")
 
     def __init__(self, partition: Partition, clock: Clock) -> None:
         self._partition = partition
-        self._log = partition.log
         self._clock = clock
         self.topic = partition.topic
         self.topic_id = partition.topic_id
@@ -51,21 +51,12 @@ class FollowingPartition:
         return self._log.end_offset_for_epoch(epoch)
 
     def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
-        """See `FollowedLog`. A leader whose log starts inside a batch sends that whole: then an empty log
-        starts with it.
-        """
-        log, now_ms = self._log, self._clock.now_ms()
+        """See `FollowedLog`."""
+        now_ms = self._clock.now_ms()
         throttle = self._partition.throttled.follower
         if throttle is not None:
             throttle.record(len(records), now_ms)
-        result = log.append_as_follower(records, leader_epoch, now_ms)
-        end = log.log_end_offset
-        if result.error == ErrorCode.OFFSET_OUT_OF_RANGE and log.log_start_offset == end:
-            first, last = first_offsets(records)
-            if first < end <= last:
-                log.truncate_fully_and_start_at(first)
-                result = log.append_as_follower(records, leader_epoch, now_ms)
-        return result.error
+        return append_to(self._log, records, leader_epoch, now_ms)
 
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
         """See `FollowedLog`. A high watermark falls only where the log is cut: what one leader has shown as
@@ -92,12 +83,14 @@ class FollowingPartition:
         if offset < log.log_end_offset or log.epochs.latest >= 0:
             log.truncate_to(offset)
             self._ends_at(offset)
+            self._tell_copy(offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """See `FollowedLog`."""
         self._log.truncate_fully_and_start_at(offset)
         self._follower.high_watermark = offset
         self._partition.wake_consumers()
+        self._tell_copy(offset)
 
     def _ends_at(self, offset: int) -> None:
         follower = self._follower
@@ -105,8 +98,31 @@ class FollowingPartition:
             follower.high_watermark = offset
             self._partition.wake_consumers()
 
+    def _tell_copy(self, offset: int) -> None:
+        if self._partition.future is not None:
+            self._partition.future.original_cut(offset)
+
+    @property
+    def _log(self) -> Log:
+        """That of today: it may move to another directory."""
+        return self._partition.log
+
     @property
     def _follower(self) -> Follower:
         state = self._partition.state
         assert isinstance(state, Follower), "a leader is not fetched for"
         return state
+
+
+def append_to(log: Log, records: memoryview, leader_epoch: int, now_ms: int) -> ErrorCode:
+    """Append what was fetched from another log. Where that starts inside a batch it sends that whole: then an
+    empty log starts with it. Raises StorageError.
+    """
+    result = log.append_as_follower(records, leader_epoch, now_ms)
+    end = log.log_end_offset
+    if result.error == ErrorCode.OFFSET_OUT_OF_RANGE and log.log_start_offset == end:
+        first, last = first_offsets(records)
+        if first < end <= last:
+            log.truncate_fully_and_start_at(first)
+            result = log.append_as_follower(records, leader_epoch, now_ms)
+    return result.error

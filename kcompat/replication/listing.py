@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.faults import FAULTS, error_of
 from kcompat.replication.follower import Follower
 from kcompat.replication.leader import Leader
-from kcompat.replication.partition import FAULTS
 from kcompat.replication.reading import CONSUMER, READ_COMMITTED
 from kcompat.replication.role import NO_EPOCH
 
@@ -51,7 +51,7 @@ def offset_for(partition: Partition, timestamp: int, reader: Reader, leader_epoc
     try:
         return _find(log, state.epoch, timestamp, limit, knows_latest=knows_latest)
     except FAULTS as fault:
-        return OffsetFound(partition.failure(fault))
+        return OffsetFound(error_of(fault, log))
 
 
 def offsets_before(
@@ -63,13 +63,13 @@ def offsets_before(
     A `timestamp` of -1 takes all of them, -2 the log start. For a consumer the high watermark stands for what
     lies above it (Kafka's `legacyFetchOffsetsForTimestamp`).
     """
-    state = partition.replica_for(NO_EPOCH, reader)
+    state, log = partition.replica_for(NO_EPOCH, reader), partition.log
     if not isinstance(state, Leader) and not isinstance(state, Follower):
         return state, []
     try:
-        found = _find_before(partition.log, timestamp, limit, now_ms)
+        found = _find_before(log, timestamp, limit, now_ms)
     except FAULTS as fault:
-        return partition.failure(fault), []
+        return error_of(fault, log), []
     high_watermark = state.high_watermark
     if reader.replica_id == CONSUMER and found and found[0] > high_watermark:
         found = [high_watermark, *(offset for offset in found if offset <= high_watermark)]

@@ -15,7 +15,7 @@ from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs
 from kcompat.config.topic import topic_config
 from kcompat.log.errors import StorageError
 from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.uuids import ZERO_UUID
+from kcompat.protocol.uuids import ZERO_UUID, differ
 from kcompat.replication.storage_config import log_config
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class LocalBroker:
             except StorageError:
                 self._replicas.mark_offline(assigned.topic, assigned.index)
                 raise
-        if _differ(partition.topic_id, assigned.topic_id):
+        if differ(partition.topic_id, assigned.topic_id):
             return ErrorCode.INCONSISTENT_TOPIC_ID
         return self._replicas.take_role(assigned.topic, assigned.index, assigned.role)
 
@@ -107,16 +107,19 @@ class LocalBroker:
         log = self._logs.get(*key)
         if log is not None and log.topic_id == ZERO_UUID:
             log.assign_topic_id(assigned.topic_id)
-        if log is not None and _differ(log.topic_id, assigned.topic_id):
-            self._logs.set_aside(log)
+        if log is not None and differ(log.topic_id, assigned.topic_id):
+            self._logs.set_aside(log, "is of another topic of this name")
             log = None
         if log is None:
             if not assigned.is_new:
                 self._logs.insist_on_all()
+            future = self._logs.futures.get(*key)
+            if future is not None:
+                self._logs.set_aside(future, "is a copy of a log that is gone")
             log = self._logs.create(*key, assigned.topic_id, log_config(config))
         else:
             log.update_config(log_config(config))
-        return self._replicas.add(log, config, self._logs.high_watermark(*key))
+        return self._replicas.add(log, config, self._logs.high_watermark(log))
 
     def _stop_all(self, partitions: Sequence[StoppedPartition]) -> PartitionErrors:
         """Stop following, and delete what shall be deleted; the partitions that failed."""
@@ -184,8 +187,3 @@ def _contained(partition: tuple[str, int], what: str, act: Callable[[], ErrorCod
     except Exception:
         logger.exception("%s-%d cannot %s: a fault in this broker", *partition, what)
         return ErrorCode.UNKNOWN_SERVER_ERROR
-
-
-def _differ(topic_id: bytes, assigned_id: bytes) -> bool:
-    """Whether both ids are known and not the same."""
-    return topic_id != assigned_id and ZERO_UUID not in (topic_id, assigned_id)

@@ -5,22 +5,21 @@ they say, and who waits for that is woken: see `Surroundings` for whom, and when
 changes.
 
 What reads or writes here answers a fault of the disk as an error: each such method has an `except FAULTS`,
-and `failure` says which error that is.
+and `error_of` says which error that is.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kcompat.cluster.news import Role
-from kcompat.log.errors import StorageError
 from kcompat.log.producers import AppendOrigin
 from kcompat.protocol.errors import ErrorCode
-from kcompat.records.errors import RecordsDamaged
 from kcompat.replication import reading
+from kcompat.replication.faults import FAULTS, error_of
 from kcompat.replication.follower import Follower
 from kcompat.replication.leader import Leader
 from kcompat.replication.reading import NO_REPLICA, READ_COMMITTED, Fetched
@@ -31,14 +30,12 @@ if TYPE_CHECKING:
     from kcompat.log.append_result import AppendResult
     from kcompat.log.log import Log
     from kcompat.records.batch import BatchHeader
+    from kcompat.replication.followed import Copy
     from kcompat.replication.isr import Pending
     from kcompat.replication.reading import FetchSpec, Reader
     from kcompat.replication.surroundings import Surroundings
 
 logger = logging.getLogger(__name__)
-
-FAULTS: Final = (StorageError, OSError, RecordsDamaged)
-"""What a log raises where its disk fails, or does not hold what was written."""
 
 
 class Partition:
@@ -47,6 +44,7 @@ class Partition:
     __slots__ = (
         "_min_insync_replicas",
         "_surroundings",
+        "future",
         "index",
         "log",
         "role",
@@ -66,6 +64,8 @@ class Partition:
         known = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.state: Leader | Follower = Follower(NO_EPOCH, known)
         self.throttled = Throttled()
+        self.future: Copy | None = None
+        """The copy that is to replace the log, while it follows that."""
         self._min_insync_replicas = 1
         self._surroundings = surroundings
         log.durability.on_synced = self._synced
@@ -145,6 +145,15 @@ class Partition:
             self.state.require_in_sync(min_insync_replicas)
             self._advance(self.state, self._surroundings.clock.now_ms())
 
+    def replace_log(self, log: Log) -> None:
+        """Go on with another log that has what the one until now has: that has moved to another directory."""
+        for epoch, start_offset in self.log.epochs.cache.entries:
+            if epoch > log.epochs.latest:  # epochs that began here and have no batch
+                log.epochs.begin(epoch, start_offset)
+        self.log, self.future = log, None
+        log.durability.on_synced = self._synced
+        self._synced()
+
     # -- who is in sync ----------------------------------------------------------------------------------
 
     def note_fetch(self, spec: FetchSpec, reader: Reader, now_ms: int) -> None:
@@ -216,7 +225,7 @@ class Partition:
         try:
             result = self.log.append_as_leader(batch, header, leader.epoch, now_ms, origin)
         except FAULTS as fault:
-            return self.failure(fault)
+            return error_of(fault, self.log)
         if not result.error:
             self._advance(leader, now_ms)
             if leader.remotes:
@@ -278,16 +287,18 @@ class Partition:
         try:
             self.log.delete_records_before(offset)
         except FAULTS as fault:
-            return self.failure(fault), -1
+            return error_of(fault, self.log), -1
         return ErrorCode.NONE, offset
 
     @property
     def low_watermark(self) -> int:
-        """Below this offset no replica on a broker that is alive has anything; -1 where another leads, or a
-        follower has not said.
+        """Below this offset no replica on a broker that is alive has anything, nor a copy that is to replace
+        the one here; -1 where another leads, or a follower has not said.
         """
-        leader = self.state
-        return leader.low_watermark(self.log.log_start_offset) if isinstance(leader, Leader) else -1
+        leader, start, future = self.state, self.log.log_start_offset, self.future
+        if future is not None:
+            start = min(start, future.log.log_start_offset)
+        return leader.low_watermark(start) if isinstance(leader, Leader) else -1
 
     def deleted(self, required_offset: int) -> ErrorCode | None:
         """Whether everything below `required_offset` is deleted on every replica that is alive: a final
@@ -352,7 +363,7 @@ class Partition:
         try:
             return reading.read(log, spec, answer, upper, max_bytes, min_one_batch, aborted=committed_only)
         except FAULTS as fault:
-            return Fetched(self.failure(fault))
+            return Fetched(error_of(fault, self.log))
 
     def _leader_for_follower(self, known_epoch: int, reader: Reader) -> Leader | ErrorCode:
         """The leader, for a follower that it knows."""
@@ -375,19 +386,6 @@ class Partition:
         if error:
             return error, NO_EPOCH, -1
         return ErrorCode.NONE, *self.log.end_offset_for_epoch(requested_epoch)
-
-    # -- faults ------------------------------------------------------------------------------------------
-
-    def failure(self, fault: StorageError | OSError | RecordsDamaged) -> ErrorCode:
-        """What a client is told of a fault. One of the disk takes the directory offline, unless it may pass
-        (`LogContext.fault`); damaged records concern this partition alone.
-        """
-        if isinstance(fault, RecordsDamaged):
-            logger.warning("%s-%d holds damaged records: %s", self.topic, self.index, fault)
-            return ErrorCode.CORRUPT_MESSAGE
-        if isinstance(fault, OSError):
-            self.log.context.fault(fault)
-        return ErrorCode.KAFKA_STORAGE_ERROR
 
     def check_invariants(self) -> None:
         """Assert log start <= high watermark <= log end, and that the parts agree."""

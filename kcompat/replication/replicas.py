@@ -30,13 +30,15 @@ if TYPE_CHECKING:
 
 
 class Followers(Protocol):
-    """What fetches for the partitions that others lead (`Fetching`)."""
+    """What fetches for partitions: from the brokers that lead them (`Fetching`), or from their logs here for
+    their copies in other directories (`Moves`).
+    """
 
     def follow(self, partition: Partition) -> None:
-        """The partition has a role: follow the leader that it names, if that is another broker."""
+        """The partition has a role: fetch for it, if there is something to fetch."""
 
     def leave(self, topic: str, index: int) -> None:
-        """The partition goes: follow nobody."""
+        """The partition goes: fetch nothing for it."""
 
 
 MAX_LAG_MS: Final = 30_000
@@ -67,7 +69,7 @@ class ReplicaManager:
         self._offline: set[tuple[str, int]] = set()
         """Those whose logs could not be opened when they were given a role."""
         self._listeners: dict[str, LeadershipListener] = {}
-        self._following: Followers | None = None
+        self._following: list[Followers] = []
 
     @property
     def produces(self) -> Purgatory:
@@ -94,8 +96,8 @@ class ReplicaManager:
         self._surroundings.propose = propose
 
     def follow_with(self, following: Followers) -> None:
-        """Have followers fetch with this from now on."""
-        self._following = following
+        """Have this fetch as well from now on."""
+        self._following.append(following)
 
     def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
         """Call `listener` whenever the role or existence of a partition of `topic` changes (coordinators load
@@ -152,6 +154,8 @@ class ReplicaManager:
         for partition in self._topics.get(topic, {}).values():
             self._obey(partition, config)
             partition.log.update_config(storage)
+            if partition.future is not None:
+                partition.future.log.update_config(storage)
 
     def _obey(self, partition: Partition, config: TopicConfig) -> None:
         partition.require_in_sync(config.min_insync_replicas)
@@ -175,18 +179,21 @@ class ReplicaManager:
         error = partition.take_role(role)
         if not error:
             self._tell(partition)
-            if self._following is not None:
-                self._following.follow(partition)
+            for following in self._following:
+                following.follow(partition)
         return error
 
     def stop(self, topic: str, index: int) -> None:
         """Keep a partition, but lead it no more and follow nobody (StopReplica without deletion)."""
         partition = self.get(topic, index)
         if partition is not None:
-            if self._following is not None:
-                self._following.leave(topic, index)
+            self._leave(topic, index)
             partition.stop()
             self._tell(partition)
+
+    def _leave(self, topic: str, index: int) -> None:
+        for following in self._following:
+            following.leave(topic, index)
 
     def shrink_isrs(self) -> None:
         """Look who has fallen behind; to be done twice in `replica.lag.time.max.ms`."""
@@ -197,13 +204,13 @@ class ReplicaManager:
     def remove(self, topic: str, index: int) -> Partition | None:
         """Forget a partition (StopReplica); whatever waits on it is answered."""
         partitions = self._topics.get(topic, {})
-        partition = partitions.pop(index, None)
+        partition = partitions.get(index)
         if partition is None:
             return None
+        self._leave(topic, index)
+        del partitions[index]
         if not partitions:
             del self._topics[topic]
-        if self._following is not None:
-            self._following.leave(topic, index)
         partition.retire()
         self._tell(partition)
         return partition

@@ -48,8 +48,8 @@ class FullDisk(Files):
 class CleanerWorld:
     """A manager, a cleaner, and time that moves by hand. Each runner does one step a poll."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, *paths: Path) -> None:
+        self.path, self.paths = paths[0], paths
         self.files = FullDisk()
         self.clock = VirtualClock()
         self.config = CleanerConfig()
@@ -59,7 +59,7 @@ class CleanerWorld:
         self.open()
 
     def open(self) -> None:
-        self.manager = log_manager([self.path], self.clock, self.files)
+        self.manager = log_manager(self.paths, self.clock, self.files)
         self.manager.open(1, "cluster", COMPACT)
         self.cleaner = LogCleaner(
             self.manager, self.clock, lambda: self.config, self.stable_offset, self.start_runner

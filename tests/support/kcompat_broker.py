@@ -23,7 +23,9 @@ class KcompatBroker(BrokerProcess):
     def __init__(
         self, properties: Mapping[str, str] | None = None, data_dir: Path | None = None, port: int = 0
     ) -> None:
+        """Its logs are in `data_dir`/data if the properties have no `log.dirs`."""
         super().__init__(data_dir, port)
+        self._has_directories = "log.dirs" in (properties or {})
         self._overrides = [
             item for key, value in (properties or {}).items() for item in ("--override", f"{key}={value}")
         ]
@@ -31,7 +33,8 @@ class KcompatBroker(BrokerProcess):
     def command(self) -> list[str]:
         """The command line that runs the broker in the foreground."""
         start = [sys.executable, "-m", "kcompat", "start", "--port", str(self.port)]
-        return [*start, "--data-dir", str(self.home / "data"), *self._overrides]
+        directory = [] if self._has_directories else ["--data-dir", str(self.home / "data")]
+        return [*start, *directory, *self._overrides]
 
     def is_ready(self) -> bool:
         """Whether the broker has said where it listens; from then on the port is known."""

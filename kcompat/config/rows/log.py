@@ -99,9 +99,10 @@ ROWS: tuple[ConfigKey, ...] = (
         "one event loop does the work; there are no thread pools to size",
         ConfigKey("num.recovery.threads.per.data.dir", INT, "1",
                   "Threads per directory that recover logs at start.", HIGH, Range(1), scope=CLUSTER),
-        ConfigKey("num.replica.alter.log.dirs.threads", INT, None,
-                  "Threads that move replicas between directories.", HIGH),
     ),
+    ConfigKey("num.replica.alter.log.dirs.threads", INT, None,
+              "How many replicas move to other directories at a time; as many as directories by default.",
+              HIGH),
     ConfigKey("log.message.downconversion.enable", BOOLEAN, "true",
               "Whether batches are converted for consumers that need an older format.", LOW, scope=CLUSTER),
     *no_effect(

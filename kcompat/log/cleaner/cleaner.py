@@ -216,6 +216,8 @@ class LogCleaner:
                 return log, cleanable
             if cleanable is None and not problem:
                 problem = "its cleanup.policy does not contain compact, or its log is offline"
+                if self._is_moving(log):
+                    problem = "its log is on its way to another directory"
             self._requests.remove(request)
             request.complete(problem)
         return None
@@ -241,7 +243,7 @@ class LogCleaner:
 
     def _assess(self, log: Log) -> Cleanable | None:
         """What there is to clean in a log; None if it is not for us to clean."""
-        if not log.config.compacts or log.is_failed:
+        if not log.config.compacts or log.is_failed or self._is_moving(log):
             return None
         try:
             stable_offset = self._stable_offset(log)
@@ -279,10 +281,15 @@ class LogCleaner:
         return (
             self._logs.get(log.topic, log.partition) is log
             and not log.is_failed
+            and not self._is_moving(log)
             and log.cuts == cleaning.cuts
             and log.config.compacts
             and cleaning.pending <= set(log.local.segments.base_offsets)
         )
+
+    def _is_moving(self, log: Log) -> bool:
+        """Whether the log is being copied to another directory: what is copied would not be clean there."""
+        return self._logs.futures.get(log.topic, log.partition) is not None
 
     def _obey(self, cleaning: _Cleaning, report: Report) -> bool:
         """Do what follows from a report; whether it was the last. Raises StorageError."""

@@ -143,8 +143,7 @@ def test_logs_survive_a_clean_stop(tmp_path: Path, clock: VirtualClock) -> None:
     assert manager.directories[0].was_clean
     log = manager.get("t", 1)
     assert (log.topic_id, log.log_start_offset, log.log_end_offset, log.recovery_point) == (TOPIC_ID, 3, 5, 5)
-    assert manager.high_watermark("t", 0) == 4
-    assert manager.high_watermark("t", 2) == 0
+    assert [manager.high_watermark(log) for log in manager] == [4, 5, 0]
     assert manager.get("t", 9) is None
     manager.close()
 
@@ -273,6 +272,13 @@ def test_a_partition_in_two_directories_is_refused(tmp_path: Path, clock: Virtua
         manager.close()
     with pytest.raises(LogDirectoryError, match="only one can be"):
         start(clock, tmp_path / "a", tmp_path / "b")
+
+
+def test_a_log_goes_to_the_directory_that_was_asked_for(tmp_path: Path, clock: VirtualClock) -> None:
+    manager = start(clock, tmp_path / "a", tmp_path / "b")
+    manager.futures.prefer("t", 0, str(tmp_path / "b"))
+    assert [manager.create("t", index, TOPIC_ID, CONFIG).context.path[-1] for index in range(2)] == ["b", "a"]
+    manager.close()
 
 
 def test_a_directory_that_cannot_be_made_is_offline_while_another_serves(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -185,6 +186,25 @@ def test_a_partition_of_an_offline_directory_does_not_begin_anew_in_another(tmp_
     log = logs.get("t", 1)
     assert log is not None
     assert log.log_end_offset == 1
+    logs.close()
+
+
+def test_a_copy_of_a_log_that_is_gone_is_set_aside_and_not_taken_for_it(tmp_path: Path) -> None:
+    """Whoever lost the directory of the log can have the copy."""
+    homes = [tmp_path / "a", tmp_path / "b"]
+    clock = VirtualClock()
+    for life in range(2):
+        logs = log_manager(homes, clock)
+        logs.open(1, "cluster", LogConfig())
+        if life == 0:
+            current = logs.create("t", 0, NEW, LogConfig())
+            logs.futures.create(current, logs.directories[1])
+            logs.close()
+            shutil.rmtree(homes[0] / "t-0")
+    assert told(local_broker(logs, clock), take(ASSIGNED)) == DONE
+    assert logs.futures.get("t", 0) is None
+    (left,) = homes[1].glob("t-0.*")
+    assert left.name.endswith("-stray")
     logs.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -10,6 +10,9 @@ import pytest
 from kcompat.log.cleaner.run import run
 from kcompat.log.config import CleanerConfig, LogConfig
 from support.cleaner_world import BACKOFF_MS, COMPACT, CleanerWorld, fill, offsets, put
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_it_cleans_and_remembers(world: CleanerWorld) -> None:
@@ -63,6 +66,33 @@ def test_what_is_not_cleaned(world: CleanerWorld) -> None:
     world.cleaner.start()
     world.run(10 * BACKOFF_MS)
     assert world.jobs == []
+
+
+def test_a_log_that_moves_is_cleaned_where_it_goes_to(tmp_path: Path) -> None:
+    """A cleaning that is under way is given up; up to where it was clean before is known there."""
+    world = CleanerWorld(tmp_path / "a", tmp_path / "b")
+    log = world.log("t")
+    fill(log)
+    world.cleaner.start()
+    world.run()
+    assert world.cleaned() == ["t-0"]
+    clean = world.manager.clean_offset(log)
+    assert clean
+    fill(log)
+    while len(world.jobs) == 1:
+        world.run(20)
+    copy = world.manager.futures.create(log, world.manager.directories[1])
+    world.run(20 * BACKOFF_MS)
+    assert (world.manager.clean_offset(log), len(world.jobs)) == (clean, 2)
+    data = log.read(0, 1 << 30, log.log_end_offset, min_one_batch=True)
+    while data is not None:
+        assert not copy.append_as_follower(memoryview(data.read()), 9, 0).error
+        data = log.read(copy.log_end_offset, 1 << 30, log.log_end_offset, min_one_batch=True)
+    moved = world.manager.replace_with_future("t", 0)
+    assert world.manager.clean_offset(moved) == clean
+    fill(moved)
+    world.run(20 * BACKOFF_MS)
+    assert [job.directory for job in world.jobs[2:]] == [str(tmp_path / "b" / "t-0")]
 
 
 def test_it_can_be_switched_off(world: CleanerWorld) -> None:
