@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.config.broker import BrokerConfig, as_log_dirs
+from kcompat.config.broker import as_log_dirs
 from kcompat.config.listeners import Endpoint
 from kcompat.embedded.home import as_texts
 from kcompat.embedded.running import Embedded
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
+    from kcompat.config.broker import BrokerConfig
     from kcompat.log.cleaner.cleaner import Compacted
 
 
@@ -43,8 +44,7 @@ class Broker(Embedded[BrokerNode]):
         if data_dir is not None:
             values["log.dirs"] = as_log_dirs(data_dir)
         values.update(as_texts(config))
-        is_temporary = not values.get("log.dirs") and not values.get("log.dir")
-        super().__init__("the broker", BrokerConfig(values), is_temporary=is_temporary)
+        super().__init__("the broker", values)
 
     async def _begin(self, config: BrokerConfig) -> BrokerNode:
         node = BrokerNode(config, real_world())

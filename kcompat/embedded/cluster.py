@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from kcompat.config.broker import BrokerConfig, as_log_dirs
+from kcompat.config.broker import as_log_dirs
 from kcompat.config.listeners import Endpoint
 from kcompat.embedded.home import as_texts
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
+    from kcompat.config.broker import BrokerConfig
     from kcompat.embedded.thread import LoopThread
 
 IN_SYNC_TIMEOUT_S = 30.0
@@ -56,8 +57,8 @@ class Cluster(Embedded[ClusterNodes]):
     """Brokers 0, 1, 2, ... in one thread, started by `with` or `start()`.
 
     `data_dir`, `host` and `config` are as for `Broker`; each broker has a directory of its own below
-    `data_dir`. From `port` on the brokers listen on ports in a row; 0 means free ones. `racks` are the racks
-    of the brokers in turn.
+    `data_dir`, or below each of `log.dirs`. From `port` on the brokers listen on ports in a row; 0 means free
+    ones. `racks` are the racks of the brokers in turn.
 
         with Cluster(3) as cluster:
             producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all")
@@ -74,10 +75,11 @@ class Cluster(Embedded[ClusterNodes]):
         config: Mapping[str, str | float | bool] | None = None,
         racks: Sequence[str] | None = None,
     ) -> None:
-        values = {"listeners": str(Endpoint("PLAINTEXT", host, port, "PLAINTEXT")), **as_texts(config)}
+        values = {"listeners": str(Endpoint("PLAINTEXT", host, port, "PLAINTEXT"))}
         if data_dir is not None:
             values["log.dirs"] = as_log_dirs(data_dir)
-        super().__init__("the cluster", BrokerConfig(values), is_temporary=data_dir is None)
+        values.update(as_texts(config))
+        super().__init__("the cluster", values)
         self._racks = racks
         self.brokers = [ClusterBroker(self, broker_id) for broker_id in range(brokers)]
 

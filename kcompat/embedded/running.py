@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
+from kcompat.config.broker import BrokerConfig
 from kcompat.embedded.home import temporary_directory
 from kcompat.embedded.thread import LoopThread
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
-
-    from kcompat.config.broker import BrokerConfig
 
 Nodes = TypeVar("Nodes")
 
@@ -23,11 +23,13 @@ STOP_TIMEOUT_S = 30.0
 class Embedded(ABC, Generic[Nodes]):
     """Runs brokers on a loop in a thread of its own, from `start` to `stop`."""
 
-    def __init__(self, what: str, config: BrokerConfig, *, is_temporary: bool) -> None:
-        """`what` it is called in messages. If it is temporary, each start has a directory of its own."""
+    def __init__(self, what: str, values: Mapping[str, str]) -> None:
+        """`what` it is called in messages; `values` are those of Kafka's keys that are not as installed. If
+        they name no directory, each start has one of its own. Raises ConfigError.
+        """
         self._what = what
-        self._config = config
-        self._is_temporary = is_temporary
+        self._config = BrokerConfig(values)
+        self._is_temporary = not values.get("log.dirs") and not values.get("log.dir")
         self._started: tuple[LoopThread, Nodes] | None = None
 
     @abstractmethod
