@@ -13,14 +13,13 @@ from kcompat.log.config import LogConfig
 from kcompat.log.files import FILES
 from kcompat.log.manager import LogManager
 from kcompat.protocol.errors import ErrorCode
-from kcompat.records.batch import build_batch, read_header
+from kcompat.records.batch import build_batch, iter_headers, read_header, read_records
 from kcompat.records.record import Record
 from kcompat.replication.fetch_state import FetcherConfig
 from kcompat.replication.moves import Moves, MovesConfig
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.storage_config import log_config
 from support.broker_world import EagerWorker
-from support.replica_node import records_of
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -52,14 +51,17 @@ class MovesWorld:
         files: Files = FILES,
         worker: LazyWorker | None = None,
         copiers: int = 1,
+        seed: int = 0,
     ) -> None:
-        """`worker` does what the storage thread does; one that does it at once if none is given."""
+        """`worker` does what the storage thread does; one that does it at once if none is given. Each
+        life in the same home needs another `seed`.
+        """
         self.clock = VirtualClock()
         self.home = home
         self.a, self.b, self.c = (str(home / name) for name in "abc")
         thread = worker or EagerWorker()
         self.logs = LogManager(
-            [self.a, self.b, self.c], self.clock, files, lambda _name, _threads: thread, Random(0)
+            [self.a, self.b, self.c], self.clock, files, lambda _name, _threads: thread, Random(seed)
         )
         self.logs.open(ME, "cluster", LogConfig())
         self.cluster = MetadataCache("cluster")
@@ -132,9 +134,22 @@ def append(partition: Partition, *values: bytes, timestamp: int = 1000, epoch: i
             assert not partition.log.append_as_follower(sent, epoch, 5000).error
 
 
+def all_records(partition: Partition) -> list[tuple[int, int, bytes]]:
+    """Offset, leader epoch and value of each record, whatever the segment."""
+    log, offset, found = partition.log, partition.log.log_start_offset, []
+    while data := log.read(offset, 1 << 30, log.log_end_offset, min_one_batch=True):
+        view = memoryview(data.read())
+        for position, header in iter_headers(view):
+            for at, record in enumerate(read_records(view[position : position + header.size], 1 << 20)):
+                if header.base_offset + at >= offset:
+                    found.append((header.base_offset + at, header.leader_epoch, record.value or b""))
+        offset = found[-1][0] + 1
+    return found
+
+
 def values_of(partition: Partition) -> list[bytes]:
     """The values of its records."""
-    return [value for _, _, value in records_of(partition.log)] if partition.log.size else []
+    return [value for _, _, value in all_records(partition)]
 
 
 def begun(world: MovesWorld, partition: Partition) -> None:

@@ -12,8 +12,18 @@ from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.following import FollowingPartition
 from kcompat.replication.reading import ANY_CONSUMER, FetchSpec
-from support.moves_world import FAST, FOLLOWS, ME, OTHER, SLOW, MovesWorld, append, begun, values_of
-from support.replica_node import records_of
+from support.moves_world import (
+    FAST,
+    FOLLOWS,
+    ME,
+    OTHER,
+    SLOW,
+    MovesWorld,
+    all_records,
+    append,
+    begun,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,13 +40,13 @@ def test_a_replica_is_copied_and_then_served_from_the_other_directory(tmp_path: 
     world = MovesWorld(tmp_path)
     partition = world.create()
     append(partition, ONE, TWO, THREE)
-    before, epochs = records_of(partition.log), partition.log.epochs.cache.entries
+    before, epochs = all_records(partition), partition.log.epochs.cache.entries
     assert world.moves.move("t", 0, world.b) == ErrorCode.NONE
     assert world.names() == ["a/t-0", "b/t-0 future"]
     world.clock.advance(1000)
     assert world.names() == ["a/t-0 delete", "b/t-0"]
     assert (partition.log.context.path, partition.log) == (world.b, world.logs.get("t", 0))
-    assert (records_of(partition.log), partition.log.epochs.cache.entries) == (before, epochs)
+    assert (all_records(partition), partition.log.epochs.cache.entries) == (before, epochs)
     assert (partition.high_watermark, partition.is_leader, partition.future) == (3, True, None)
     append(partition, b"more")
     assert values_of(partition) == [ONE, TWO, THREE, b"more"]
