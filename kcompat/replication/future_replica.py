@@ -97,6 +97,7 @@ class FutureReplica:
         self.high_watermark = min(high_watermark, log.log_end_offset)
         if log_start_offset > log.log_start_offset:
             log.delete_records_before(min(log_start_offset, self.high_watermark))
+            self.partition.wake_deletions()
         if log.log_end_offset != self.partition.log.log_end_offset:
             return
         if self._must_sync is None:

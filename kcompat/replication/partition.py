@@ -138,6 +138,10 @@ class Partition:
         """There is something new to read here, or less than there was."""
         self._surroundings.fetches.wake_soon(self)
 
+    def wake_deletions(self) -> None:
+        """A copy of the log has fewer records than before."""
+        self._surroundings.deletions.wake(self)
+
     def require_in_sync(self, min_insync_replicas: int) -> None:
         """Obey a changed `min.insync.replicas`."""
         self._min_insync_replicas = min_insync_replicas
@@ -153,6 +157,7 @@ class Partition:
         self.log, self.future = log, None
         log.durability.on_synced = self._synced
         self._synced()
+        self.wake_deletions()
 
     # -- who is in sync ----------------------------------------------------------------------------------
 

@@ -100,6 +100,7 @@ FROM_MEMORY = {
     "stored",
     "take_role",
     "wake_consumers",
+    "wake_deletions",
 }
 
 

@@ -11,7 +11,9 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.following import FollowingPartition
+from kcompat.replication.partition import Partition
 from kcompat.replication.reading import ANY_CONSUMER, FetchSpec
+from kcompat.replication.settling import Settling
 from support.moves_world import (
     FAST,
     FOLLOWS,
@@ -141,13 +143,18 @@ def test_an_empty_or_shortened_log_moves_as_well(tmp_path: Path, count: int) -> 
 
 
 def test_records_that_are_deleted_during_the_move_are_not_copied(slow: MovesWorld) -> None:
+    settled: list[ErrorCode] = []
     partition = slow.create(segment_bytes="200", retention_ms="-1")
     append(partition, ONE, TWO, THREE)
     begun(slow, partition)
     assert partition.delete_records_before(2) == (ErrorCode.NONE, 2)
     assert partition.low_watermark == 0, "they are still in the copy"
+    deletion = Settling({partition: 2}, lambda _, error: settled.append(error), "done", Partition.deleted)
+    slow.replicas.deletions.wait(deletion, (partition,), timeout_ms=None)
     slow.logs.enforce_retention(slow.clock.now_ms(), lambda _: 3)
+    assert settled == []
     slow.allow(FAST)
+    assert settled == [ErrorCode.NONE]
     assert partition.log.context.path == slow.b
     assert (partition.log.log_start_offset, values_of(partition)) == (2, [THREE])
     assert partition.low_watermark == 2
