@@ -24,7 +24,7 @@ from msgspec import Struct
 from kcompat.log.errors import StorageError
 from kcompat.log.names import can_move
 from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.uuids import differ
+from kcompat.protocol.uuids import ZERO_UUID, differ
 from kcompat.replication.fetch_state import FetcherConfig
 from kcompat.replication.fetcher import Fetcher
 from kcompat.replication.fetcher_connection import FetcherConnection
@@ -138,6 +138,9 @@ class Moves:
             with self._reported(key):
                 self._logs.set_aside(future, "is of another topic of this name")
             return
+        if future.topic_id == ZERO_UUID:  # a crash left it without
+            with self._reported(key):
+                future.assign_topic_id(partition.topic_id)
         future.update_config(partition.log.config)
         partition.future = replica = FutureReplica(
             partition,
