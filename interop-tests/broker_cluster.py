@@ -150,7 +150,7 @@ class BrokerCluster:
         errors = {answer.error_code, *(each.error_code for each in answer.responses[0].partitions)}
         if errors != {0}:
             raise RuntimeError(f"{topic}-{partition} was not moved: {answer}")
-        return self.wait(lambda shown: _replicas(shown, topic, partition) == list(replicas))
+        return self.wait(lambda shown: settled_replicas(shown, topic, partition) == list(replicas))
 
     def elect_preferred(self) -> None:
         """Have every partition led by the first of its replicas, and wait until it is."""
@@ -232,7 +232,8 @@ class BrokerCluster:
         os.kill(self.brokers[broker_id].pid, signal.SIGCONT)
 
 
-def _replicas(answer: Any, topic: str, partition: int) -> list[int]:
+def settled_replicas(answer: Any, topic: str, partition: int) -> list[int]:
+    """The replicas of a partition, as a Metadata response has them, once all are in sync."""
     for row in answer.topics:
         for part in row.partitions:
             if (row.name, part.partition_index) == (topic, partition):

@@ -22,12 +22,23 @@ if TYPE_CHECKING:
 POLL_S = 0.05
 DRAIN_S = 60
 SEND_PAUSE_S = 0.002
+LIGHT_PAUSE_S = 0.01
+"""As much as it takes to have records under way at every moment, where a Kafka works for each of them."""
 
 
 class Load:
     """Some idempotent producers with acks=all and one consumer of some partitions; `with` runs them."""
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int, *, producers: int = 4) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        topic: str,
+        partitions: int,
+        *,
+        producers: int = 4,
+        pause_s: float = SEND_PAUSE_S,
+    ) -> None:
+        """Each producer sends a record to one partition after the other, with a pause after each."""
         self.places: list[Place] = [(topic, index) for index in range(partitions)]
         self.history = History()
         self.acknowledged: list[tuple[float, int]] = []
@@ -35,6 +46,7 @@ class Load:
         self.refusals: list[Refused] = []
         """Batches that were refused for a gap before them, as the producers say."""
         self._bootstrap = bootstrap
+        self._pause_s = pause_s
         self._lock = threading.Lock()
         self._acknowledged = threading.Condition(self._lock)
         self._ending = threading.Event()
@@ -134,7 +146,7 @@ class Load:
             )
             number += 1
             producer.poll(0)
-            time.sleep(SEND_PAUSE_S)
+            time.sleep(self._pause_s)
         producer.flush(DRAIN_S)
 
     def _told(self, name: str, number: int, place: Place, value: bytes) -> Callable[[Any, Any], None]:

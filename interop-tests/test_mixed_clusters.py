@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from broker_cluster import BrokerCluster
-from cluster_load import Load
+from cluster_load import LIGHT_PAUSE_S, Load
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from support.history import violations
 from support.new_epochs import NewEpochs
@@ -56,7 +56,7 @@ def test_both_kinds_are_one_cluster(name: str) -> None:
         groups = {broker_id: coordinated_by(cluster, broker_id) for broker_id in (FIRST, OTHER)}
         for number, group in groups.items():
             commit(cluster, group, number)
-        with Load(cluster.bootstrap, TOPIC, len(placed), producers=2) as load:
+        with Load(cluster.bootstrap, TOPIC, len(placed), producers=2, pause_s=LIGHT_PAUSE_S) as load:
             all_are_written(load)
             for replicas in ((OTHER, THIRD), (FIRST, OTHER), (FIRST, THIRD, OTHER)):
                 cluster.reassign(TOPIC, MOVED, replicas)
@@ -72,7 +72,7 @@ def test_both_kinds_are_one_cluster(name: str) -> None:
         load.read_to_the_end()
         cluster.wait_until_in_sync()
         for broker in cluster.brokers.values():
-            broker.stop()
+            broker.kill()
         logs = same_on_all(cluster, {**dict(enumerate(placed)), MOVED: (THIRD, OTHER)})
         epochs = NewEpochs(load.history, load.refusals, {(TOPIC, index): log for index, log in logs.items()})
         assert epochs.refused_without_a_gap() == []

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
 import sys
 import time
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_cluster import SETTINGS, BrokerCluster
-from cluster_load import Load
+from broker_cluster import SETTINGS, BrokerCluster, settled_replicas
+from cluster_load import LIGHT_PAUSE_S, Load
 from contract import eventually
 from support.broker_process import BrokerProcess, free_port
 from support.history import violations
@@ -54,6 +55,7 @@ class Hosts:
         self._moves = home / "moves.json"
         (moves,) = MOVES.findall(PAGE.read_text())
         self._moves.write_text(moves)
+        self._goal = {row["partition"]: row["replicas"] for row in json.loads(moves)["partitions"]}
         self._new = home / "new"
         self._new_port = free_port()
         self._new.mkdir()
@@ -89,7 +91,9 @@ class Hosts:
                 raise AssertionError(command)
 
     def do_as_admin(self, command: str) -> None:
-        """Run a tool, again and again if it is one that is repeated until it says that all is done."""
+        """Run a tool, again and again if it is one that is repeated until it says that all is done, which it
+        is asked for when it can say so: each time costs as much as starting a broker of ours.
+        """
         script, *arguments = shlex.split(command)
         for broker_id, broker in self._cluster.brokers.items():
             arguments = [each.replace(f"broker-{broker_id}:9092", broker.bootstrap) for each in arguments]
@@ -102,7 +106,17 @@ class Hosts:
                 return not ended.out.strip()
             return "--verify" not in arguments or ended.out.count("is completed.") == len(PLACED)
 
+        if "--describe" in arguments:
+            self._cluster.wait_until_in_sync(WAIT_S)
+        if "--verify" in arguments:
+            self._cluster.wait(self._is_moved, WAIT_S)
         eventually(says_done, f"{command} says so", WAIT_S)
+
+    def _is_moved(self, shown: Any) -> bool:
+        return all(
+            settled_replicas(shown, TOPIC, partition) == replicas
+            for partition, replicas in self._goal.items()
+        )
 
 
 @pytest.mark.timeout(400)
@@ -118,7 +132,7 @@ def test_a_cluster_moves_in_and_out_as_the_page_says(tmp_path: Path) -> None:
     ):
         hosts = Hosts(cluster, jvm, tmp_path, undo)
         cluster.create_topic(TOPIC, len(PLACED), placed=PLACED)
-        with Load(cluster.bootstrap, TOPIC, len(PLACED), producers=2) as load:
+        with Load(cluster.bootstrap, TOPIC, len(PLACED), producers=2, pause_s=LIGHT_PAUSE_S) as load:
             for host, number, command in COMMAND.findall(PAGE.read_text()):
                 if host == "admin":
                     hosts.do_as_admin(command)
@@ -130,7 +144,7 @@ def test_a_cluster_moves_in_and_out_as_the_page_says(tmp_path: Path) -> None:
         load.read_to_the_end()
         assert {cluster.leader_of(TOPIC, index) for index in range(len(PLACED))} == {1, 2, NEW}
         for broker in cluster.brokers.values():
-            broker.stop()
+            broker.kill()
         logs = {}
         for index in range(len(PLACED)):
             copies = cluster.contents(TOPIC, index)
