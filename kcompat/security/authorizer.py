@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
+
+from msgspec import Struct
 
 from kcompat.security.operations import ResourceType
 
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
     from kcompat.security.operations import Operation
 
 
-class Resource(NamedTuple):
+class Resource(Struct, frozen=True, gc=False):
     """One thing that is guarded, whether or not it exists."""
 
     type: ResourceType
