@@ -1,5 +1,5 @@
-"""Elections, reassignments and moves between log directories: a real Kafka 3.9.2 with ZooKeeper and we
-answer the same, and its tools print the same of both.
+"""Elections, reassignments, features and moves between log directories: a real Kafka 3.9.2 with ZooKeeper and
+we answer the same, and its tools print the same of both.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import pytest
 
 from kcompat.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcompat.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
+from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcompat.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from kcompat.protocol.messages.update_features import UpdateFeaturesRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from support.kcompat_broker import KcompatBroker
@@ -43,12 +45,28 @@ Listed = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
 Directory = AlterReplicaLogDirsRequest.AlterReplicaLogDir
 InDirectory = AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic
 
+Update = UpdateFeaturesRequest.FeatureUpdateKey
+
 ELECTIONS = [Elected("t", [0, 1, 5]), Elected("none", [0])]
 MOVES = [
     Moved("t", [Move(0, [1]), Move(1, [1, 9]), Move(5, [1])]),
     Moved("none", [Move(0, [1]), Move(1, None)]),
 ]
 ODD_MOVES = [Moved("t", [Move(0, []), Move(1, [1, 1]), Move(2, [-1])]), Moved("u", [Move(0, None)])]
+LEVELS = (-1, 0, 1, 2)
+UPDATES = [
+    *(Update(f"up to {level}", level) for level in LEVELS),
+    *(Update(name, 1) for name in ("metadata.version", "transaction.version", "")),
+]
+OLD_UPDATES = [*UPDATES, *(Update(f"down to {level}", level, allow_downgrade=True) for level in LEVELS)]
+NEW_UPDATES = [
+    *UPDATES,
+    *(
+        Update(f"kind {kind}, to {level}", level, upgrade_type=kind)
+        for kind in (-1, 0, 2, 3, 4)
+        for level in LEVELS
+    ),
+]
 
 
 NOW_MS = int(time.time() * 1000)
@@ -101,6 +119,8 @@ def clients(both: tuple[Asked, Asked]) -> tuple[RawClient, RawClient]:
 def rows(response: Any) -> dict[str, Any]:
     """What was answered, by topic and partition, and for the whole."""
     answer: dict[str, Any] = {"error": getattr(response, "error_code", 0)}
+    for row in getattr(response, "results", []):
+        answer[row.feature] = (row.error_code, row.error_message)
     for topic in getattr(response, "replica_election_results", []):
         for row in topic.partition_result:
             answer[f"{topic.topic}-{row.partition_id}"] = (row.error_code, row.error_message)
@@ -126,6 +146,9 @@ def rows(response: Any) -> dict[str, Any]:
         (AlterPartitionReassignmentsRequest(topics=[]), 0),
         (ListPartitionReassignmentsRequest(topics=None), 0),
         (ListPartitionReassignmentsRequest(topics=[Listed("t", [0, 7]), Listed("none", [0])]), 0),
+        (UpdateFeaturesRequest(feature_updates=OLD_UPDATES), 0),
+        (UpdateFeaturesRequest(feature_updates=NEW_UPDATES), 1),
+        *((UpdateFeaturesRequest(feature_updates=[]), version) for version in range(2)),
     ],
 )
 def test_the_answers_are_the_same(
@@ -133,6 +156,12 @@ def test_the_answers_are_the_same(
 ) -> None:
     kafka, ours = (rows(client.call(request_, version)) for client in clients)
     assert ours == {key: _plain(answer) for key, answer in kafka.items()}
+
+
+def test_the_features_are_the_same(clients: tuple[RawClient, RawClient]) -> None:
+    kafka, ours = (client.call(ApiVersionsRequest("raw", "1"), 3) for client in clients)
+    for name in ("supported_features", "finalized_features", "finalized_features_epoch"):
+        assert getattr(ours, name) == getattr(kafka, name)
 
 
 def _plain(answer: Any) -> Any:

@@ -25,6 +25,7 @@ KAFKA_3_9_LAST = {
     ApiKey.LIST_CONFIG_RESOURCES: 0, ApiKey.DESCRIBE_TOPIC_PARTITIONS: 0, ApiKey.ELECT_LEADERS: 2,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: 0, ApiKey.LIST_PARTITION_REASSIGNMENTS: 0,
     ApiKey.ALTER_REPLICA_LOG_DIRS: 2,
+    ApiKey.UPDATE_FEATURES: 1,
 }  # fmt: skip
 """The last version of each API that a Kafka 3.9.2 advertises; a test holds it against the running one."""
 
@@ -32,6 +33,7 @@ KAFKA_4_3_LAST = {
     ApiKey.PRODUCE: 13, ApiKey.FETCH: 18, ApiKey.LIST_OFFSETS: 11, ApiKey.METADATA: 13,
     ApiKey.OFFSET_COMMIT: 10, ApiKey.OFFSET_FETCH: 10, ApiKey.DESCRIBE_GROUPS: 6, ApiKey.DESCRIBE_CLUSTER: 2,
     ApiKey.DESCRIBE_LOG_DIRS: 5, ApiKey.LIST_CONFIG_RESOURCES: 1, ApiKey.ALTER_PARTITION_REASSIGNMENTS: 1,
+    ApiKey.UPDATE_FEATURES: 2,
 }  # fmt: skip
 """Where a Kafka 4.3.0 goes further."""
 
@@ -45,6 +47,7 @@ are."""
 WITH_ZOOKEEPER = {
     ApiKey.ELECT_LEADERS, ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS,
     ApiKey.ALTER_REPLICA_LOG_DIRS,
+    ApiKey.UPDATE_FEATURES,
 }  # fmt: skip
 """Compared with a Kafka that has ZooKeeper, and other answers (`test_elections_and_reassignments.py`)."""
 

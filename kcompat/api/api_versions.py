@@ -6,7 +6,7 @@ Behaviour
   `unsupported` for it.
 - From 3 on the client names its software; a name or version with odd characters, or of more than 128, is
   refused with INVALID_REQUEST.
-- No features are listed: their finalized levels would switch clients to protocols that are not served yet.
+- No features are listed, as there are none with ZooKeeper; the epoch of the finalized ones is told.
 - Version 5 may name the cluster and node the client believes in (KIP-1242); they are not checked.
 """
 
@@ -35,7 +35,10 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
         for text in (request.client_software_name, request.client_software_version):
             if len(text) > MAX_SOFTWARE_LENGTH or not _SOFTWARE.fullmatch(text):
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    return ApiVersionsResponse(api_keys=_rows(served_at(BROKER_LISTENERS, context.services.served)))
+    return ApiVersionsResponse(
+        api_keys=_rows(served_at(BROKER_LISTENERS, context.services.served)),
+        finalized_features_epoch=context.services.features_epoch(),
+    )
 
 
 def unsupported(served: tuple[Served, ...]) -> ApiVersionsResponse:

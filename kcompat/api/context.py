@@ -78,6 +78,8 @@ class Services(Struct):
     """The czxid of this broker's registration; -1 before there is one."""
     keeps_metadata: bool
     """Whether the metadata store is this broker's own."""
+    features_epoch: Callable[[], int]
+    """That of the finalized features; -1 where there are none at all."""
 
     @property
     def config(self) -> BrokerConfig:

@@ -47,6 +47,7 @@ from kcompat.api import (
     produce,
     stop_replica,
     sync_group,
+    update_features,
     update_metadata,
 )
 from kcompat.api.served import Handler, Served
@@ -110,6 +111,7 @@ SERVED: tuple[Served, ...] = (
     _served(ApiKey.LIST_PARTITION_REASSIGNMENTS, list_partition_reassignments.handle),
     _served(ApiKey.OFFSET_DELETE, offset_delete.handle),
     _served(ApiKey.ALTER_PARTITION, alter_partition.handle),
+    _served(ApiKey.UPDATE_FEATURES, update_features.handle),
     _served(ApiKey.DESCRIBE_CLUSTER, describe_cluster.handle),
     _served(ApiKey.DESCRIBE_PRODUCERS, describe_producers.handle),
     _served(ApiKey.LIST_CONFIG_RESOURCES, list_config_resources.handle),

@@ -15,6 +15,7 @@ from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
+from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.missed_deletions import MissedDeletions
 from kcompat.cluster.registration import Forgetful, Registration
@@ -102,6 +103,7 @@ class Parts:
         self.log_dir_reports = LogDirReports(config.broker_id, session, self.candidacy, clock)
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
+        self.features = FinalizedFeatures(session)
         elsewhere = Elsewhere(self.peering.controller, self.cluster, self.config)
         self.decisions = Decisions(
             self.candidacy.submit,
@@ -144,22 +146,23 @@ class Parts:
             local=self.local,
             broker_epoch=lambda: self.registration.epoch,
             keeps_metadata=keeps_metadata,
+            features_epoch=lambda: self.features.epoch,
         )
         self.dispatcher = Dispatcher(self.services)
         self.cluster.subscribe(self._image_changed)
 
     async def join(self, registration: BrokerRegistration) -> None:
-        """Hear of configs, say in the metadata store that this broker is there, and stand for election.
-
-        Raises `BrokerIdInUseError`.
+        """Hear of features and configs, say in the metadata store that this broker is there, and stand for
+        election. Raises `BrokerIdInUseError`.
         """
+        await self.features.start()
         await self.config_watch.start()
         await self.registration.start(registration)
         await self.candidacy.start()
 
     async def leave(self) -> None:
         """End the term of office, if this broker is the controller, and register no more; then follow nobody,
-        and hear of configs no more.
+        and hear of features and configs no more.
         """
         await self.log_dir_reports.stop()
         await self.candidacy.stop()  # until then it gives this broker roles
@@ -169,6 +172,7 @@ class Parts:
         self.peering.close()
         self.moves.close()
         await self.config_watch.stop()
+        self.features.stop()
 
     def desert(self) -> None:
         """Be gone at once: nobody is told, nothing is written."""
@@ -180,6 +184,7 @@ class Parts:
         self.registration.abandon()
         self.missed_deletions.abandon()
         self.config_watch.abandon()
+        self.features.stop()
 
     def _port_of(self, broker: RegisteredBroker) -> BrokerPort:
         """How the controller beside this broker reaches a broker: this one by direct calls."""

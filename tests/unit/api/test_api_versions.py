@@ -10,7 +10,8 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from support.asking import Denying, ask, services_of
 
-SERVICES = services_of(served=SERVED)
+EPOCH = 7
+SERVICES = services_of(served=SERVED, features_epoch=lambda: EPOCH)
 
 
 def software(name: str = "client", version: str = "1.0") -> ApiVersionsRequest:
@@ -23,10 +24,12 @@ def test_every_api_is_listed_with_its_versions(version: int) -> None:
     rows = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
     assert rows == {api.key: (api.min_version, api.max_version) for api in SERVED}
     assert answer.error_code == 0
+    assert answer.finalized_features_epoch == (EPOCH if version >= 3 else -1)
+    assert (answer.supported_features, answer.finalized_features) == ([], [])
 
 
 def test_nobody_needs_a_permission() -> None:
-    services = services_of(served=SERVED, authorizer=Denying())
+    services = services_of(served=SERVED, features_epoch=lambda: EPOCH, authorizer=Denying())
     assert len(ask(api_versions, 3, software(), services).api_keys) == len(SERVED)
 
 

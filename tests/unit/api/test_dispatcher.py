@@ -38,7 +38,7 @@ def served(key: ApiKey, handle: Callable[..., Any], *, since: int = 0, mode: Mod
 
 def dispatcher(*apis: Served) -> Dispatcher:
     whole = (*apis, served(ApiKey.API_VERSIONS, api_versions.handle))
-    return Dispatcher(services_of(served=whole, clock=VirtualClock()))
+    return Dispatcher(services_of(served=whole, clock=VirtualClock(), features_epoch=lambda: 0))
 
 
 def frame_of(request: Message, version: int, rest: bytes = b"") -> memoryview:

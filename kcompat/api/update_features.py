@@ -1,0 +1,71 @@
+"""UpdateFeatures (key 57), versions 0-2 (KIP-584, KIP-778).
+
+Behaviour
+- As a cluster with ZooKeeper has no feature that could be finalized, each update is INVALID_REQUEST, with
+  Kafka's reason: `kcompat.controller.features`.
+- NOT_CONTROLLER for the whole, at another broker.
+
+Version notes
+- 0: a downgrade is allowed or not. 1: the kind of change; only to be validated, which is the same here.
+- 2: nothing is done unless all can be; the answer has the first error in place of one for each feature.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.controller.features import FeatureUpdate, UpgradeType
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.api.context import RequestContext
+    from kcompat.controller.values import Outcome
+    from kcompat.promise import Promise
+
+FIRST_WITH_KINDS = 1
+FIRST_FOR_ALL_OR_NOTHING = 2
+
+_Row = UpdateFeaturesResponse.UpdatableFeatureResult
+
+
+def handle(
+    context: RequestContext, request: UpdateFeaturesRequest
+) -> UpdateFeaturesResponse | Promise[UpdateFeaturesResponse]:
+    """Have the controller of this process decide."""
+    if not context.may(Operation.ALTER, CLUSTER):
+        return _refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    version = context.api_version
+    updates = [
+        FeatureUpdate(row.feature, row.max_version_level, _kind(row, version))
+        for row in request.feature_updates
+    ]
+    return context.services.decisions.update_features(updates).map(lambda found: _response(found, version))
+
+
+def _kind(row: UpdateFeaturesRequest.FeatureUpdateKey, version: int) -> UpgradeType:
+    if version < FIRST_WITH_KINDS:
+        return UpgradeType.SAFE_DOWNGRADE if row.allow_downgrade else UpgradeType.UPGRADE
+    known = row.upgrade_type in list(UpgradeType)
+    return UpgradeType(row.upgrade_type) if known else UpgradeType.UNKNOWN
+
+
+def _response(found: Mapping[str, Outcome] | ErrorCode, version: int) -> UpdateFeaturesResponse:
+    if isinstance(found, ErrorCode):
+        return _refusal(found)
+    wrong = next((outcome for outcome in found.values() if outcome.error), None)
+    if version >= FIRST_FOR_ALL_OR_NOTHING and wrong is not None:
+        return _refusal(
+            wrong.error,
+            f"The update failed for all features since the following feature had an error: {wrong.message}",
+        )
+    rows = [_Row(feature, outcome.error, outcome.message) for feature, outcome in found.items()]
+    return UpdateFeaturesResponse(error_message=None, results=rows)
+
+
+def _refusal(error: ErrorCode, message: str | None = None) -> UpdateFeaturesResponse:
+    return UpdateFeaturesResponse(error_code=error, error_message=message)
