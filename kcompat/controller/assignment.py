@@ -58,7 +58,7 @@ def replicas_of_more_partitions(
                 "assignment(s) were specified.",
             )
         for replicas in spec.assignments:
-            _check_manual(replicas, state, factor)
+            _check_manual(replicas, factor, [each for each in replicas if each not in state.brokers])
         return tuple(tuple(replicas) for replicas in spec.assignments)
     first = topic.partitions[0].replicas[0]
     start = max(0, next((n for n, broker in enumerate(sorted(state.brokers)) if broker >= first), 0))
@@ -100,7 +100,7 @@ def _manual_topic(spec: TopicSpec, state: ControllerState) -> Replicas:
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Found multiple manual partition assignments for partition {index}",
             )
-        _check_manual(replicas, state, factor)
+        _check_manual(replicas, factor, _unusable(replicas, state))
         factor = len(replicas)
         assigned[index] = tuple(replicas)
     if sorted(assigned) != list(range(len(assigned))):
@@ -111,10 +111,19 @@ def _manual_topic(spec: TopicSpec, state: ControllerState) -> Replicas:
     return tuple(assigned[index] for index in range(len(assigned)))
 
 
-def _check_manual(replicas: Sequence[int], state: ControllerState, factor: int | None) -> None:
-    """Check one partition's assignment; `factor` is the replication factor of the partitions before it."""
+def _unusable(replicas: Sequence[int], state: ControllerState) -> list[int]:
+    """The brokers that a partition of a new topic cannot have. Others may be down, or be yet to come, as long
+    as one is there to lead.
+    """
+    impossible = [broker for broker in replicas if broker < 0]
+    return impossible or ([] if state.brokers.keys() & set(replicas) else list(replicas))
+
+
+def _check_manual(replicas: Sequence[int], factor: int | None, unknown: Sequence[int]) -> None:
+    """Check one partition's assignment; `factor` is the replication factor of the partitions before it, and
+    `unknown` are the brokers that it cannot have.
+    """
     problem = None
-    unknown = [broker for broker in replicas if broker not in state.brokers]
     repeated = [broker for broker in sorted(replicas) if replicas.count(broker) > 1]
     if not replicas:
         problem = "The manual partition assignment includes an empty replica list."

@@ -205,6 +205,21 @@ def test_names_that_exist_collide_or_are_being_deleted(one: ControllerState, con
     ]
 
 
+def test_a_replica_may_be_on_a_broker_that_is_not_there(three: ControllerState, config: BrokerConfig) -> None:
+    decision = create(three, config, TopicSpec("t", -1, -1, [(0, [9, 2])]))
+    (partition,) = decision.state.topics["t"].partitions
+    assert (partition.leader, partition.isr, partition.replicas) == (2, (2,), (9, 2))
+    assert {broker_id for broker_id, _ in decision.requests} == {1, 2, 3}
+
+
+@pytest.mark.parametrize("brokers", [[9, 8], [1, -1]])
+def test_but_one_of_them_has_to_lead_and_each_could_be_one(
+    three: ControllerState, config: BrokerConfig, brokers: list[int]
+) -> None:
+    (result,) = create(three, config, TopicSpec("t", -1, -1, [(0, brokers)])).answer
+    assert result.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
 def test_a_manual_assignment_is_taken_as_it_is(three: ControllerState, config: BrokerConfig) -> None:
     decision = create(three, config, TopicSpec("t", -1, -1, [(1, [3, 1]), (0, [2, 3])]))
     partitions = decision.state.topics["t"].partitions
