@@ -127,7 +127,10 @@ class CreateTopics(Struct, frozen=True):
             assignment = TopicAssignment(
                 topic.topic_id, tuple(partition.replicas for partition in topic.partitions)
             )
-            writes.append(Create(config_path("topics", name), encode_config(configs[name])))
+            # Who makes a topic in steps may leave its configs behind, and so may who deletes one.
+            is_left = ("topics", name) in state.entity_configs
+            store_configs = SetData if is_left else Create
+            writes.append(store_configs(config_path("topics", name), encode_config(configs[name])))
             writes.append(Create(topic_path(name), encode_topic(assignment)))
             writes.append(Create(f"{topic_path(name)}/partitions"))
             writes.extend(_partition_writes(topic, 0, state.epoch))

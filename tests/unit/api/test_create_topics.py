@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kcompat.api import create_topics
+from kcompat.cluster.znodes import config_path, decode_config, encode_config
+from kcompat.controller.values import TopicSpec
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Denying
 from support.cluster_world import ClusterWorld
+from support.controller_world import answer
 
 Topic = CreateTopicsRequest.CreatableTopic
 
@@ -94,3 +98,17 @@ async def test_who_may_not_describe_configs_is_told_none() -> None:
         (row,) = (await world.ask(create_topics, 7, CreateTopicsRequest(topics=topics))).topics
         assert (row.error_code, row.topic_config_error_code) == (0, 29)
         assert (row.configs, row.num_partitions, row.replication_factor) == ([], -1, -1)
+
+
+async def test_configs_that_were_left_behind_are_replaced() -> None:
+    path = config_path("topics", "t")
+    async with ClusterWorld() as world:
+        await world.session.create(path, encode_config({"retention.ms": "1"}))
+        spec = TopicSpec("t", 1, 1, configs=[("flush.ms", "5")])
+        for _ in range(2):
+            (made,) = await answer(world.decisions.create_topics([spec]))
+            assert (made.error, made.message) == (ErrorCode.NONE, None)
+            stored, _ = await world.session.get(path)
+            assert decode_config(stored) == world.cluster.image.configs("topics", "t") == {"flush.ms": "5"}
+            await answer(world.decisions.delete_topics(["t"]))
+            assert await world.session.exists(path) is None
