@@ -142,7 +142,7 @@ def commit_offset(client: RawClient, group: str, topic: str, offset: int, metada
     return int(client.call(request, 7).topics[0].partitions[0].error_code)
 
 
-def committed_offset(client: RawClient, group: str, topic: str) -> Any:
-    """What a group has committed for partition 0."""
-    named = OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=[0])
+def committed_offset(client: RawClient, group: str, topic: str, partition: int = 0) -> Any:
+    """What a group has committed for a partition."""
+    named = OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=[partition])
     return client.call(OffsetFetchRequest(group_id=group, topics=[named]), 5).topics[0].partitions[0]
