@@ -65,7 +65,23 @@ def build_parser() -> argparse.ArgumentParser:
     _add_compact(commands)
     _add_hand_over(commands)
     _add_take_over(commands)
+    _add_container(commands)
     return parser
+
+
+def _add_container(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    container = commands.add_parser("container", help="what the container image runs")
+    actions = container.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
+    run = actions.add_parser(
+        "run",
+        help="run the broker",
+        description="Run a broker as the variables of the environment and "
+        "/mnt/shared/config/server.properties ask for it, by the rules of Apache Kafka's image.",
+    )
+    run.add_argument(
+        "settings", nargs="*", metavar="NAME=VALUE", help="a variable that counts before the environment"
+    )
+    actions.add_parser("health", help="ask the broker that runs; exit code 1: it does not answer")
 
 
 def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -268,6 +284,10 @@ def _run(options: argparse.Namespace) -> int:
             from kcompat.cli import take_over
 
             return take_over.run(options)
+        case "container":
+            from kcompat.cli import container
+
+            return container.run(options)
         case _:
             build_parser().print_help()
             return 2

@@ -21,7 +21,7 @@ from kcompat.config.properties import load_static
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from kcompat.node.world import World
 
@@ -32,26 +32,48 @@ DEFAULT_DIRECTORY = Path("kcompat-data")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the broker; the exit code. Faults of the user's making are one sentence on standard error."""
+    """Run the broker; the exit code."""
+    return in_one_sentence(lambda: _run(options))
+
+
+def in_one_sentence(work: Callable[[], int]) -> int:
+    """Do it; the exit code. Faults of the user's making are one sentence on standard error."""
     from kcompat.cluster.store import StoreError
     from kcompat.log.errors import LogDirectoryError
     from kcompat.net.listener import ListenerError
 
     try:
-        set_up_logging(os.environ, options.log_level)
-        with _directory(options) as directory:
-            config = read_config(options, os.environ, directory)
-            _log_oddities(config)
-            if options.processes:
-                from kcompat.cli.processes import command
-
-                return command.run(config, options.brokers, options.zookeeper_port, options.log_level)
-            raise_file_limit()
-            keep_freed_memory()
-            asyncio.run(_serve(config, options.brokers, options.zookeeper_port))
+        return work()
     except (ConfigError, ListenerError, LogDirectoryError, StoreError) as error:
         print(f"kcompat: {error}", file=sys.stderr)
         return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    set_up_logging(os.environ, options.log_level)
+    with _directory(options) as directory:
+        config = read_config(options, os.environ, directory)
+        log_oddities(config)
+        if options.processes:
+            from kcompat.cli.processes import command
+
+            return command.run(config, options.brokers, options.zookeeper_port, options.log_level)
+        return run_brokers(config, options.brokers, options.zookeeper_port)
+
+
+def run_brokers(
+    config: BrokerConfig,
+    brokers: int = 1,
+    zookeeper: tuple[str, int] | None = None,
+    started: Callable[[], None] = lambda: None,
+) -> int:
+    """Run as many brokers in this process until a signal ends them; the exit code.
+
+    `started` is called when they serve; ZooKeeper's clients are served at the address `zookeeper`.
+    """
+    raise_file_limit()
+    keep_freed_memory()
+    asyncio.run(_serve(config, brokers, zookeeper, started))
     return 0
 
 
@@ -109,7 +131,8 @@ def _directory(options: argparse.Namespace) -> Iterator[Path | None]:
         yield directory
 
 
-def _log_oddities(config: BrokerConfig) -> None:
+def log_oddities(config: BrokerConfig) -> None:
+    """Say in the log what of the configuration is unknown, and what has no effect."""
     if config.unknown_keys:
         logger.warning(
             "These configurations are not known and are ignored: %s", ", ".join(config.unknown_keys)
@@ -118,7 +141,12 @@ def _log_oddities(config: BrokerConfig) -> None:
         logger.info("%s is accepted but has no effect: %s", key.name, key.reason)
 
 
-async def _serve(config: BrokerConfig, brokers: int, zookeeper: tuple[str, int] | None) -> None:
+async def _serve(
+    config: BrokerConfig,
+    brokers: int,
+    zookeeper: tuple[str, int] | None,
+    started: Callable[[], None],
+) -> None:
     from kcompat.node.world import real_world
     from kcompat.node.zookeeper_port import ZooKeeperPort
 
@@ -134,6 +162,7 @@ async def _serve(config: BrokerConfig, brokers: int, zookeeper: tuple[str, int] 
             # What exists by now stays as long as the brokers. Looking at it costs a full collection 20 ms.
             gc.freeze()
             announce(addresses, config, None if port is None else (port.host, port.port))
+            started()
             await over.wait()
 
 

@@ -10,7 +10,6 @@ from kcompat.log.checkpoints import (
     CheckpointDamaged,
     format_clean_shutdown,
     format_offsets,
-    format_properties,
     parse_offsets,
     parse_properties,
     read_optional,
@@ -18,6 +17,7 @@ from kcompat.log.checkpoints import (
 from kcompat.log.context import LogContext
 from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.log.files import FILES
+from kcompat.log.identity import Identity, store_identity
 from kcompat.log.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -88,8 +88,7 @@ class LogDirectory(LogContext):
         path = f"{self.path}/{META_PROPERTIES}"
         data = read_optional(self.files, path)
         if data is None:
-            properties = {"version": "0", "broker.id": str(broker_id), "cluster.id": cluster_id}
-            self.files.replace_file(path, format_properties(properties), sync=True)
+            store_identity([self.path], Identity(broker_id, cluster_id), self.files)
             return
         try:
             properties = parse_properties(data)

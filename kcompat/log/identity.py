@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kcompat.log.checkpoints import CheckpointDamaged, parse_properties, read_optional
+from kcompat.log.checkpoints import CheckpointDamaged, format_properties, parse_properties, read_optional
 from kcompat.log.files import FILES
 from kcompat.log.names import META_PROPERTIES
 
@@ -37,3 +37,12 @@ def stored_identity(directories: Iterable[str], files: Files = FILES) -> Identit
                 number = properties.get("broker.id", properties.get("node.id", ""))
                 return Identity(int(number) if number.isdecimal() else None, properties.get("cluster.id"))
     return Identity()
+
+
+def store_identity(directories: Iterable[str], identity: Identity, files: Files = FILES) -> None:
+    """Write the `meta.properties` of new log directories, which are made if need be. Raises OSError."""
+    known = {"broker.id": identity.broker_id, "cluster.id": identity.cluster_id}
+    properties = {"version": "0"} | {key: str(value) for key, value in known.items() if value is not None}
+    for directory in directories:
+        files.make_directories(directory)
+        files.replace_file(f"{directory}/{META_PROPERTIES}", format_properties(properties), sync=True)

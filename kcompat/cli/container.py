@@ -1,0 +1,94 @@
+"""`kcompat container`: the broker of the container image, and the question whether it is healthy."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kcompat.cli.health import fault_of
+from kcompat.cli.logs import ROOT_LEVEL_VARIABLE, set_up_logging
+from kcompat.cli.start import in_one_sentence, log_oddities, run_brokers
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.container import Asked, read_container
+from kcompat.config.errors import ConfigError
+from kcompat.log.identity import Identity, store_identity, stored_identity
+from kcompat.net.listener import ListenerError
+from kcompat.node.broker_id import DEFAULT_BROKER_ID
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+logger = logging.getLogger(__name__)
+
+MOUNTED: Final = Path("/mnt/shared/config/server.properties")
+SECRETS: Final = Path("/etc/kafka/secrets")
+
+WITH_ZOOKEEPER: Final = ("[KafkaServer id={}] started",)
+WITH_KRAFT: Final = (
+    "[BrokerLifecycleManager id={}] Transitioning from RECOVERY to RUNNING",
+    "[KafkaRaftServer nodeId={}] Kafka Server started",
+)
+"""What those who start Kafka's containers wait for in the log; {} stands for the broker's number."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the broker until a signal ends it, or ask the one that runs; the exit code."""
+    if options.action == "health":
+        return in_one_sentence(_insist_on_health)
+    return in_one_sentence(lambda: _run(options.settings))
+
+
+def _insist_on_health() -> int:
+    listener = BrokerConfig(_asked(os.environ).values).listeners[0]
+    fault = fault_of(listener)
+    if fault is not None:
+        raise ListenerError(fault)
+    return 0
+
+
+def _run(settings: Sequence[str]) -> int:
+    environment = {ROOT_LEVEL_VARIABLE: "INFO", **os.environ, **_variables(settings)}
+    set_up_logging(environment)
+    logger.setLevel(logging.INFO)  # whatever the level is, somebody waits for a sentence
+    asked = _asked(environment)
+    for remark in asked.remarks:
+        logger.info("%s", remark)
+    config = BrokerConfig(asked.values)
+    log_oddities(config)
+    if asked.cluster_id is not None:
+        _choose_cluster(config, asked.cluster_id)
+    return run_brokers(
+        config, started=lambda: _tell(config, WITH_KRAFT if asked.as_kraft else WITH_ZOOKEEPER)
+    )
+
+
+def _variables(settings: Sequence[str]) -> dict[str, str]:
+    """NAME=VALUE arguments, which count before the environment."""
+    for setting in settings:
+        if not setting.partition("=")[1] or setting.startswith("="):
+            raise ConfigError(f"{setting!r} is not of the form NAME=VALUE")
+    return {name: value for name, _, value in (setting.partition("=") for setting in settings)}
+
+
+def _asked(environment: Mapping[str, str]) -> Asked:
+    return read_container(environment, MOUNTED, SECRETS)
+
+
+def _choose_cluster(config: BrokerConfig, cluster_id: str) -> None:
+    """Have directories that nobody has used yet belong to this cluster, as `kafka-storage format` does."""
+    if stored_identity(config.log_dirs).cluster_id is None:
+        broker_id = DEFAULT_BROKER_ID if config.broker_id < 0 else config.broker_id
+        with suppress(OSError):  # the broker itself says what is wrong with a directory
+            store_identity(config.log_dirs, Identity(broker_id, cluster_id))
+
+
+def _tell(config: BrokerConfig, sentences: Sequence[str]) -> None:
+    broker_id = config.broker_id
+    if broker_id < 0:
+        broker_id = stored_identity(config.log_dirs).broker_id or DEFAULT_BROKER_ID
+    for sentence in sentences:
+        logger.info("%s", sentence.format(broker_id))

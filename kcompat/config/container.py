@@ -1,0 +1,122 @@
+"""What the environment of a container asks for, by the rules of Apache Kafka's image."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from kcompat.config.errors import ConfigError
+from kcompat.config.properties import from_environment, read_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+DATA_DIRECTORY: Final = "/var/lib/kafka/data"
+"""Where a container stores unless somebody says otherwise: a volume of the image."""
+
+CLUSTER_ID: Final = "CLUSTER_ID"
+"""The variable with the id of the cluster, which is no key of the configuration."""
+
+_SECRETS: Final = {
+    "ssl.keystore.filename": "ssl.keystore.location",
+    "ssl.truststore.filename": "ssl.truststore.location",
+}
+_CREDENTIALS: Final = {
+    "ssl.key.credentials": "ssl.key.password",
+    "ssl.keystore.credentials": "ssl.keystore.password",
+    "ssl.truststore.credentials": "ssl.truststore.password",
+}
+_QUORUM: Final = "controller.quorum."
+_HOST: Final = re.compile(r"://(?:\[[^]]*\]|[^:,]*):")
+_THIS_CONTAINER: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+
+
+class Asked(Struct, frozen=True):
+    """What a container was asked for."""
+
+    values: dict[str, str]
+    """The texts of the broker's configuration by key."""
+    as_kraft: bool
+    """Whether a node of KRaft is expected, which says other sentences when it has started."""
+    cluster_id: str | None
+    """The id of a new cluster, where somebody chose one."""
+    remarks: tuple[str, ...]
+    """What was understood otherwise than it is written, a line for the log each."""
+
+
+def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path) -> Asked:
+    """What the variables and a properties file that may be `mounted` ask for together.
+
+    `KAFKA_SSL_KEYSTORE_FILENAME` and the like name files below `secrets`. As in Kafka's image a variable
+    counts before the file, and `listeners` follow `KAFKA_ADVERTISED_LISTENERS` where only those are given.
+
+    Raises:
+        ConfigError: something of it cannot be understood, or asks for more than a broker.
+    """
+    ours = from_environment(environment)
+    if "advertised.listeners" in ours and not ours.get("listeners"):
+        ours["listeners"] = _HOST.sub("://0.0.0.0:", ours["advertised.listeners"])
+    values = read_properties(mounted) if mounted.is_file() else {}
+    values.update(ours)
+    _place_secrets(values, secrets)
+    if not values.get("listeners") and not values.get("advertised.listeners"):
+        # The address of the container is one that nobody outside can reach; a published port is.
+        values["advertised.listeners"] = "PLAINTEXT://localhost:9092"
+    if not values.get("log.dirs") and not values.get("log.dir"):
+        values["log.dirs"] = DATA_DIRECTORY
+    as_kraft = "process.roles" in values
+    remarks = [*_without_quorum(values), *_without_own_zookeeper(values)]
+    chosen = None if values.get("zookeeper.connect") else environment.get(CLUSTER_ID)
+    return Asked(values, as_kraft, chosen or None, tuple(remarks))
+
+
+def _place_secrets(values: dict[str, str], directory: Path) -> None:
+    """Put locations and passwords in place of names of files."""
+    for key, meant in _SECRETS.items():
+        name = values.pop(key, None)
+        if name is not None:
+            values[meant] = str(directory / name)
+    for key, meant in _CREDENTIALS.items():
+        name = values.pop(key, None)
+        if name is not None:
+            values[meant] = _read_secret(directory / name, key)
+
+
+def _read_secret(path: Path, key: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(f"{key} names {path}, which cannot be read: {reason}") from error
+
+
+def _without_quorum(values: dict[str, str]) -> Iterator[str]:
+    """Take away what KRaft's settings say about controllers: for one node that is only that it is alone.
+
+    The listeners of controllers stay: `BrokerConfig` knows that they are not opened.
+    """
+    roles = values.pop("process.roles", None)
+    quorum = {key: values.pop(key) for key in sorted(values) if key.startswith(_QUORUM)}
+    if roles is None:
+        return
+    voters = [voter for voter in quorum.get("controller.quorum.voters", "").split(",") if voter.strip()]
+    if {role.strip() for role in roles.split(",")} != {"broker", "controller"} or len(voters) > 1:
+        raise ConfigError(
+            f"process.roles={roles} and controller.quorum.voters={','.join(voters)} are those of a KRaft "
+            "cluster of several nodes, and this broker would be alone: several brokers meet through "
+            "zookeeper.connect"
+        )
+    named = ", ".join(["process.roles", *quorum])
+    yield f"A broker alone keeps its metadata itself: {named} are taken for no more than that"
+
+
+def _without_own_zookeeper(values: dict[str, str]) -> Iterator[str]:
+    """Take away a ZooKeeper in the broker's own container: there is none, and a broker alone needs none."""
+    connect = values.get("zookeeper.connect", "")
+    hosts = [part.strip().rpartition(":") for part in connect.partition("/")[0].split(",") if part.strip()]
+    if hosts and all((host or port) in _THIS_CONTAINER for host, _, port in hosts):
+        del values["zookeeper.connect"]
+        yield f"A broker alone keeps its metadata itself: zookeeper.connect={connect} is this container"

@@ -1,0 +1,137 @@
+"""The entry scripts of the container image, called as those who start containers do, without a container."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.broker_process import BrokerProcess, free_port
+from support.places import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = REPOSITORY / "image" / "root"
+CONFLUENT = ROOT / "etc" / "confluent" / "docker"
+APACHE = ROOT / "etc" / "kafka" / "docker"
+CLUSTER = "4L6g3nShT-eMCtK--X86sw"
+PATH = os.pathsep.join(
+    [str(ROOT / "usr" / "local" / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+)
+
+pytestmark = pytest.mark.skipif(not ROOT.is_dir(), reason="the image is not part of this copy of the tests")
+
+
+class Scripted(BrokerProcess):
+    """A broker that a script starts, with the variables of the environment and no other setting."""
+
+    name = "scripted"
+
+    def __init__(self, directory: Path, variables: Mapping[str, str], *script: str | Path) -> None:
+        super().__init__(directory, free_port())
+        self._script = [str(word) for word in script]
+        self._inner = free_port()
+        listeners = f"PLAINTEXT://127.0.0.1:{self.port},BROKER://127.0.0.1:{self._inner}"
+        self._variables = {
+            "PATH": PATH,
+            "KAFKA_LOG_DIRS": str(directory / "data"),
+            "KAFKA_LISTENERS": listeners,
+            "KAFKA_ADVERTISED_LISTENERS": listeners,
+            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "BROKER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "KAFKA_INTER_BROKER_LISTENER_NAME": "BROKER",
+        } | dict(variables)
+
+    def command(self) -> list[str]:
+        """The script, with its variables."""
+        return ["env", *(f"{key}={value}" for key, value in self._variables.items()), *self._script]
+
+    def health(self) -> subprocess.CompletedProcess[str]:
+        """What the health check of the image says."""
+        return subprocess.run(
+            [*self.command()[: -len(self._script)], "kcompat", "container", "health"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def insist_on(self, sentence: str) -> None:
+        """Wait until the log has that."""
+        deadline = time.monotonic() + 10
+        while sentence not in self.log_tail():
+            assert time.monotonic() < deadline, self.log_tail()
+            time.sleep(0.02)
+
+    def ending(self) -> int | None:
+        """The exit code after SIGTERM."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(20)
+
+
+KRAFT = {
+    "CLUSTER_ID": CLUSTER,
+    "KAFKA_NODE_ID": "1",
+    "KAFKA_PROCESS_ROLES": "broker,controller",
+    "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+    "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@localhost:9094",
+}
+
+
+def test_the_command_of_the_image_with_the_variables_of_a_kraft_node(tmp_path: Path) -> None:
+    broker = Scripted(tmp_path, KRAFT, APACHE / "run", "KAFKA_NODE_ID=3")
+    before = broker.health()
+    assert (before.returncode, "does not answer" in before.stderr) == (1, True)
+    with broker:
+        broker.insist_on("[BrokerLifecycleManager id=3] Transitioning from RECOVERY to RUNNING")
+        broker.insist_on("[KafkaRaftServer nodeId=3] Kafka Server started")
+        assert broker.log_tail().count("controller.quorum.voters") == 1
+        assert broker.health().returncode == 0
+        meta = (tmp_path / "data" / "meta.properties").read_text()
+        assert f"broker.id=3\ncluster.id={CLUSTER}\n" in meta
+        assert broker.ending() == 0
+    with broker:  # again, on what is there
+        assert broker.health().returncode == 0
+
+
+def test_an_argument_that_is_no_setting_is_refused(tmp_path: Path) -> None:
+    broker = Scripted(tmp_path, {}, APACHE / "run", "server.properties")
+    done = subprocess.run(broker.command(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "kcompat: 'server.properties' is not of the form NAME=VALUE\n"
+
+
+@pytest.mark.parametrize(
+    "ending", ["{docker}/configure\n{docker}/launch\n", "{docker}/run\n"], ids=["steps", "run"]
+)
+def test_a_start_script_for_confluents_image(tmp_path: Path, ending: str) -> None:
+    """What Testcontainers' modules copy into a container, in ZooKeeper mode and in that of KRaft."""
+    start = tmp_path / "start.sh"
+    start.write_text(
+        "zookeeper-server-start zookeeper.properties &\n"
+        "export KAFKA_ZOOKEEPER_CONNECT='localhost:2181'\n"
+        f". {CONFLUENT}/bash-config\n" + ending.format(docker=CONFLUENT)
+    )
+    with Scripted(
+        tmp_path, {"KAFKA_BROKER_ID": "1", "KAFKA_LOG4J_ROOT_LOGLEVEL": "ERROR"}, "sh", start
+    ) as broker:
+        broker.insist_on("zookeeper-server-start: nothing to do")
+        broker.insist_on("zookeeper.connect=localhost:2181 is this container")
+        broker.insist_on("[KafkaServer id=1] started")
+
+
+def test_storage_needs_no_formatting() -> None:
+    done = subprocess.run(
+        ["kafka-storage", "format", "--ignore-formatted", "-t", CLUSTER],
+        env={"PATH": PATH},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "kafka-storage: nothing to do, the broker keeps its metadata itself\n"
