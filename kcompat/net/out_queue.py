@@ -165,6 +165,22 @@ def _is_lazy(piece: Piece) -> TypeIs[LazyPiece]:
     return hasattr(piece, "next_piece")
 
 
+def joined(pieces: Iterable[Piece]) -> bytes | None:
+    """The bytes of buffers and short file ranges; None where one is long, or made while it is sent.
+
+    Raises `TruncatedRangeError` or `OSError` if a range cannot be read.
+    """
+    buffers: list[Buffer] = []
+    for piece in pieces:
+        if isinstance(piece, _BUFFERS):
+            buffers.append(piece)
+        elif _is_lazy(piece) or piece.length >= SENDFILE_MIN:
+            return None
+        else:
+            buffers.append(_read(piece))
+    return b"".join(buffers)
+
+
 def _read(piece: FileRange) -> bytes:
     """The bytes of a short range."""
     data = os.pread(piece.fileno(), piece.length, piece.position)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.net.conversation import Conversation
 from kcompat.net.gate import CLOSED, SENDING
-from kcompat.net.out_queue import OutQueue, TruncatedRangeError
+from kcompat.net.out_queue import OutQueue, TruncatedRangeError, joined
 from kcompat.net.sizes import JOIN_LIMIT, MIB
 
 if TYPE_CHECKING:
@@ -64,12 +64,18 @@ class Stream(Conversation):
         self.on_writable()
 
     def _send_small(self, pieces: list[Piece]) -> list[Piece]:
-        """Send pieces as one, if all are buffers; what was not taken."""
+        """Send pieces as one, if all are buffers or short; what was not taken."""
         try:
             data = b"".join(pieces)  # type: ignore[arg-type]
+        except TypeError:
+            found = joined(pieces)
+            if found is None:
+                return pieces
+            data = found
+        try:
             sent = self.send(data)
-        except (TypeError, BlockingIOError, InterruptedError):
-            return pieces
+        except (BlockingIOError, InterruptedError):
+            return [data]
         return [memoryview(data)[sent:]] if sent < len(data) else []
 
     def on_writable(self) -> None:
