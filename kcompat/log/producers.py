@@ -217,6 +217,8 @@ class ProducerState:
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Where read_committed stops: the first unstable offset, at most the high watermark."""
+        if not self._open and not self._unreplicated:
+            return high_watermark
         unstable = self.first_unstable_offset(high_watermark)
         return high_watermark if unstable is None else min(unstable, high_watermark)
 

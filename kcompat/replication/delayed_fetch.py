@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.replication.idle import idle
 from kcompat.replication.partition import Partition
 from kcompat.replication.reading import Fetched
 
@@ -57,16 +58,26 @@ class Fetch:
         self._total = 0
         self._first: Results = []
 
-    def read(self) -> Results:
-        """Read every partition once."""
+    def read(self, known: Partition | None = None, just_read: Fetched | None = None) -> Results:
+        """Read every partition once; but for one that is `known`, if what was just read there fits."""
         results: Results = []
-        left, min_one_batch = self._max_bytes, not self._hard_limit
+        reader, left, min_one_batch = self._reader, self._max_bytes, not self._hard_limit
         for target, partition in self._targets:
             if not isinstance(partition, Partition):
+                target.idle = None
                 results.append((target, Fetched(partition, aborted=[])))
                 continue
             spec = target.spec
-            fetched = partition.fetch(spec, self._reader, min(left, spec.max_bytes), min_one_batch)
+            if target.idle is not None and target.idle.lasts(partition, spec, reader):
+                results.append((target, target.idle.fetched))
+                continue
+            limit = min(left, spec.max_bytes)
+            if partition is known and just_read is not None and len(just_read.records) <= limit:
+                fetched = just_read
+            else:
+                fetched = partition.fetch(spec, reader, limit, min_one_batch)
+            if reader.is_replica:
+                target.idle = idle(partition, spec, reader, fetched)
             size = len(fetched.records)
             if size:
                 min_one_batch = False
@@ -79,7 +90,9 @@ class Fetch:
         the first results: what is appended while it waits does not make the follower late.
         """
         for (target, partition), (_, fetched) in zip(self._targets, results, strict=True):
-            if isinstance(partition, Partition) and not fetched.error and fetched.diverging is None:
+            if target.idle is not None:
+                target.idle.note(now_ms)
+            elif isinstance(partition, Partition) and not fetched.error and fetched.diverging is None:
                 partition.note_fetch(target.spec, self._reader, now_ms)
 
     def count(self, results: Results, now_ms: int) -> None:
@@ -120,7 +133,8 @@ class Fetch:
         fetched = key.fetch(spec, self._reader, spec.max_bytes, min_one_batch=True)
         self._total += len(fetched.records) - self._sizes[key]
         self._sizes[key] = len(fetched.records)
-        return self.read() if fetched.ends_wait or self._total >= self._min_bytes else None
+        is_enough = fetched.ends_wait or self._total >= self._min_bytes
+        return self.read(key, fetched) if is_enough else None
 
     def expire(self) -> Results:
         """Whatever is there at the deadline. Where that is nothing, nothing has happened since the wait began

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from random import Random
 
+    from kcompat.replication.idle import Idle
     from kcompat.replication.reading import Fetched, FetchSpec
 
 NO_SESSION = 0
@@ -41,6 +42,8 @@ class FetchTarget(Struct):
     spec: FetchSpec
     told_high_watermark: int = -1
     told_log_start_offset: int = -1
+    idle: Idle | None = None
+    """What a follower finds as long as nothing happens; None where something has."""
 
     @property
     def key(self) -> PartitionKey:

@@ -158,3 +158,16 @@ def test_only_the_first_batch_may_pass_the_limit(make_partition: MakePartition) 
     fetch = fetch_of(first, second)
     fetch._max_bytes = 10
     assert sizes(fetch.read()) == [first.log.size, 0]
+
+
+def test_what_woke_a_fetch_is_sent_as_far_as_others_leave_room(
+    make_partition: MakePartition, replicas: ReplicaManager, clock: VirtualClock
+) -> None:
+    first, second = make_partition("a"), make_partition("b")
+    fetch = fetch_of(first, second)
+    delayed = wait_for_data(replicas, fetch)
+    append(second, b"y" * 200)
+    append(first, b"x" * 200)
+    fetch._max_bytes = first.log.size + 10
+    clock.advance(0)
+    assert sizes(delayed.promise.value) == [first.log.size, 0]
