@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults other-python sanitize sanitize-briefly interop spark lint types format bench clean
+.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -16,7 +16,7 @@ help:
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
 	@echo "make simulation  10,000 stories of brokers with everything against them, KCOMPAT_SEEDS=N for another number: hours"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed and frozen under load a hundred times: an hour"
-	@echo "make bench   measure beside a real Kafka"
+	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three"
 	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"
 
 NATIVE := $(shell find kcompat -name "*.[ch]")
@@ -101,6 +101,9 @@ spark: fetched
 
 bench: fetched
 	$(BIN)/python bench/run.py
+
+bench-clusters: fetched
+	$(BIN)/python bench/run_clusters.py
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .

@@ -76,19 +76,17 @@ def kcompat(properties: Mapping[str, str] = PROPERTIES) -> BrokerProcess:
     return KcompatBroker(properties)
 
 
-def kcompat_before(checkout: Path) -> BrokerProcess:
-    """Our broker as another checkout has it, not started yet."""
+def kcompat_before(checkout: Path) -> type[KcompatBroker]:
+    """Our broker as another checkout has it. A class, as measures make more brokers of the same kind."""
 
     class KcompatBefore(KcompatBroker):
-        """A class, as measures make more brokers of the same kind."""
-
         name = "kcompat-before"
 
         def command(self) -> list[str]:
             """The same command, with the package of that checkout."""
             return ["env", f"PYTHONPATH={checkout}", *super().command()]
 
-    return KcompatBefore(PROPERTIES)
+    return KcompatBefore
 
 
 def kafka(properties: Mapping[str, str] = PROPERTIES) -> BrokerProcess:
@@ -112,7 +110,11 @@ def client(broker: BrokerProcess) -> RawClient:
 
 
 def create_topics(
-    broker: BrokerProcess, names: Sequence[str], partitions: int, configs: Mapping[str, str] = {}
+    broker: BrokerProcess,
+    names: Sequence[str],
+    partitions: int,
+    configs: Mapping[str, str] = {},
+    replication_factor: int = 1,
 ) -> None:
     """Create topics with one request and wait until they are known; the mock makes topics when asked for."""
     if is_mock(broker):
@@ -127,7 +129,7 @@ def create_topics(
     rows = [CreateTopicsRequest.CreatableTopicConfig(key, value) for key, value in configs.items()]
     topics = [
         CreateTopicsRequest.CreatableTopic(
-            name=name, num_partitions=partitions, replication_factor=1, configs=rows
+            name=name, num_partitions=partitions, replication_factor=replication_factor, configs=rows
         )
         for name in names
     ]
@@ -151,7 +153,7 @@ def await_leaders(broker: BrokerProcess, topic: str, partitions: int) -> None:
     deadline = time.monotonic() + TIMEOUT_MS / 1000
     while True:
         try:
-            records_in(broker, topic, partitions)
+            records_in(broker.bootstrap, topic, partitions)
         except KafkaException:
             if time.monotonic() > deadline:
                 raise
@@ -160,9 +162,9 @@ def await_leaders(broker: BrokerProcess, topic: str, partitions: int) -> None:
             return
 
 
-def records_in(broker: BrokerProcess, topic: str, partitions: int) -> int:
+def records_in(bootstrap: str, topic: str, partitions: int) -> int:
     """How many records the partitions of a topic have taken in all."""
-    settings = {"bootstrap.servers": broker.bootstrap, "group.id": "bench"}
+    settings = {"bootstrap.servers": bootstrap, "group.id": "bench"}
     with contextlib.closing(Consumer(settings)) as consumer:
         return sum(
             consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=10)[1]

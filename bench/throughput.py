@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import frames
@@ -11,7 +12,7 @@ from system import Stopwatch
 from trial import Measure
 
 if TYPE_CHECKING:
-    from trial import Numbers, Trial
+    from trial import Numbers, Trial, Work
 
 PARTITIONS = 4
 SMALL, MEDIUM = 100, 1024
@@ -26,11 +27,19 @@ PRODUCE_CHUNK = 10_000
 FETCH_BYTES = 10_000_000
 
 
-def _librdkafka_produce(trial: Trial, topic: str, count: int, size: int) -> Stopwatch:
-    """Produce `count` records of `size` bytes, acks=1, and wait for the last acknowledgement."""
+def librdkafka_produce(
+    trial: Work,
+    topic: str,
+    count: int,
+    size: int,
+    *,
+    acks: int = 1,
+    partitions: int = PARTITIONS,
+) -> Stopwatch:
+    """Produce `count` records of `size` bytes and wait for the last acknowledgement."""
     settings = {
-        "bootstrap.servers": trial.broker.bootstrap,
-        "acks": 1,
+        "bootstrap.servers": trial.bootstrap,
+        "acks": acks,
         "linger.ms": 5,
         "batch.size": 1_000_000,
         "queue.buffering.max.messages": 1_000_000,
@@ -40,9 +49,9 @@ def _librdkafka_produce(trial: Trial, topic: str, count: int, size: int) -> Stop
     producer.list_topics(topic, timeout=10)
     chunk = [{"value": bytes(size)} for _ in range(PRODUCE_CHUNK)]
     trial.warm(512)
-    with Stopwatch(trial.broker.pid) as watch:
+    with Stopwatch(*trial.pids) as watch:
         for number in range(count // PRODUCE_CHUNK):
-            producer.produce_batch(topic, chunk, partition=number % PARTITIONS)
+            producer.produce_batch(topic, chunk, partition=number % partitions)
             producer.poll(0)
         producer.flush(60)
     return watch
@@ -76,7 +85,7 @@ def librdkafka_100_b(trial: Trial) -> Numbers:
     """Records of 100 bytes over four partitions, there and back."""
     count = max(PRODUCE_CHUNK * PARTITIONS, trial.count(1_000_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
     with trial.topic(PARTITIONS) as topic:
-        produced = _librdkafka_produce(trial, topic, count, SMALL)
+        produced = librdkafka_produce(trial, topic, count, SMALL)
         trial.expect_records(topic, PARTITIONS, count)
         numbers = {
             "produce-100b": count / produced.wall / 1e3,
@@ -91,7 +100,7 @@ def librdkafka_1_kib(trial: Trial) -> Numbers:
     count = max(PRODUCE_CHUNK * PARTITIONS, trial.count(200_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
     megabytes = count * MEDIUM / 1e6
     with trial.topic(PARTITIONS) as topic:
-        produced = _librdkafka_produce(trial, topic, count, MEDIUM)
+        produced = librdkafka_produce(trial, topic, count, MEDIUM)
         trial.expect_records(topic, PARTITIONS, count)
         consumed = _librdkafka_consume(trial, topic, count)
     return {
@@ -107,8 +116,8 @@ def librdkafka_produce_only(trial: Trial) -> Numbers:
     small = max(PRODUCE_CHUNK * PARTITIONS, trial.count(1_000_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
     medium = max(PRODUCE_CHUNK * PARTITIONS, trial.count(200_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
     with trial.topic(PARTITIONS) as topic:
-        first = _librdkafka_produce(trial, topic, small, SMALL)
-        second = _librdkafka_produce(trial, topic, medium, MEDIUM)
+        first = librdkafka_produce(trial, topic, small, SMALL)
+        second = librdkafka_produce(trial, topic, medium, MEDIUM)
         trial.expect_records(topic, PARTITIONS, small + medium)
     megabytes = medium * MEDIUM / 1e6
     return {
@@ -157,7 +166,7 @@ def full_batches(trial: Trial) -> Numbers:
         return numbers | {f"{name}-twin": value for name, value in numbers.items()}
     with peers.KcompatWithoutExtension(peers.PROPERTIES) as twin:
         found = _big_batches(
-            trial._replace(broker=twin), "full-batches", SMALL_RECORDS_PER_BIG_BATCH, SMALL, count // 5 or 1
+            replace(trial, broker=twin), "full-batches", SMALL_RECORDS_PER_BIG_BATCH, SMALL, count // 5 or 1
         )
     return numbers | {f"{name}-twin": value for name, value in found.items()}
 

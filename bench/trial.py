@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from typing import TYPE_CHECKING, NamedTuple
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import peers
 import system
@@ -17,16 +18,14 @@ if TYPE_CHECKING:
 
     from support.broker_process import BrokerProcess
 
-LONGEST_DELETION_S = 3
-
 Numbers = dict[str, float]
 """What a trial found, by the name of the figure."""
 
 
-class Trial(NamedTuple):
-    """What a measure is given."""
+@dataclass(frozen=True, kw_only=True)
+class Work(ABC):
+    """What every measure is given, whether it is of one broker or of several."""
 
-    broker: BrokerProcess
     generator: Generator
     directory: Path
     """For files of the bench, on the disk the brokers store on."""
@@ -35,9 +34,47 @@ class Trial(NamedTuple):
     scale: float
     """How much of the usual work to do."""
 
+    @property
+    @abstractmethod
+    def brokers(self) -> list[BrokerProcess]:
+        """The processes whose time counts."""
+
+    @property
+    def bootstrap(self) -> str:
+        """What clients take."""
+        return ",".join(broker.bootstrap for broker in self.brokers)
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the brokers."""
+        return [broker.pid for broker in self.brokers]
+
     def count(self, usual: int) -> int:
         """The work to do where `usual` is usual."""
         return max(1, int(usual * self.scale))
+
+    def warm(self, mib: int) -> None:
+        """Make as much memory ready as the trial will take; see `system.make_ready`."""
+        system.make_ready(self.directory, mib, [broker.home for broker in self.brokers])
+
+    def expect_records(self, topic: str, partitions: int, count: int) -> None:
+        """Raise unless the brokers took every record: a fast error is not a fast broker."""
+        found = peers.records_in(self.bootstrap, topic, partitions)
+        if found != count:
+            name = self.brokers[0].name
+            raise RuntimeError(f"{name} holds {found} records of {topic} instead of {count}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial(Work):
+    """What a measure of one broker is given."""
+
+    broker: BrokerProcess
+
+    @property
+    def brokers(self) -> list[BrokerProcess]:
+        """See `Work`."""
+        return [self.broker]
 
     @contextlib.contextmanager
     def topic(self, partitions: int = 1, configs: Mapping[str, str] = {}) -> Iterator[str]:
@@ -50,29 +87,13 @@ class Trial(NamedTuple):
         finally:
             peers.delete_topics(self.broker, [name])
 
-    def warm(self, mib: int) -> None:
-        """Make as much memory ready as the trial will take; to be called right before the clock runs.
-
-        Before that, files of topics that were deleted go: a second or two after their topics, and not in
-        another trial's time. Kafka takes longer in its first half minute.
-        """
-        deadline = time.monotonic() + LONGEST_DELETION_S
-        while any(self.broker.home.glob("**/*-delete")) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        system.warm_memory(self.directory, mib)
-
-    def expect_records(self, topic: str, partitions: int, count: int) -> None:
-        """Raise unless the broker took every record: a fast error is not a fast broker."""
-        found = peers.records_in(self.broker, topic, partitions)
-        if found != count:
-            raise RuntimeError(f"{self.broker.name} holds {found} records of {topic} instead of {count}")
-
 
 class Measure(NamedTuple):
     """Something to measure."""
 
     name: str
-    run: Callable[[Trial], Numbers]
+    run: Callable[[Any], Numbers]
+    """Is given a `Trial`, or a `ClusterTrial` where several brokers are measured together."""
     on_mock: bool = False
     """Whether librdkafka's mock cluster can do it too."""
     only_mock: bool = False

@@ -69,14 +69,18 @@ class BrokerCluster:
         self.brokers: dict[int, BrokerProcess] = {}
         for broker_id, kind in enumerate(kinds, 1):
             own = {**SETTINGS, **settings, "broker.id": str(broker_id)}
-            if kind == "kafka":
-                self.brokers[broker_id] = ZooKeeperKafka(self.zookeeper, properties=own, heap="320m")
-                continue
-            own["zookeeper.connect"] = self.zookeeper.bootstrap
             if hosts is None:
-                self.brokers[broker_id] = KcompatBroker(own, port=free_port())
+                self.brokers[broker_id] = self.broker_of(kind, own)
             else:
+                own["zookeeper.connect"] = self.zookeeper.bootstrap
                 self.brokers[broker_id] = BrokerOnHost(hosts.hosts[broker_id - 1], own)
+
+    def broker_of(self, kind: str, properties: Mapping[str, str]) -> BrokerProcess:
+        """A broker of this kind with these properties, on this host and not started yet."""
+        if kind == "kafka":
+            return ZooKeeperKafka(self.zookeeper, properties=properties, heap="320m")
+        connect = {"zookeeper.connect": self.zookeeper.bootstrap}
+        return KcompatBroker({**properties, **connect}, port=free_port())
 
     @property
     def bootstrap(self) -> str:
