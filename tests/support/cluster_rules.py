@@ -48,6 +48,8 @@ class _Known(Struct):
     batches: dict[int, Batch]
     compared: int = 0
     """So far with what others have committed."""
+    promises: int = 0
+    """So many, of those made for the partition, were found in it."""
 
 
 class ClusterRules:
@@ -62,11 +64,11 @@ class ClusterRules:
         self._known: dict[tuple[int, bytes, int], _Known] = {}
         self._seen: dict[Partition, tuple[object, ...]] = {}
         """What was looked at, and is the same since."""
-        self._promised: dict[Place, dict[int, int]] = {}
+        self._promised: dict[Place, list[tuple[int, int]]] = {}
 
     def promised(self, place: Place, base_offset: int, checksum: int) -> None:
         """A producer was told that its batch is there, with acks=all."""
-        self._promised.setdefault(place, {})[base_offset] = checksum
+        self._promised.setdefault(place, []).append((base_offset, checksum))
 
     def check(self, *, thoroughly: bool = False) -> None:
         """Assert all that must hold now; `thoroughly` has each log look at itself, and all of it be seen
@@ -74,6 +76,8 @@ class ClusterRules:
         """
         if thoroughly:
             self._seen.clear()
+            for known in self._known.values():
+                known.promises = 0
         if self._cluster.store.broken:
             raise ViolationError("; ".join(self._cluster.store.broken))
         for broker_id, node in self._cluster.running.items():
@@ -167,14 +171,16 @@ class ClusterRules:
                         f"I4: broker {member} is in the ISR of {place} and ends at {end}, below the high "
                         f"watermark {machine.high_watermark} of {state}"
                     )
-                batches = self._known[member, replica.topic_id, replica.index].batches
-                for offset, checksum in self._promised.get(place, {}).items():
-                    found = batches.get(offset)
+                known = self._known[member, replica.topic_id, replica.index]
+                promised = self._promised.get(place, ())
+                for offset, checksum in promised[known.promises :]:
+                    found = known.batches.get(offset)
                     if found is None or found.checksum != checksum:
                         raise ViolationError(
                             f"I6: what was acknowledged at {offset} of {place} is not on broker {member}, "
                             f"which is in the ISR of {state}: {found}"
                         )
+                known.promises = len(promised)
 
     def _replica(self, broker_id: int, place: Place) -> Partition | None:
         node = self._cluster.running.get(broker_id)
