@@ -116,15 +116,19 @@ class BrokerCluster:
             ],
         )
         request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
-        with self.client(self.metadata().controller_id) as client:
+        with self._controller() as client:
             (row,) = client.call(request, 5).topics
         if row.error_code:
             raise RuntimeError(f"{name} was not created: error {row.error_code}, {row.error_message}")
         self.wait_until_in_sync()
 
-    def client(self, broker_id: int) -> RawClient:
+    def client(self, broker_id: int, timeout_s: float = 10) -> RawClient:
         """A raw connection to a broker."""
-        return RawClient((self.brokers[broker_id].host, self.brokers[broker_id].port))
+        return RawClient((self.brokers[broker_id].host, self.brokers[broker_id].port), timeout_s)
+
+    def _controller(self) -> RawClient:
+        """A raw connection to the controller, which may take 30 s for what it is asked."""
+        return self.client(self.metadata().controller_id, timeout_s=40)
 
     def metadata(self) -> Any:
         """What the first broker that answers says of the cluster."""
@@ -149,7 +153,7 @@ class BrokerCluster:
         """Move a partition to other replicas and wait until it is there; how many seconds that took."""
         kind = AlterPartitionReassignmentsRequest
         row = kind.ReassignableTopic(topic, [kind.ReassignablePartition(partition, list(replicas))])
-        with self.client(self.metadata().controller_id) as client:
+        with self._controller() as client:
             answer = client.call(kind(topics=[row]), 0)
         errors = {answer.error_code, *(each.error_code for each in answer.responses[0].partitions)}
         if errors != {0}:
@@ -158,7 +162,7 @@ class BrokerCluster:
 
     def elect_preferred(self) -> None:
         """Have every partition led by the first of its replicas, and wait until it is."""
-        with self.client(self.metadata().controller_id) as client:
+        with self._controller() as client:
             answer = client.call(ElectLeadersRequest(topic_partitions=None, timeout_ms=30_000), 2)
         if answer.error_code:
             raise RuntimeError(f"no leader was elected: {answer}")
