@@ -12,13 +12,16 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING, Self
 
-import pytest
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
 _numbers = itertools.count()
+
+
+def are_possible() -> bool:
+    """Whether this machine lets us have hosts."""
+    return os.geteuid() == 0 and shutil.which("ip") is not None
 
 
 class Host:
@@ -38,7 +41,9 @@ class Host:
 
 
 class Hosts:
-    """So many hosts on one switch, to which this process is connected too, at `address`."""
+    """So many hosts on one switch, to which this process is connected too, at `address`. The switch has a
+    namespace of its own, so that no firewall of this machine is between them.
+    """
 
     def __init__(self, count: int) -> None:
         number = next(_numbers)
@@ -49,21 +54,23 @@ class Hosts:
         self._cut: set[tuple[Host, str]] = set()
 
     def __enter__(self) -> Self:
-        if os.geteuid() != 0 or shutil.which("ip") is None:
-            pytest.skip("network namespaces need root and the command ip: install iproute2")
-        bridge = self._tag
+        switch = f"{self._tag}-switch"
         try:
-            _run("ip", "link", "add", bridge, "type", "bridge")
-            _run("ip", "address", "add", f"{self.address}/24", "dev", bridge)
-            _run("ip", "link", "set", bridge, "up")
-            for index, host in enumerate(self.hosts):
-                outer = f"{self._tag}v{index}"
+            _run("ip", "netns", "add", switch)
+            _run("ip", "-n", switch, "link", "add", "bridge", "type", "bridge")
+            _run("ip", "-n", switch, "link", "set", "bridge", "up")
+            _run("ip", "link", "add", self._tag, "type", "veth", "peer", "name", "us", "netns", switch)
+            _run("ip", "-n", switch, "link", "set", "us", "master", "bridge", "up")
+            _run("ip", "address", "add", f"{self.address}/24", "dev", self._tag)
+            _run("ip", "link", "set", self._tag, "up")
+            for host in self.hosts:
+                outer = f"to-{host.address.rpartition('.')[2]}"
                 _run("ip", "netns", "add", host.namespace)
                 _run(
-                    *("ip", "link", "add", outer, "type", "veth"),
+                    *("ip", "-n", switch, "link", "add", outer, "type", "veth"),
                     *("peer", "name", "eth0", "netns", host.namespace),
                 )
-                _run("ip", "link", "set", outer, "master", bridge, "up")
+                _run("ip", "-n", switch, "link", "set", outer, "master", "bridge", "up")
                 host.run("ip", "address", "add", f"{host.address}/24", "dev", "eth0")
                 host.run("ip", "link", "set", "eth0", "up")
                 host.run("ip", "link", "set", "lo", "up")
@@ -95,8 +102,8 @@ class Hosts:
             host.run("ip", "route", "delete", "blackhole", f"{address}/32")
 
     def _remove(self) -> None:
-        for host in self.hosts:
-            subprocess.run(["ip", "netns", "delete", host.namespace], check=False, capture_output=True)
+        for namespace in (*(host.namespace for host in self.hosts), f"{self._tag}-switch"):
+            subprocess.run(["ip", "netns", "delete", namespace], check=False, capture_output=True)
         subprocess.run(["ip", "link", "delete", self._tag], check=False, capture_output=True)
 
 
