@@ -35,6 +35,8 @@ class ZooKeeper(BrokerProcess):
             "clientPort": str(self.port),
             "clientPortAddress": self.host,
             "maxClientCnxns": "0",
+            "tickTime": "500",  # sessions end within one of these; 3 s as installed
+            "maxSessionTimeout": "60000",
             "admin.enableServer": "false",
         }
         lines = [f"{key}={value}\n" for key, value in settings.items()]
