@@ -55,6 +55,18 @@ class BrokerOnHost(KcompatBroker):
         return self.on.command(super().command())
 
 
+class ZooKeeperOnHost(ZooKeeper):
+    """A ZooKeeper on a host of its own."""
+
+    def __init__(self, on: Host) -> None:
+        super().__init__(host=on.address)
+        self.on = on
+
+    def command(self) -> list[str]:
+        """The usual command, on that host."""
+        return self.on.command(super().command())
+
+
 class BrokerCluster:
     """Brokers 1, 2, 3, ... of these kinds, "kcompat" or "kafka", and their ZooKeeper; `with` runs them."""
 
@@ -64,8 +76,8 @@ class BrokerCluster:
         settings: Mapping[str, str] = {},
         hosts: Hosts | None = None,
     ) -> None:
-        """With `hosts` each broker, of ours alone, is on a host of its own."""
-        self.zookeeper = ZooKeeper() if hosts is None else ZooKeeper(host=hosts.address)
+        """With `hosts` each broker, of ours alone, is on a host of its own, and ZooKeeper on the last one."""
+        self.zookeeper = ZooKeeper() if hosts is None else ZooKeeperOnHost(hosts.hosts[-1])
         self.brokers: dict[int, BrokerProcess] = {}
         for broker_id, kind in enumerate(kinds, 1):
             own = {**SETTINGS, **settings, "broker.id": str(broker_id)}
@@ -130,10 +142,10 @@ class BrokerCluster:
         """A raw connection to the controller, which may take 30 s for what it is asked."""
         return self.client(self.metadata().controller_id, timeout_s=40)
 
-    def metadata(self) -> Any:
-        """What the first broker that answers says of the cluster."""
+    def metadata(self, *, but: int = -1) -> Any:
+        """What the first broker that answers says of the cluster; `but` one is not asked."""
         for broker_id, broker in self.brokers.items():
-            if broker.is_running():
+            if broker.is_running() and broker_id != but:
                 try:
                     with self.client(broker_id) as client:
                         return client.call(MetadataRequest(topics=None), 9)
@@ -141,9 +153,9 @@ class BrokerCluster:
                     continue
         raise RuntimeError("no broker of the cluster answers")
 
-    def leader_of(self, topic: str, partition: int) -> int:
-        """Who leads a partition; -1 where nobody does."""
-        for row in self.metadata().topics:
+    def leader_of(self, topic: str, partition: int, *, but: int = -1) -> int:
+        """Who leads a partition; -1 where nobody does. `but` one broker is not asked."""
+        for row in self.metadata(but=but).topics:
             for part in row.partitions:
                 if (row.name, part.partition_index) == (topic, partition):
                     return int(part.leader_id)
@@ -189,14 +201,15 @@ class BrokerCluster:
         """Wait until `condition` holds of what every running broker says of the cluster; how long it took."""
         begin = time.monotonic()
         while True:
-            answers = list(self._answers())
+            answers = list(self.answers())
             if answers and all(map(condition, answers)):
                 return time.monotonic() - begin
             if time.monotonic() > begin + timeout_s:
                 raise TimeoutError(f"after {timeout_s} s brokers still say: {answers}")
             time.sleep(POLL_S)
 
-    def _answers(self) -> Iterator[Any]:
+    def answers(self) -> Iterator[Any]:
+        """What each running broker says of the cluster; fewer if one does not answer."""
         for broker_id, broker in self.brokers.items():
             if broker.is_running():
                 try:

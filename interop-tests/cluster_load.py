@@ -5,29 +5,105 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
+import kafka
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from support.history import History, Outcome, Polled, Sent
 from support.new_epochs import refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     from support.history import Place, Read
     from support.new_epochs import Refused
+
+    Told = Callable[[int | None], object]
+    """Called with the offset of a record that was acknowledged; None: it was not."""
+    Said = Callable[[str], object]
+    """Called with a line that a producer would log."""
 
 POLL_S = 0.05
 DRAIN_S = 60
 SEND_PAUSE_S = 0.002
 LIGHT_PAUSE_S = 0.01
 """As much as it takes to have records under way at every moment, where a Kafka works for each of them."""
+PATIENT = {
+    "enable.idempotence": True,
+    "acks": "all",
+    "linger.ms": 1,
+    "delivery.timeout.ms": 120_000,
+    "request.timeout.ms": 1_000,
+    "retry.backoff.ms": 20,
+    "reconnect.backoff.ms": 10,
+    "reconnect.backoff.max.ms": 200,
+    # A leader that is cut off from its peers alone answers REQUEST_TIMED_OUT. After that librdkafka asks
+    # nobody who leads now.
+    "topic.metadata.refresh.interval.ms": 500,
+    "topic.metadata.refresh.sparse": True,
+    "debug": "eos",
+}
+"""Settings of an idempotent producer that soon knows what has become of the brokers."""
+
+
+class Sender(Protocol):
+    """A producer of some client."""
+
+    def send(self, place: Place, value: bytes, told: Told) -> None:
+        """Send one record."""
+
+    def close(self) -> None:
+        """Wait for what was sent."""
+
+
+class Confluent:
+    """A producer of librdkafka, with its defaults but for `settings`."""
+
+    def __init__(self, bootstrap: str, said: Said, settings: Mapping[str, Any] = {}) -> None:
+        self._producer = Producer({"bootstrap.servers": bootstrap, **settings}, logger=_Listener(said))
+
+    def send(self, place: Place, value: bytes, told: Told) -> None:
+        """See `Sender`."""
+
+        def delivered(error: KafkaError | None, message: Any) -> None:
+            told(None if error else message.offset())
+
+        self._producer.produce(place[0], value, partition=place[1], on_delivery=delivered)
+        self._producer.poll(0)
+
+    def close(self) -> None:
+        """See `Sender`."""
+        self._producer.flush(DRAIN_S)
+
+
+class KafkaPython:
+    """A producer of kafka-python, with its defaults."""
+
+    def __init__(self, bootstrap: str, _: Said) -> None:
+        self._producer = kafka.KafkaProducer(bootstrap_servers=bootstrap)
+
+    def send(self, place: Place, value: bytes, told: Told) -> None:
+        """See `Sender`."""
+        sent = self._producer.send(place[0], value, partition=place[1])
+        sent.add_callback(lambda metadata: told(metadata.offset))
+        sent.add_errback(lambda _: told(None))
+
+    def close(self) -> None:
+        """See `Sender`."""
+        self._producer.flush(DRAIN_S)
+        self._producer.close()
+
+
+def patient(bootstrap: str, said: Said) -> Confluent:
+    """An idempotent producer with acks=all."""
+    return Confluent(bootstrap, said, PATIENT)
 
 
 class Load:
-    """Some idempotent producers with acks=all and one consumer of some partitions; `with` runs them."""
+    """Some producers and one consumer of some partitions; `with` runs them."""
 
     def __init__(
         self,
@@ -37,14 +113,19 @@ class Load:
         *,
         producers: int = 4,
         pause_s: float = SEND_PAUSE_S,
+        kinds: Sequence[Callable[[str, Said], Sender]] = (patient,),
     ) -> None:
-        """Each producer sends a record to one partition after the other, with a pause after each."""
+        """So many producers, which `kinds` make in turn. Each sends to one partition after the other,
+        with a pause after each record.
+        """
         self.places: list[Place] = [(topic, index) for index in range(partitions)]
         self.history = History()
         self.acknowledged: list[tuple[float, int]] = []
         """When (monotonic seconds) a record of which partition was acknowledged, in order."""
         self.refusals: list[Refused] = []
         """Batches that were refused for a gap before them, as the producers say."""
+        self.errors: list[str] = []
+        """What the consumer was told of in place of records."""
         self._bootstrap = bootstrap
         self._pause_s = pause_s
         self._lock = threading.Lock()
@@ -52,7 +133,7 @@ class Load:
         self._ending = threading.Event()
         self._ending_reads = threading.Event()
         self._senders = [
-            threading.Thread(target=self._send, args=(f"p{number}",), daemon=True)
+            threading.Thread(target=self._send, args=(f"p{number}", kinds[number % len(kinds)]), daemon=True)
             for number in range(producers)
         ]
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -91,6 +172,13 @@ class Load:
                     raise TimeoutError(f"nothing was acknowledged in partition {partition} for {timeout_s} s")
                 self._acknowledged.wait(left)
 
+    def silence_s(self, partition: int, since_s: float) -> float:
+        """How long after `since_s` (monotonic) the longest silence of a partition ended (seconds)."""
+        with self._lock:
+            heard = [when for when, index in self.acknowledged if index == partition and when >= since_s]
+        silences = [(later - earlier, later) for earlier, later in pairwise([since_s, *heard])]
+        return max(silences)[1] - since_s
+
     def read_to_the_end(self) -> None:
         """Fill in the final reading: each partition from its start to its end."""
         consumer = Consumer(
@@ -120,43 +208,29 @@ class Load:
             self.history.final[topic, index] = records
         consumer.close()
 
-    def _send(self, name: str) -> None:
-        producer = Producer(
-            {
-                "bootstrap.servers": self._bootstrap,
-                "enable.idempotence": True,
-                "acks": "all",
-                "linger.ms": 1,
-                "delivery.timeout.ms": 120_000,
-                "request.timeout.ms": 5_000,
-                "retry.backoff.ms": 20,
-                "reconnect.backoff.ms": 10,
-                "reconnect.backoff.max.ms": 200,
-                "topic.metadata.refresh.sparse": True,
-                "debug": "eos",
-            },
-            logger=_Listener(name, self.refusals),
-        )
+    def _send(self, name: str, make: Callable[[str, Said], Sender]) -> None:
+        sender = make(self._bootstrap, self._said)
         number = 0
         while not self._ending.is_set():
             place = self.places[number % len(self.places)]
             value = f"{name}-{number}".encode()
-            producer.produce(
-                place[0], value, partition=place[1], on_delivery=self._told(name, number, place, value)
-            )
+            sender.send(place, value, self._told(name, number, place, value))
             number += 1
-            producer.poll(0)
             time.sleep(self._pause_s)
-        producer.flush(DRAIN_S)
+        sender.close()
 
-    def _told(self, name: str, number: int, place: Place, value: bytes) -> Callable[[Any, Any], None]:
-        def told(error: KafkaError | None, message: Any) -> None:
+    def _said(self, line: str) -> None:
+        found = refused(line)
+        if found is not None:
+            self.refusals.append(found)
+
+    def _told(self, name: str, number: int, place: Place, value: bytes) -> Told:
+        def told(offset: int | None) -> None:
             now = time.monotonic()
-            offset = None if error else message.offset()
-            outcome = Outcome.UNKNOWN if error else Outcome.ACKNOWLEDGED
+            outcome = Outcome.UNKNOWN if offset is None else Outcome.ACKNOWLEDGED
             with self._acknowledged:
                 self.history.sent.append(Sent(name, number, place, value, outcome, offset))
-                if error is None:
+                if offset is not None:
                     self.acknowledged.append((now, place[1]))
                     self._acknowledged.notify_all()
 
@@ -176,21 +250,20 @@ class Load:
         while not self._ending_reads.is_set():
             messages = consumer.consume(500, POLL_S)
             self.history.polled += _polled(messages)
+            self.errors += [str(error) for message in messages if (error := message.error()) is not None]
         consumer.close()
 
 
 class _Listener(logging.Logger):
-    """What a producer says of itself; only refusals are of interest."""
+    """What a producer logs."""
 
-    def __init__(self, name: str, refusals: list[Refused]) -> None:
-        super().__init__(name, logging.DEBUG)
-        self._refusals = refusals
+    def __init__(self, said: Said) -> None:
+        super().__init__("producer", logging.DEBUG)
+        self._said = said
 
     def handle(self, record: logging.LogRecord) -> None:
-        """Note a refusal."""
-        found = refused(record.getMessage())
-        if found is not None:
-            self._refusals.append(found)
+        """Hand it on."""
+        self._said(record.getMessage())
 
 
 def _first_since(acknowledged: Sequence[tuple[float, int]], partition: int, since_s: float) -> float | None:

@@ -16,6 +16,7 @@ import pytest
 from contract import eventually
 from drivers.base import Record
 from drivers.confluent import Confluent
+from kcompat import Cluster
 from support.kafka_jars import QUICK
 from support.places import REPOSITORY
 
@@ -286,6 +287,28 @@ def written(spark: Any, output: Path) -> int:
     return (
         spark.read.schema("value STRING").parquet(str(output)).count() if any(output.glob("*.parquet")) else 0
     )
+
+
+def test_a_query_that_sees_a_leader_die_neither_loses_nor_repeats(spark, tmp_path):
+    import stream_to_parquet
+
+    output, checkpoint, topic = tmp_path / "out", str(tmp_path / "checkpoint"), "numbers"
+    config = {"num.partitions": 2, "default.replication.factor": 3, "min.insync.replicas": 2}
+    with Cluster(brokers=3, config=config) as cluster:
+        servers = cluster.bootstrap_servers
+        numbers = Numbers(servers, topic)
+        eventually(lambda: numbers.acknowledged > 0, "the topic is there")
+        query = stream_to_parquet.start(spark, servers, topic, str(output), checkpoint, follow=True)
+        eventually(lambda: written(spark, output) > 100, "the query is under way")
+        cluster.brokers[cluster.leader_of(topic, 0)].kill()
+        before = written(spark, output)
+        eventually(lambda: written(spark, output) > before + 100, "the query goes on", timeout_s=90)
+        total = numbers.stop()
+        query.processAllAvailable()
+        assert query.isActive
+        query.stop()
+    values = [int(row.value) for row in spark.read.parquet(str(output)).collect()]
+    assert sorted(values) == list(range(total))
 
 
 def test_a_query_that_sees_the_broker_killed_neither_loses_nor_repeats(spark, new_broker, tmp_path):
