@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 TIMEOUT_MS = 3000
 PAUSE_S = 0.1
 RETENTION = "retention.ms"
+MOVED_TO = (3, 1)
+"""The brokers to which the first partition of each topic goes."""
 KEPT = 3
 """So many topics are there when the one before them is deleted."""
 UNDECIDED = frozenset(
@@ -136,13 +138,13 @@ class Changes:
     def _move(self, wanted: Wanted) -> None:
         """The first partition to two brokers, one of which led none of its copies first."""
         kind = AlterPartitionReassignmentsRequest
-        row = kind.ReassignableTopic(wanted.name, [kind.ReassignablePartition(0, [3, 1])])
+        row = kind.ReassignableTopic(wanted.name, [kind.ReassignablePartition(0, list(MOVED_TO))])
         self._ask(
             kind(TIMEOUT_MS, topics=[row]),
             0,
             lambda answer: answer.error_code or answer.responses[0].partitions[0].error_code,
             wanted.replicas,
-            (3, 1),
+            MOVED_TO,
         )
 
     def _elect(self, wanted: Wanted) -> None:
@@ -203,7 +205,7 @@ class Changes:
         deadline = time.monotonic() + timeout_s
         while (found := self._problems()) and time.monotonic() < deadline:
             time.sleep(PAUSE_S)
-        assert found == []
+        assert not found, found
 
     def _problems(self) -> list[str]:
         """A sentence for each broken promise."""
@@ -240,18 +242,23 @@ class Changes:
         states = self._names(f"{znodes.topic_path(name)}/partitions")
         if sorted(map(int, states)) != sorted(partitions) or len(partitions) not in wanted.partitions:
             yield f"{name} has partitions {sorted(partitions)}, stored are {states}, {wanted}"
-        if wanted.replicas == {(3, 1)} and partitions[0] != (3, 1):
-            yield f"{name}-0 was moved to brokers 3 and 1, and is on {partitions[0]}"
+        if wanted.replicas == {MOVED_TO} and partitions[0] != MOVED_TO:
+            yield f"{name}-0 was moved to brokers {MOVED_TO}, and is on {partitions[0]}"
         config = json.loads(self._zookeeper.get(znodes.config_path("topics", name))[0])["config"]
         if config.get(RETENTION) not in wanted.retention:
             yield f"{name} has the configs {config}, {wanted}"
 
     def _left_of(self, name: str) -> Iterator[str]:
-        """What of a topic that is not there still is."""
+        """What of a topic that is not there still is.
+
+        A broker that was away when a partition was moved off it keeps the files, as it does with Kafka.
+        """
         for path in (znodes.config_path("topics", name), znodes.delete_topic_path(name)):
             if self._zookeeper.exists(path) is not None:
                 yield f"{path} is left of {name}, which is not there"
-        for broker in self._cluster.brokers.values():
-            left = [each.name for each in (broker.home / "data").glob(f"{name}-*") if "." not in each.name]
+        for broker_id, broker in self._cluster.brokers.items():
+            left = {each.name for each in (broker.home / "data").glob(f"{name}-*") if "." not in each.name}
+            if broker_id not in MOVED_TO:
+                left.discard(f"{name}-0")
             if left:
-                yield f"{left} are left of {name} in {broker.name}"
+                yield f"{sorted(left)} are left of {name} on broker {broker_id}"
