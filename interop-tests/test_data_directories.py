@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from support.broker_process import BrokerProcess
 
+pytestmark = pytest.mark.timeout(300)  # several starts of a Kafka, one after another
+
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CUT = "t-none"
 IDEMPOTENT = "t-idempotent"
