@@ -34,7 +34,6 @@ BATCH_BYTES = 16_384
 BACKOFF_MS = 20
 CALM_S = 4.0
 PAUSE_S = 0.001
-POLL_S = 0.05
 SETTLE_S = 1.0
 """How long to wait until the process that cleaned has ended, so that its processor time is counted."""
 PATIENCE_S = 300
@@ -88,18 +87,6 @@ def _configure(broker: BrokerProcess, kind: int, name: str, values: dict[str, st
         answer = connection.call(IncrementalAlterConfigsRequest(resources=[resource]), ALTER_VERSION)
     if answer.responses[0].error_code:
         raise RuntimeError(f"{broker.name} refused {values}: {answer.responses[0].error_message}")
-
-
-def compact(broker: BrokerProcess, topic: str, count: int) -> None:
-    """Fill a topic with `count` records and compact it, while nothing else happens."""
-    with _cleaner_without_pauses(broker):
-        _load(broker, topic, count, count * VALUE_SIZE // 10)
-        _configure(broker, TOPIC, topic, {"min.cleanable.dirty.ratio": NOW})
-        deadline = time.monotonic() + PATIENCE_S
-        while not _is_clean(broker, topic):
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"{broker.name} has not compacted {topic}")
-            time.sleep(POLL_S)
 
 
 def _load(broker: BrokerProcess, topic: str, count: int, segment_bytes: int) -> None:

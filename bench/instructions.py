@@ -5,7 +5,8 @@
 Times of the same program differ by a fifth and more from run to run where the machine is shared, so a change
 of a few percent does not show in them. The number of instructions that valgrind's callgrind counts is the
 same each time, but for how often the broker happens to look at its sockets. It says nothing of the kernel,
-nor of caches. The extensions of both checkouts must be built.
+nor of caches; nor of compaction, which the broker looks after the more often the longer it takes. The
+extensions of both checkouts must be built.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from typing import TYPE_CHECKING, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop-tests"))
 
-import compaction
 import down_conversion
 import flush
 import frames
@@ -133,11 +133,6 @@ def fresh_group(broker: Counted, generator: Generator, count: int) -> None:
             group_requests.first_record(connection, f"bench-{number}", TOPIC)
 
 
-def compact(broker: Counted, generator: Generator, count: int) -> None:  # noqa: ARG001
-    """A log of so many records of 1 KB is compacted; that they are taken counts too."""
-    compaction.compact(broker, TOPIC, count)
-
-
 def recover(broker: Counted, generator: Generator, count: int) -> None:  # noqa: ARG001
     """Ten partitions of so many segments are found at a start after kill -9 and at one after a stop."""
     batches = restart.fill(broker, count)
@@ -164,7 +159,6 @@ MEASURES = {
     "flush-alone": Measure(partial(row, run=flush.alone), 200, 2200),
     "flush-parallel": Measure(partial(row, run=flush.parallel), 200, 1200),
     "fresh-group": Measure(fresh_group, 5, 55),
-    "compaction": Measure(compact, 2_000, 12_000),
     "down-none": down_convert(Codec.NONE),
     "down-lz4": down_convert(Codec.LZ4),
     "down-gzip": down_convert(Codec.GZIP),
