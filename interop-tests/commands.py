@@ -68,4 +68,6 @@ class Running:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.end()
+        if error is not None:
+            print("\n".join(self.lines()))  # pytest shows it with the failure
         self._output.close()
