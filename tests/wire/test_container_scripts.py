@@ -68,6 +68,17 @@ class Scripted(BrokerProcess):
             assert time.monotonic() < deadline, self.log_tail()
             time.sleep(0.02)
 
+    def stop(self, timeout_s: float = 20) -> None:
+        """End what a shell has started, and so the shell; a script that has become the broker ends itself."""
+        if self.is_running():
+            children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+            for child in children:
+                os.kill(int(child), signal.SIGTERM)
+            if children:
+                assert self._process is not None
+                self._process.wait(timeout_s)
+        super().stop(timeout_s)
+
     def ending(self) -> int | None:
         """The exit code after SIGTERM."""
         assert self._process is not None
