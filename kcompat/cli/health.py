@@ -6,6 +6,7 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Final
 
+from kcompat.node.listeners import reachable_host
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ _ANSWER: Final = struct.Struct(">iih")
 def fault_of(listener: Endpoint) -> str | None:
     """What is wrong with the broker that should listen there, as a sentence; None if it answers."""
     try:
-        with socket.create_connection((_host(listener), listener.port), TIMEOUT_S) as connection:
+        with socket.create_connection(
+            (reachable_host(listener.host), listener.port), TIMEOUT_S
+        ) as connection:
             connection.settimeout(TIMEOUT_S)
             connection.sendall(_REQUEST)
             answer = connection.recv(_ANSWER.size, socket.MSG_WAITALL)
@@ -29,8 +32,3 @@ def fault_of(listener: Endpoint) -> str | None:
     if len(answer) < _ANSWER.size or _ANSWER.unpack(answer)[1:] != (_CORRELATION_ID, 0):
         return f"{listener} answers otherwise than a broker"
     return None
-
-
-def _host(listener: Endpoint) -> str:
-    """Where a listener is found from its own container."""
-    return "localhost" if listener.host in {"", "0.0.0.0", "::"} else listener.host  # noqa: S104 - compared
