@@ -35,6 +35,9 @@ LEADS = Role(leader=ME, leader_epoch=0, isr=(ME,), replicas=(ME,))
 FOLLOWS = Role(leader=OTHER, leader_epoch=0, isr=(OTHER,), replicas=(ME, OTHER))
 ONE_BATCH = 64
 """A fetch of a copy brings one batch of records: more bytes than that are in each."""
+ONE, TWO, THREE = b"1" * 100, b"2" * 100, b"3" * 100
+"""Values of records."""
+
 SLOW = 1
 """Bytes per second: after one batch the copy waits for a long time."""
 FAST = 1 << 40

@@ -13,6 +13,7 @@ from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.storage_config import log_config
+from support.moves_world import SLOW, MovesWorld
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -69,3 +70,9 @@ def append(partition: Partition, *values: bytes, acks: int = 1, timestamp: int =
     records = [Record(at, timestamp + at, None, value, []) for at, value in enumerate(values)]
     batch = memoryview(build_batch(records))
     return partition.append(batch, read_header(batch), acks, now_ms=5000)
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> MovesWorld:
+    """A world in which a move takes long enough for something to happen meanwhile."""
+    return MovesWorld(tmp_path, bytes_per_second=SLOW)

@@ -18,8 +18,11 @@ from support.moves_world import (
     FAST,
     FOLLOWS,
     ME,
+    ONE,
     OTHER,
     SLOW,
+    THREE,
+    TWO,
     MovesWorld,
     all_records,
     append,
@@ -29,13 +32,6 @@ from support.moves_world import (
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-ONE, TWO, THREE = b"1" * 100, b"2" * 100, b"3" * 100
-
-
-@pytest.fixture
-def slow(tmp_path: Path) -> MovesWorld:
-    return MovesWorld(tmp_path, bytes_per_second=SLOW)
 
 
 def test_a_replica_is_copied_and_then_served_from_the_other_directory(tmp_path: Path) -> None:

@@ -10,13 +10,11 @@ import pytest
 from kcompat.cluster.news import Role
 from kcompat.log.errors import LogDirectoryError
 from kcompat.log.files import Files
-from support.moves_world import ME, MovesWorld, append, values_of
+from support.moves_world import ME, ONE, THREE, TWO, MovesWorld, append, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-ONE, TWO, THREE = b"1" * 100, b"2" * 100, b"3" * 100
 
 
 class KilledError(BaseException):

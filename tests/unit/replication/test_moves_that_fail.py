@@ -14,17 +14,10 @@ from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
 from kcompat.protocol.errors import ErrorCode
 from support.broker_world import LazyWorker
-from support.moves_world import FAST, ME, OTHER, SLOW, MovesWorld, append, begun, values_of
+from support.moves_world import FAST, ME, ONE, OTHER, SLOW, THREE, TWO, MovesWorld, append, begun, values_of
 
 if TYPE_CHECKING:
     from kcompat.log.files import Readable
-
-ONE, TWO, THREE = b"1" * 100, b"2" * 100, b"3" * 100
-
-
-@pytest.fixture
-def slow(tmp_path: Path) -> MovesWorld:
-    return MovesWorld(tmp_path, bytes_per_second=SLOW)
 
 
 def test_what_cannot_be_moved_is_refused(tmp_path: Path) -> None:
