@@ -11,10 +11,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica
 from kcompat.controller.deletion import ReplicasStopped
 from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.pending import Queue
+from kcompat.controller.state import Decision, Event
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.news import Answered, BrokerPort, News
     from kcompat.controller.pending import Pending
-    from kcompat.controller.state import Event, RegisteredBroker
+    from kcompat.controller.state import ControllerState, RegisteredBroker
 
 _log = logging.getLogger(__name__)
 
@@ -105,11 +108,34 @@ class Channels:
 
 
 def failures(reply: Reply) -> dict[tuple[str, int], ErrorCode]:
-    """The partitions that failed. A replica that refuses a leader epoch knows it, or a newer one, and has not
-    failed: a new controller tells everybody the roles that they have.
+    """The partitions that failed. None has if the request was refused as a whole: it was meant for a former
+    process of the broker, or comes from a former controller. Nor has a replica that refuses a leader epoch,
+    as it knows this one or a newer one: a new controller tells everybody the roles that they have.
     """
+    if reply.error:
+        return {}
     stale = ErrorCode.STALE_CONTROLLER_EPOCH
     return {key: error for key, error in reply.partitions.items() if error != stale}
+
+
+class OfRegistration(Struct, frozen=True):
+    """An event about a broker as it was registered when it answered. A process that has started since has
+    been told its roles anew, and what the former one could not do says nothing of it.
+    """
+
+    broker_id: int
+    broker_epoch: int
+    event: Event[None]
+
+    def decide(self, state: ControllerState) -> Decision[None]:
+        """What the event decides, if the broker has not registered anew."""
+        broker = state.brokers.get(self.broker_id)
+        if broker is None or broker.epoch != self.broker_epoch:
+            return Decision(state, None)
+        return self.event.decide(state)
+
+    def refused(self, error: ErrorCode) -> None:
+        """Nobody waits for an answer."""
 
 
 def event_of_reply(broker_id: int, news: News, reply: Reply) -> Event[None] | None:

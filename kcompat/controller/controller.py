@@ -28,7 +28,7 @@ from kcompat.cluster.store import (
 )
 from kcompat.controller import loading
 from kcompat.controller.brokers import Failover
-from kcompat.controller.channels import Channels, event_of_reply, failures
+from kcompat.controller.channels import Channels, OfRegistration, event_of_reply, failures
 from kcompat.controller.config_changes import ConfigsHeard
 from kcompat.controller.election_requests import BalanceLeaders
 from kcompat.controller.processes import watch_over_nobody
@@ -295,7 +295,9 @@ class Controller:
             _log.error("broker %d failed replicas: %s", broker_id, failed)
         event = event_of_reply(broker_id, news, reply)
         if event is not None:
-            self._put(_FOUND, event, errand)
+            assert self._state is not None
+            epoch = self._state.brokers[broker_id].epoch
+            self._put(_FOUND, OfRegistration(broker_id, epoch, event), errand)
         elif errand is not None:
             self._settle(errand)
 

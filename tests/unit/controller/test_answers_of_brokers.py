@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateConfigs, UpdateMetadata
-from kcompat.cluster.znodes import ProducerIdBlock
+from kcompat.cluster.store import Create, Delete
+from kcompat.cluster.znodes import ProducerIdBlock, broker_path, encode_broker
+from kcompat.controller.isr_changes import AlterPartition, ProposedIsr
 from kcompat.controller.values import Outcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from support.controller_world import ControllerWorld, answer
+from support.controller_world import REGISTRATION, ControllerWorld, answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,6 +136,31 @@ async def test_a_broker_elsewhere_that_fails_hands_its_leaderships_on(path: Path
         await answer(world.decisions.allocate_producer_ids())
         assert [part.leader for part in (await world.loaded()).topics["t"].partitions] == [1, 1]
         assert [part.isr for part in (await world.loaded()).topics["t"].partitions] == [(1,), (1,)]
+
+
+async def test_what_a_broker_could_not_do_is_forgotten_once_it_has_registered_anew(path: Path) -> None:
+    async with ControllerWorld(path, {}, 2) as world:
+        world.others[2].held = []
+        world.others[2].broken = {("t", 0)}
+        spec = TopicSpec("t", assignments=[(0, [2, 1])])
+        (created,) = await answer(world.decisions.create_topics([spec]))
+        assert created.error is ErrorCode.NONE
+        session = await world.store.session()
+        await session.multi(
+            [
+                Delete(broker_path(2)),
+                Create(broker_path(2), encode_broker(REGISTRATION, 0), ephemeral=True),
+            ]
+        )
+        world.others[2].release()  # the answer is there before the controller has seen that
+        world.others[2].broken.clear()
+        await answer(world.decisions.allocate_producer_ids())
+        (partition,) = (await world.loaded()).topics["t"].partitions
+        assert partition.isr == (1,)
+        both = ProposedIsr("t", 0, partition.leader_epoch, partition.partition_epoch, ((1, -1), (2, -1)))
+        epoch = (await world.loaded()).brokers[1].epoch
+        answers = await answer(world.candidacy.submit(AlterPartition(1, epoch, [both])))
+        assert [row.error for row in answers.rows] == [ErrorCode.NONE]
 
 
 async def test_a_store_that_fails_between_the_steps_of_a_deletion(path: Path) -> None:

@@ -164,6 +164,11 @@ def test_a_request_that_is_refused_as_a_whole_has_deleted_nothing() -> None:
     assert event_of_reply(2, LeaderAndIsr(1, 7, []), refused) is None
 
 
+def test_what_was_meant_for_a_former_process_of_a_broker_has_not_failed_there() -> None:
+    stale = ErrorCode.STALE_BROKER_EPOCH
+    assert event_of_reply(2, LeaderAndIsr(1, 7, []), Reply(stale, {("t", 1): stale})) is None
+
+
 def test_a_replica_that_knows_a_newer_leader_epoch_has_not_failed() -> None:
     stale = Reply(partitions={("t", 0): ErrorCode.STALE_CONTROLLER_EPOCH})
     assert event_of_reply(2, LeaderAndIsr(1, 7, []), stale) is None
