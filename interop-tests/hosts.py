@@ -6,9 +6,9 @@ A cut link drops what is sent, as a broken switch does: nobody is told. It needs
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
+import socket
 import subprocess
 from typing import TYPE_CHECKING, Self
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-_numbers = itertools.count()
+_SUBNETS = 250
 
 
 def are_possible() -> bool:
@@ -46,15 +46,16 @@ class Hosts:
     """
 
     def __init__(self, count: int) -> None:
-        number = next(_numbers)
-        self._tag = f"kc{os.getpid() % 100_000}-{number}"
-        subnet = f"10.{64 + os.getpid() % 128}.{number % 250}"
+        number, self._claim = _claim()
+        self._tag = f"kcompat{number}"
+        subnet = f"10.78.{number}"
         self.address = f"{subnet}.254"
         self.hosts = [Host(f"{self._tag}-{index}", f"{subnet}.{index + 1}") for index in range(count)]
         self._cut: set[tuple[Host, str]] = set()
 
     def __enter__(self) -> Self:
         switch = f"{self._tag}-switch"
+        self._remove()  # what tests that were killed have left
         try:
             _run("ip", "netns", "add", switch)
             _run("ip", "-n", switch, "link", "add", "bridge", "type", "bridge")
@@ -75,14 +76,14 @@ class Hosts:
                 host.run("ip", "link", "set", "eth0", "up")
                 host.run("ip", "link", "set", "lo", "up")
         except BaseException:
-            self._remove()
+            self._close()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._remove()
+        self._close()
 
     def cut(self, host: Host, *others: Host) -> None:
         """Drop everything between a host and others; without others, between it and all, us included."""
@@ -101,10 +102,27 @@ class Hosts:
             host, address = self._cut.pop()
             host.run("ip", "route", "delete", "blackhole", f"{address}/32")
 
+    def _close(self) -> None:
+        self._remove()
+        self._claim.close()
+
     def _remove(self) -> None:
         for namespace in (*(host.namespace for host in self.hosts), f"{self._tag}-switch"):
             subprocess.run(["ip", "netns", "delete", namespace], check=False, capture_output=True)
         subprocess.run(["ip", "link", "delete", self._tag], check=False, capture_output=True)
+
+
+def _claim() -> tuple[int, socket.socket]:
+    """A number that no other process of this machine has, and the socket that holds it while it is open."""
+    for number in range(_SUBNETS):
+        holder = socket.socket(socket.AF_UNIX)
+        try:
+            holder.bind(f"\0kcompat-hosts-{number}")
+        except OSError:
+            holder.close()
+        else:
+            return number, holder
+    raise RuntimeError(f"{_SUBNETS} tests have hosts already")
 
 
 def _run(*command: str) -> None:
