@@ -157,10 +157,18 @@ class Story:
     async def _trouble(self) -> None:
         chosen: Callable[[], None] = self.random.choices(
             [
-                *(self._kill, self._cut_power, self._start, self._stop, self._isolate, self._cut),
+                *(
+                    self._kill,
+                    self._kill_all,
+                    self._cut_power,
+                    self._start,
+                    self._stop,
+                    self._isolate,
+                    self._cut,
+                ),
                 *(self._slow, self._lose_store, self._mend_store, self.cluster.heal, self._administer),
             ],
-            [3, 2, 8, 2, 2, 2, 1, 2, 2, 3, 6],
+            [3, 1, 2, 8, 2, 2, 2, 1, 2, 2, 3, 6],
         )[0]
         chosen()
 
@@ -172,6 +180,14 @@ class Story:
         broker_id = self._some()
         if broker_id is not None:
             self.cluster.kill(broker_id)
+
+    def _kill_all(self) -> None:
+        """All that run are killed at once and start again, long before their sessions end."""
+        killed = sorted(self.cluster.running)
+        for broker_id in killed:
+            self.cluster.kill(broker_id)
+        for broker_id in killed:
+            self.cluster.start(broker_id)
 
     def _cut_power(self) -> None:
         broker_id = self._some()

@@ -37,6 +37,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "3",
     "request.timeout.ms": "3000",
+    "zookeeper.connect": "simulated:2181",  # sessions outlive processes, and brokers remember theirs
     "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
     "replica.lag.time.max.ms": "2000",
     "replica.fetch.wait.max.ms": "200",
@@ -99,9 +100,6 @@ class VirtualCluster:
         self.starting[broker_id] = asyncio.ensure_future(self._start(broker_id))
 
     async def _start(self, broker_id: int) -> None:
-        former = self._sessions.pop(broker_id, None)
-        if former is not None:
-            await former.close()
         node = self.brokers.broker(broker_id, SETTINGS)
         await node.start()
         self.running[broker_id] = self.last_life[broker_id] = node
