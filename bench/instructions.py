@@ -5,15 +5,17 @@
 Times of the same program differ by a fifth and more from run to run where the machine is shared, so a change
 of a few percent does not show in them. The number of instructions that valgrind's callgrind counts is the
 same each time, but for how often the broker happens to look at its sockets. It says nothing of the kernel,
-nor of caches; nor of compaction, which the broker looks after the more often the longer it takes. The
-extensions of both checkouts must be built.
+nor of caches. Of compaction only the process that does it is counted, as the broker looks after it the more
+often the longer it takes. The extensions of both checkouts must be built.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -24,10 +26,12 @@ from typing import TYPE_CHECKING, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop-tests"))
 
+import cleaning
 import down_conversion
 import flush
 import frames
 import group_requests
+import msgspec
 import peers
 import restart
 from generator import Generator
@@ -54,7 +58,11 @@ class Counted(KcompatBroker):
         self._checkout = checkout
 
     def command(self) -> list[str]:
-        """The usual command; nothing of chance in it."""
+        """The usual command, counted."""
+        return self.under_callgrind(super().command())
+
+    def under_callgrind(self, command: list[str]) -> list[str]:
+        """A command of this checkout, counted; nothing of chance in it."""
         return [
             "env",
             f"PYTHONPATH={self._checkout}",
@@ -64,7 +72,7 @@ class Counted(KcompatBroker):
             "--trace-children=yes",
             "--callgrind-out-file=/dev/null",
             f"--log-file={self.home}/%p.counted",
-            *super().command(),
+            *command,
         ]
 
     def counted(self) -> int:
@@ -133,6 +141,25 @@ def fresh_group(broker: Counted, generator: Generator, count: int) -> None:
             group_requests.first_record(connection, f"bench-{number}", TOPIC)
 
 
+def compact(broker: Counted, generator: Generator, count: int) -> None:  # noqa: ARG001
+    """So many cleanings of the same 16 MB."""
+    directory = broker.home / "cleaned"
+    directory.mkdir()
+    job = msgspec.json.encode(cleaning.job_of(directory))
+    lifeline, ours = os.pipe()
+    for _ in range(count):
+        subprocess.run(
+            broker.under_callgrind([sys.executable, "-m", "kcompat.log.cleaner.process", str(lifeline)]),
+            input=job,
+            stdout=subprocess.DEVNULL,
+            pass_fds=(lifeline,),
+            check=True,
+            timeout=PATIENCE_S,
+        )
+    os.close(lifeline)
+    os.close(ours)
+
+
 def recover(broker: Counted, generator: Generator, count: int) -> None:  # noqa: ARG001
     """Ten partitions of so many segments are found at a start after kill -9 and at one after a stop."""
     batches = restart.fill(broker, count)
@@ -162,6 +189,7 @@ MEASURES = {
     "down-none": down_convert(Codec.NONE),
     "down-lz4": down_convert(Codec.LZ4),
     "down-gzip": down_convert(Codec.GZIP),
+    "compact": Measure(compact, 1, 3),
     "start": Measure(start, 0, 4),
     "restart": Measure(recover, 2, 12),
     "create": Measure(create, 5, 45),
