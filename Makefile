@@ -85,9 +85,9 @@ FAMILIES := $(patsubst %,interop-tests/test_%.py,kafka_python aiokafka confluent
 portable: fetched
 	KCOMPAT_PORTABLE=1 $(BIN)/pytest -q $(SIDE_BY_SIDE) $(FAMILIES) -k test_null_keys_and_values_and_headers
 
-# One more than there are processors, as these tests wait for clients and sessions.
+# Twice as many as there are processors, as these tests wait for clients and sessions.
 interop: fetched
-	$(BIN)/pytest -q $(SIDE_BY_SIDE) -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) interop-tests
+	$(BIN)/pytest -q $(SIDE_BY_SIDE) -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) interop-tests
 
 # The C extensions under the sanitizers of gcc, with much made-up input; in `make test` with less of it.
 sanitize: $(TOOLS)
