@@ -41,8 +41,9 @@ refused.
   single broker makes its internal topics with one replica. Kafka refuses to make them with fewer brokers
   than that.
 - `advertised.listeners` unset: a broker that is alone tells each client the address at which it reached
-  it, not the name of the host. One of several tells everybody the host that `listeners` names, or
-  `localhost` where that names none.
+  it, not the name of the host. One of several tells everybody the host that `listeners` names. Where that
+  names none, it is the canonical name of the host with `zookeeper.connect`, and `localhost` for the brokers
+  of one command.
 - `kcompat start` stores in `./kcompat-data` where neither `log.dirs` nor `log.dir` is given.
 - `listeners` and `advertised.listeners` cannot be changed while the broker runs. Keys with a listener's
   prefix are kept and shown, without effect.

@@ -17,7 +17,9 @@ SUPPORTED_PROTOCOLS = ("PLAINTEXT",)
 MAX_PORT = 65535
 
 _ENDPOINT = re.compile(r"([^/:,]+)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
-_WILDCARDS = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104 - named to refuse them, not to bind to them
+THIS_MACHINE = "localhost"
+"""The host that clients and brokers of the same machine reach any listener at."""
+_WILDCARDS = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104 - compared, not bound
 
 
 class Endpoint(Struct, frozen=True):
@@ -31,6 +33,11 @@ class Endpoint(Struct, frozen=True):
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.name}://{host}:{self.port}"
+
+
+def is_wildcard(host: str) -> bool:
+    """Whether this stands for every interface, and so for no address that somebody could go to."""
+    return not host or host in _WILDCARDS
 
 
 def read_listeners(

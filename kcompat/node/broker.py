@@ -23,6 +23,7 @@ from kcompat.node.housekeeping import Housekeeping, chores_of
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.listeners import (
     address_of,
+    host_for_all,
     insist_on_free_ports,
     keep_open,
     limits_of,
@@ -113,7 +114,8 @@ class BrokerNode:
         hub = self.server.hub
         parts.config.subscribe(lambda changed: setattr(hub, "limits", limits_of(changed)))
         began(parts.leave, parts.desert)
-        await parts.join(registration_of(config, listeners))
+        host = await host_for_all(config, world.host_name, is_alone=store.is_own)
+        await parts.join(registration_of(config, listeners, host))
         parts.groups.start()
         began(parts.groups.stop, parts.groups.stop)
         began(parts.cleaner.stop, parts.cleaner.stop)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.znodes import BrokerRegistration
+from kcompat.config.listeners import THIS_MACHINE, is_wildcard
 from kcompat.net.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.config.listeners import Endpoint
     from kcompat.net.listener import Bind, Listener
     from kcompat.node.lifetime import Lifetime
+    from kcompat.node.world import HostName
 
 
 def open_listeners(bind: Bind, config: BrokerConfig) -> Iterator[Listener]:
@@ -43,18 +46,34 @@ def insist_on_free_ports(bind: Bind, config: BrokerConfig) -> None:
         listener.close()
 
 
-def registration_of(config: BrokerConfig, listeners: Sequence[Listener]) -> BrokerRegistration:
-    """What the cluster is told of this broker: its advertised addresses, or those it listens on."""
+async def host_for_all(config: BrokerConfig, host_name: HostName, *, is_alone: bool) -> str:
+    """The host that a listener on every interface is reached at, where `advertised.listeners` does not say.
+
+    It is this machine for a broker that is alone, which needs no name: its clients are told the address that
+    they use.
+    """
+    is_needed = any(is_wildcard(_told_of(config, listener).host) for listener in config.listeners)
+    return await host_name() if is_needed and not is_alone else THIS_MACHINE
+
+
+def registration_of(
+    config: BrokerConfig, listeners: Sequence[Listener], host_for_all: str
+) -> BrokerRegistration:
+    """What the cluster is told of this broker: its advertised addresses, or those it listens on, with
+    `host_for_all` for every interface.
+    """
     endpoints: dict[str, tuple[str, int]] = {}
     protocols: dict[str, str] = {}
     for endpoint, listener in zip(config.listeners, listeners, strict=True):
-        advertised = config.advertised.get(endpoint.name)
-        if advertised is None:
-            endpoints[endpoint.name] = (reachable_host(listener.host), listener.port)
-        else:
-            endpoints[endpoint.name] = (advertised.host, advertised.port or listener.port)
+        told = _told_of(config, endpoint)
+        host = host_for_all if is_wildcard(told.host) else told.host
+        endpoints[endpoint.name] = host, told.port or listener.port
         protocols[endpoint.name] = endpoint.protocol
     return BrokerRegistration(endpoints, protocols, config.rack)
+
+
+def _told_of(config: BrokerConfig, listener: Endpoint) -> Endpoint:
+    return config.advertised.get(listener.name, listener)
 
 
 def limits_of(config: BrokerConfig) -> Limits:
@@ -78,4 +97,4 @@ def reachable_host(host: str) -> str:
     """An address clients of this machine can use for one that was bound to: a wildcard stands for every
     interface.
     """
-    return "localhost" if host in ("", "0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
+    return THIS_MACHINE if is_wildcard(host) else host

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from kcompat.config.errors import ConfigError
+from kcompat.config.listeners import THIS_MACHINE, is_wildcard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 def spread(config: BrokerConfig, brokers: int, racks: Sequence[str] | None = None) -> list[BrokerConfig]:
     """The configurations of brokers 0, 1, 2, ... that are alike but for what each has of its own: ports in a
-    row from the one given, directories `broker-<id>` below each of `log.dirs`, and a rack in turn.
+    row from the one given, directories `broker-<id>` below each of `log.dirs`, and a rack in turn. They share
+    a machine: where the listener names no host, they advertise this one.
 
     Raises ConfigError.
     """
@@ -25,13 +27,16 @@ def spread(config: BrokerConfig, brokers: int, racks: Sequence[str] | None = Non
             "several brokers that are alike take one listener, and advertise what it is bound to"
         )
     configs = []
+    (first,) = config.listeners
     for broker_id in range(brokers):
-        (listener,) = config.listeners
+        listener = structs.replace(first, port=first.port and first.port + broker_id)
         own = {
             "broker.id": str(broker_id),
             "log.dirs": ",".join(f"{directory}/broker-{broker_id}" for directory in config.log_dirs),
-            "listeners": str(structs.replace(listener, port=listener.port and listener.port + broker_id)),
+            "listeners": str(listener),
         }
+        if is_wildcard(listener.host):
+            own["advertised.listeners"] = str(structs.replace(listener, host=THIS_MACHINE))
         if racks is not None:
             own["broker.rack"] = racks[broker_id % len(racks)]
         configs.append(config.with_static(own))

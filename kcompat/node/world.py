@@ -11,7 +11,7 @@ import asyncio
 import os
 from pathlib import Path
 from random import SystemRandom
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -21,13 +21,14 @@ from kcompat.config.errors import ConfigError
 from kcompat.log.cleaner import runners
 from kcompat.log.files import FILES
 from kcompat.net.admin_socket import AdminSocket
+from kcompat.net.host_name import host_name
 from kcompat.net.loop_clock import LoopClock
 from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.plain_listener import bind
 from kcompat.worker import ThreadWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from random import Random
 
     from kcompat.clock import Clock
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from kcompat.net.listener import Bind
     from kcompat.net.outbound import Connect
     from kcompat.worker import Worker
+
+    HostName: TypeAlias = Callable[[], Awaitable[str]]
 
 
 class Administration(Protocol):
@@ -73,6 +76,8 @@ class World(Struct, frozen=True):
     """Opens a listener."""
     connect: Connect
     """Opens a connection to another broker."""
+    host_name: HostName
+    """The name at which other machines reach this one; the answer does not take long."""
     administration: Callable[[str, Mapping[str, Command]], Administration]
     """`administration(directory, commands)`: for commands of the same machine."""
 
@@ -89,6 +94,7 @@ def real_world() -> World:
         open_store=_open_store,
         bind=bind,
         connect=SocketConnector(loop),
+        host_name=host_name,
         administration=AdminSocket,
     )
 

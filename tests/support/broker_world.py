@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+HOST_NAME = "this-host.example.com"
+"""Of the host that the broker is on."""
+
 
 class LazyWorker:
     """The storage thread, when it is slow: it does nothing before `work` or `close`."""
@@ -138,6 +141,7 @@ class BrokerWorld:
             open_store=open_store,
             bind=_Unreachable,
             connect=partial(_NoConnection, self.clock),
+            host_name=_host_name,
             administration=NoAdministration,
         )
         config = BrokerConfig({"broker.id": "1", "log.dirs": str(home), **settings})
@@ -195,6 +199,10 @@ class BrokerWorld:
             await asyncio.sleep(0)
             self.clock.advance()
         raise AssertionError("nobody completed the promise")
+
+
+async def _host_name() -> str:
+    return HOST_NAME
 
 
 class _Unreachable:

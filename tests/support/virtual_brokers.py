@@ -87,6 +87,10 @@ class VirtualBrokers:
         transactions = self._stores.setdefault(broker_id, [])
         random = Random(f"{self._seed} {broker_id} {self._lives}")
         clock = VirtualLoopClock(self._loop)
+        host, _ = address_of(broker_id)
+
+        async def host_name() -> str:
+            return host
 
         def open_store(_config: BrokerConfig, clock: Clock) -> Sessions:
             if self._store is not None:
@@ -101,10 +105,11 @@ class VirtualBrokers:
             start_cleaning=lambda job: StepRunner(job, files, self._loop.time),
             open_store=open_store,
             bind=self.network.bind,
-            connect=self.network.connector(address_of(broker_id)[0]),
+            connect=self.network.connector(host),
+            host_name=host_name,
             administration=NoAdministration,
         )
-        listeners = {"listeners": f"PLAINTEXT://broker-{broker_id}:9092"}
+        listeners = {"listeners": f"PLAINTEXT://{host}:9092"}
         return BrokerNode(
             BrokerConfig({"broker.id": str(broker_id), "log.dirs": str(home), **listeners, **settings}), world
         )

@@ -19,7 +19,8 @@ CLUSTER = Scope.CLUSTER
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("advertised.listeners", STRING, None,
               "Addresses told to clients, where they differ from `listeners`. Unset, a broker that is alone "
-              "tells every client the address at which it reached it, and one of several tells all the same.",
+              "tells every client the address at which it reached it, and one of several tells all the same. "
+              "An empty host means the canonical name of this one.",
               HIGH, scope=PER_BROKER),
     ConfigKey("inter.broker.listener.name", STRING, None, "Listener that brokers use among themselves."),
     ConfigKey("listener.security.protocol.map", STRING,

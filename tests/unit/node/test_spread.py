@@ -29,6 +29,19 @@ def test_free_ports_are_for_each_to_find() -> None:
 
 
 @pytest.mark.parametrize(
+    ("listener", "advertised"),
+    [
+        ("PLAINTEXT://:9000", ["PLAINTEXT://localhost:9000", "PLAINTEXT://localhost:9001"]),
+        ("PLAINTEXT://0.0.0.0:0", ["PLAINTEXT://localhost:0"] * 2),
+        ("PLAINTEXT://h:9000", []),
+    ],
+)
+def test_brokers_of_one_machine_tell_no_name_of_it(listener: str, advertised: list[str]) -> None:
+    brokers = spread(BrokerConfig({"listeners": listener, "log.dirs": "/a"}), 2)
+    assert [str(each) for broker in brokers for each in broker.advertised.values()] == advertised
+
+
+@pytest.mark.parametrize(
     "texts",
     [
         {

@@ -1,0 +1,101 @@
+"""The name of this host, as other machines may know it, without holding the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_S: Final = 5.0
+"""How long name servers may take. A resolver with its defaults asks a silent one twice, for 5 s each time."""
+
+
+class Names(Protocol):
+    """What can be asked about names. All but `own` may take long, and raise OSError without an answer."""
+
+    def own(self) -> str:
+        """What this host calls itself."""
+
+    def addresses_of(self, name: str) -> Sequence[str]:
+        """The addresses of a host, those of IPv4 first."""
+
+    def name_of(self, address: str) -> str:
+        """The name of the host with an address."""
+
+
+class SystemNames:
+    """The `Names` that the resolver of this host knows."""
+
+    def own(self) -> str:
+        """See `Names.own`."""
+        return socket.gethostname()
+
+    def addresses_of(self, name: str) -> Sequence[str]:
+        """See `Names.addresses_of`."""
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        found.sort(key=lambda entry: entry[0] != socket.AF_INET)
+        return [str(address[0]) for *_, address in found]
+
+    def name_of(self, address: str) -> str:
+        """See `Names.name_of`."""
+        return socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
+
+
+def canonical_name(names: Names) -> str:
+    """What Java's `InetAddress.getLocalHost().getCanonicalHostName()` says, which Kafka registers: the name
+    that belongs to the first address of this host, or the address, if none does that leads back to it.
+
+    Raises OSError where this host does not know its own address.
+    """
+    address = names.addresses_of(names.own())[0]
+    with suppress(OSError):
+        name = names.name_of(address)
+        if address in names.addresses_of(name):
+            return name
+    return address
+
+
+async def host_name(names: Names | None = None, patience_s: float = PATIENCE_S) -> str:
+    """The canonical name of this host; what it calls itself, and a warning, where nobody knows more in time.
+
+    There is a thread for it, for which nobody waits: not at the end of the process either.
+    """
+    names = names or SystemNames()
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[str] = loop.create_future()
+
+    def ask() -> None:
+        try:
+            name = canonical_name(names)
+        except (OSError, UnicodeError) as error:  # the latter of a name that cannot be one in DNS
+            tell(found.set_exception, error)
+        else:
+            tell(found.set_result, name)
+
+    def tell(settle: Callable[[T], object], outcome: T) -> None:
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(lambda: found.done() or settle(outcome))
+
+    threading.Thread(target=ask, name="lookup of this host", daemon=True).start()
+    try:
+        return await asyncio.wait_for(found, patience_s)
+    except (OSError, UnicodeError) as error:
+        name = names.own()
+        reason = "no name server answers" if isinstance(error, TimeoutError) else error
+        logger.warning(
+            "The canonical name of this host is not known (%s): clients and brokers are told %s. Set "
+            "advertised.listeners where they cannot reach that.",
+            reason,
+            name,
+        )
+        return name

@@ -1,0 +1,123 @@
+"""What the cluster is told of where a broker listens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import structs
+
+from kcompat.cluster.process_store import ProcessStore
+from kcompat.config.broker import BrokerConfig
+from kcompat.node.cluster import BorrowedStore
+from kcompat.node.listeners import host_for_all, registration_of
+from support.broker_world import HOST_NAME, BrokerWorld, ListedTransactions
+from support.disk import Disk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from kcompat.clock import Clock
+    from kcompat.net.answers import FrameHandler
+    from kcompat.net.hub import Hub
+    from kcompat.node.world import World
+    from support.disk import DiskOperation
+
+TWO = {
+    "listeners": "IN://:9092,OUT://10.0.0.1:9093",
+    "listener.security.protocol.map": "IN:PLAINTEXT,OUT:PLAINTEXT",
+    "inter.broker.listener.name": "IN",
+}
+
+
+class Bound:
+    """A listener on an address in numbers, as a socket has it."""
+
+    def __init__(self, name: str, port: int) -> None:
+        self.name = name
+        self.host = "10.0.0.1"
+        self.port = port
+
+    def start(self, hub: Hub, handler: FrameHandler) -> None:
+        raise AssertionError("nobody connects")
+
+    def close(self) -> None:
+        raise AssertionError("nobody opened it")
+
+
+def told(settings: Mapping[str, str], host: str) -> dict[str, tuple[str, int]]:
+    """The endpoints that are registered, of listeners bound to the ports from 5000 on."""
+    config = BrokerConfig(settings)
+    listeners = [Bound(each.name, 5000 + number) for number, each in enumerate(config.listeners)]
+    return dict(registration_of(config, listeners, host).endpoints)
+
+
+@pytest.mark.parametrize(
+    ("settings", "endpoints"),
+    [
+        ({"listeners": "PLAINTEXT://:9092"}, {"PLAINTEXT": ("all", 9092)}),
+        ({"listeners": "PLAINTEXT://0.0.0.0:9092"}, {"PLAINTEXT": ("all", 9092)}),
+        ({"listeners": "PLAINTEXT://[::]:0"}, {"PLAINTEXT": ("all", 5000)}),
+        ({"listeners": "PLAINTEXT://b.example.com:9092"}, {"PLAINTEXT": ("b.example.com", 9092)}),
+        ({"listeners": "PLAINTEXT://b.example.com:0"}, {"PLAINTEXT": ("b.example.com", 5000)}),
+        (
+            {"listeners": "PLAINTEXT://:9092", "advertised.listeners": "PLAINTEXT://outside:0"},
+            {"PLAINTEXT": ("outside", 5000)},
+        ),
+        (
+            {"listeners": "PLAINTEXT://b:9092", "advertised.listeners": "PLAINTEXT://:19092"},
+            {"PLAINTEXT": ("all", 19092)},
+        ),
+        (TWO, {"IN": ("all", 9092), "OUT": ("10.0.0.1", 9093)}),
+    ],
+)
+def test_hosts_are_told_as_they_are_configured(
+    settings: dict[str, str], endpoints: dict[str, tuple[str, int]]
+) -> None:
+    assert told(settings, "all") == endpoints
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_alone", "is_asked"),
+    [
+        ({"listeners": "PLAINTEXT://:9092"}, False, True),
+        ({"listeners": "PLAINTEXT://:9092"}, True, False),
+        ({"listeners": "PLAINTEXT://b:9092"}, False, False),
+        ({"listeners": "PLAINTEXT://:9092", "advertised.listeners": "PLAINTEXT://b:9092"}, False, False),
+        ({"listeners": "PLAINTEXT://b:9092", "advertised.listeners": "PLAINTEXT://:9092"}, False, True),
+        (TWO, False, True),
+    ],
+)
+async def test_the_name_of_the_host_is_asked_for_only_where_it_is_told(
+    settings: dict[str, str], is_alone: bool, is_asked: bool
+) -> None:
+    asked = []
+
+    async def host_name() -> str:
+        asked.append(1)
+        return HOST_NAME
+
+    host = await host_for_all(BrokerConfig(settings), host_name, is_alone=is_alone)
+    assert (bool(asked), host) == (is_asked, HOST_NAME if is_asked else "localhost")
+
+
+def _store_elsewhere(world: World) -> World:
+    def open_store(config: BrokerConfig, clock: Clock) -> BorrowedStore:
+        transactions: list[DiskOperation] = []
+        store = ProcessStore(ListedTransactions(Disk(transactions), transactions), clock.now_ms)
+        return BorrowedStore(store, clock)
+
+    return structs.replace(world, open_store=open_store)
+
+
+@pytest.mark.parametrize(("is_alone", "host"), [(True, "localhost"), (False, HOST_NAME)])
+async def test_a_broker_is_registered_by_the_name_of_its_host_unless_it_is_alone(
+    tmp_path: Path, is_alone: bool, host: str
+) -> None:
+    settings = {"listeners": "PLAINTEXT://:9092"}
+    wrap = {} if is_alone else {"wrap": _store_elsewhere}
+    world = BrokerWorld(tmp_path, settings, Disk([]), [], 0, **wrap)
+    await world.start()
+    assert world.cluster.image.brokers[1].endpoints == {"PLAINTEXT": (host, 9092)}
+    await world.stop()
