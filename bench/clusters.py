@@ -11,7 +11,6 @@ import report
 from trial import Work
 
 from broker_cluster import BrokerCluster
-from support.broker_process import free_port
 from support.kcompat_broker import KcompatBroker
 from zookeeper_kafka import ZooKeeperKafka
 
@@ -37,8 +36,7 @@ class MeasuredCluster(BrokerCluster):
         """See `BrokerCluster`."""
         if kind == "kafka":
             return ZooKeeperKafka(self.zookeeper, properties=properties, heap=peers.HEAP, options=())
-        connect = {"zookeeper.connect": self.zookeeper.bootstrap}
-        return self._ours({**properties, **connect}, port=free_port())
+        return self.kcompat_of(self._ours, properties)
 
 
 def chosen(*, with_kafka: bool, before: Path | None) -> dict[str, MeasuredCluster]:

@@ -91,8 +91,16 @@ class BrokerCluster:
         """A broker of this kind with these properties, on this host and not started yet."""
         if kind == "kafka":
             return ZooKeeperKafka(self.zookeeper, properties=properties, heap="320m")
-        connect = {"zookeeper.connect": self.zookeeper.bootstrap}
-        return KcompatBroker({**properties, **connect}, port=free_port())
+        return self.kcompat_of(KcompatBroker, properties)
+
+    def kcompat_of(self, kind: type[KcompatBroker], properties: Mapping[str, str]) -> KcompatBroker:
+        """A broker of ours at the loopback address, as the Kafkas are; it would tell the name of the host."""
+        port = free_port()
+        own = {
+            "zookeeper.connect": self.zookeeper.bootstrap,
+            "listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        }
+        return kind({**properties, **own}, port=port)
 
     @property
     def bootstrap(self) -> str:
