@@ -7,7 +7,8 @@ Behaviour
   of the one under way.
 - INVALID_REPLICA_ASSIGNMENT for no, repeated or negative ids, for new replicas whose brokers are not live,
   and where no replica in sync would be left. (Kafka would go on in the last case, and lose the partition.)
-- NOT_CONTROLLER for the whole and each partition, at another broker.
+- NOT_CONTROLLER for the whole, at another broker. A client that may not ALTER the cluster has its error in
+  every row as well.
 
 Version notes
 - 1: the client may insist on the number of replicas (KIP-860), else INVALID_REPLICATION_FACTOR.
@@ -48,18 +49,20 @@ def handle(
     keeps_size = not request.allow_replication_factor_change
 
     def answered(outcomes: Mapping[tuple[str, int], Outcome]) -> AlterPartitionReassignmentsResponse:
-        elsewhere = any(outcome.error == ErrorCode.NOT_CONTROLLER for outcome in outcomes.values())
-        error = ErrorCode.NOT_CONTROLLER if elsewhere else ErrorCode.NONE
-        return _response(outcomes, error, keeps_size=keeps_size)
+        elsewhere = ErrorCode.NOT_CONTROLLER
+        if any(outcome.error == elsewhere for outcome in outcomes.values()):
+            return _response({}, elsewhere, keeps_size=keeps_size)
+        return _response(outcomes, keeps_size=keeps_size)
 
     if not context.may(Operation.ALTER, CLUSTER):
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-        return _response(dict.fromkeys(wanted, Outcome(error)), error, keeps_size=keeps_size)
+        denied = dict.fromkeys(wanted, Outcome(error, error.message))
+        return _response(denied, error, keeps_size=keeps_size)
     return context.services.decisions.reassign(wanted, keeps_size=keeps_size).map(answered)
 
 
 def _response(
-    outcomes: Mapping[tuple[str, int], Outcome], error: ErrorCode, *, keeps_size: bool
+    outcomes: Mapping[tuple[str, int], Outcome], error: ErrorCode = ErrorCode.NONE, *, keeps_size: bool
 ) -> AlterPartitionReassignmentsResponse:
     topics: dict[str, TopicAnswer] = {}
     for (topic, index), outcome in outcomes.items():
@@ -68,6 +71,6 @@ def _response(
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=not keeps_size,
         error_code=error,
-        error_message=None,
+        error_message=error.message if error else None,
         responses=list(topics.values()),
     )

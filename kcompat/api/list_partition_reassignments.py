@@ -3,7 +3,8 @@
 Behaviour
 - For those asked for, or all if the topics are null: the replicas, with those that come and those that go.
   Others, also unknown ones, are left out.
-- NOT_CONTROLLER at another broker.
+- NOT_CONTROLLER at another broker. A client that may not DESCRIBE the cluster is given back what it named,
+  without replicas.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kcompat.api.context import RequestContext
     from kcompat.controller.state import ControlledPartition
@@ -34,7 +35,11 @@ def handle(
 ) -> ListPartitionReassignmentsResponse | Promise[ListPartitionReassignmentsResponse]:
     """Have the controller of this process look."""
     if not context.may(Operation.DESCRIBE, CLUSTER):
-        return _refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        named = [
+            TopicAnswer(topic.name, [Answer(index) for index in topic.partition_indexes])
+            for topic in request.topics or ()
+        ]
+        return _refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, named)
     asked = None
     if request.topics is not None:
         asked = [(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
@@ -55,5 +60,7 @@ def _response(
     return ListPartitionReassignmentsResponse(error_message=None, topics=list(topics.values()))
 
 
-def _refusal(error: ErrorCode) -> ListPartitionReassignmentsResponse:
-    return ListPartitionReassignmentsResponse(error_code=error, error_message=None)
+def _refusal(error: ErrorCode, named: Sequence[TopicAnswer] = ()) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(
+        error_code=error, error_message=error.message, topics=list(named)
+    )

@@ -68,4 +68,4 @@ def _response(found: Mapping[str, Outcome] | ErrorCode, version: int) -> UpdateF
 
 
 def _refusal(error: ErrorCode, message: str | None = None) -> UpdateFeaturesResponse:
-    return UpdateFeaturesResponse(error_code=error, error_message=message)
+    return UpdateFeaturesResponse(error_code=error, error_message=message or error.message)

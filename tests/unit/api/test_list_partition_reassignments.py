@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from kcompat.api import list_partition_reassignments
 from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from kcompat.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 from support.asking import Denying
@@ -12,6 +15,8 @@ from support.cluster_world import ClusterWorld
 from support.controller_world import answer
 
 Asked = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
+Listed = ListPartitionReassignmentsResponse.OngoingTopicReassignment
+Row = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
 
 
 async def test_what_is_on_the_move_is_listed() -> None:
@@ -30,12 +35,21 @@ async def test_what_is_on_the_move_is_listed() -> None:
         assert not (await world.ask(list_partition_reassignments, 0, request)).topics
 
 
-async def test_no_permission_and_no_controller() -> None:
+async def test_without_permission_nothing_is_said_of_what_was_named() -> None:
+    async with ClusterWorld() as world:
+        world.authorizer = Denying((Operation.DESCRIBE, CLUSTER))
+        for topics in (None, [], [Asked("t", [0, 5])]):
+            request = ListPartitionReassignmentsRequest(topics=topics)
+            response = await world.ask(list_partition_reassignments, 0, request)
+            assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            assert response.error_message == ErrorCode.CLUSTER_AUTHORIZATION_FAILED.message
+            assert response.topics == [Listed("t", [Row(0), Row(5)])][: len(topics or ())]
+
+
+async def test_without_a_controller_the_whole_is_refused() -> None:
     async with ClusterWorld() as world:
         await world.candidacy.stop()
-        request = ListPartitionReassignmentsRequest(topics=None)
+        request = ListPartitionReassignmentsRequest(topics=[Asked("t", [0])])
         response = await world.ask(list_partition_reassignments, 0, request)
-        assert response.error_code == ErrorCode.NOT_CONTROLLER
-        world.authorizer = Denying((Operation.DESCRIBE, CLUSTER))
-        response = await world.ask(list_partition_reassignments, 0, request)
-        assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        assert (response.error_code, response.topics) == (ErrorCode.NOT_CONTROLLER, [])
+        assert response.error_message == ErrorCode.NOT_CONTROLLER.message

@@ -26,6 +26,12 @@ def rows(response: Any) -> dict[str, tuple[int, str | None]]:
     return {row.feature: (row.error_code, row.error_message) for row in response.results}
 
 
+def refusal(response: Any) -> ErrorCode:
+    error = ErrorCode(response.error_code)
+    assert (response.error_message, response.results) == (error.message, [])
+    return error
+
+
 def refused(**reasons: str) -> dict[str, tuple[int, str]]:
     return {feature: (ErrorCode.INVALID_REQUEST, reason) for feature, reason in reasons.items()}
 
@@ -80,7 +86,7 @@ async def test_nothing_asked_no_controller_and_no_permission(version: int) -> No
         request = UpdateFeaturesRequest(feature_updates=[Update("up", 1)])
         await world.candidacy.stop()
         response = await world.ask(update_features, version, request)
-        assert (response.error_code, response.results) == (ErrorCode.NOT_CONTROLLER, [])
+        assert refusal(response) == ErrorCode.NOT_CONTROLLER
         world.authorizer = Denying((Operation.ALTER, CLUSTER))
         response = await world.ask(update_features, version, request)
-        assert (response.error_code, response.results) == (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, [])
+        assert refusal(response) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
