@@ -6,16 +6,18 @@ import asyncio
 import tempfile
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from admission.personas import PERSONAS, DenyingAuthorizer, kafka_rules
 from admission.stage import Asker, share
+from differential.catalogue import needs_zookeeper, release_of
 from kcompat.config.broker import BrokerConfig
 from kcompat.node.broker import BrokerNode
 from kcompat.node.world import real_world
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 from real_kafka import RealKafka
+from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,17 +29,43 @@ PROPERTIES = {
     "group.initial.rebalance.delay.ms": "0",
 }
 """Set on both, as in the differential test."""
-AUTHORIZER = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "allow.everyone.if.no.acl.found": "true",
-}
+UNRULED = {"allow.everyone.if.no.acl.found": "true"}
 """Everyone may do everything while there are no rules, so that they can be made."""
+AUTHORIZER = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer", **UNRULED}
+AUTHORIZER_WITH_ZOOKEEPER = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer", **UNRULED}
+
+
+class Reference(NamedTuple):
+    """A kind of Kafka."""
+
+    release: str
+    has_zookeeper: bool
+
+
+REFERENCES = (Reference("3.9.2", False), Reference("3.9.2", True), Reference("4.3.0", False))
+
+
+def reference_of(key: ApiKey, version: int) -> Reference:
+    """The one that is asked what a denial changes."""
+    return Reference(release_of(key, version), needs_zookeeper(key, version))
 
 
 @contextmanager
-def kafka(release: str) -> Iterator[int]:
-    """The port of a Kafka of this release in which all rules are in force."""
-    with RealKafka(release, PROPERTIES | AUTHORIZER) as broker:
+def _without_rules(reference: Reference) -> Iterator[RealKafka]:
+    if reference.has_zookeeper:
+        with ZooKeeper() as zookeeper:
+            kafka = ZooKeeperKafka(zookeeper, properties=PROPERTIES | AUTHORIZER_WITH_ZOOKEEPER)
+            with kafka as broker:
+                yield broker
+    else:
+        with RealKafka(reference.release, PROPERTIES | AUTHORIZER) as broker:
+            yield broker
+
+
+@contextmanager
+def kafka(reference: Reference) -> Iterator[int]:
+    """The port of a Kafka of this kind in which all rules are in force."""
+    with _without_rules(reference) as broker:
         maker = Asker(broker.port, "rules")
         made = maker.do(ApiKey.CREATE_ACLS, 3, creations=kafka_rules())
         assert {row.error_code for row in made.results} == {0}, made

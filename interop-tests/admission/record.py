@@ -11,11 +11,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from admission.brokers import kafka
+from admission.brokers import REFERENCES, kafka, reference_of
 from admission.changes import changes, store
 from admission.scenes import load_all
 from admission.stage import SCENES
-from differential.catalogue import release_of
 
 
 def main() -> None:
@@ -23,10 +22,10 @@ def main() -> None:
     load_all()
     cases = [(played, version) for played in SCENES for version in played.versions]
     found = {}
-    for release in ("3.9.2", "4.3.0"):
-        with kafka(release) as port:
+    for reference in REFERENCES:
+        with kafka(reference) as port:
             for played, version in cases:
-                if release_of(played.key, version) == release:
+                if reference_of(played.key, version) == reference:
                     found[played.name, version] = changes(port, played, version)
     store({(played.name, version): found[played.name, version] for played, version in cases})
 

@@ -38,11 +38,11 @@ KAFKA_4_3_LAST = {
 """Where a Kafka 4.3.0 goes further."""
 
 AMONG_BROKERS = {
-    ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN,
-    ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS,
+    ApiKey.LEADER_AND_ISR: 7, ApiKey.STOP_REPLICA: 4, ApiKey.UPDATE_METADATA: 8,
+    ApiKey.CONTROLLED_SHUTDOWN: 3, ApiKey.ALTER_PARTITION: 3, ApiKey.ALLOCATE_PRODUCER_IDS: 0,
 }  # fmt: skip
-"""What brokers and the controller ask each other: a Kafka without ZooKeeper does not serve it where clients
-are."""
+"""What brokers and the controller ask each other, with the last version that a Kafka 3.9.2 with ZooKeeper
+has: one without does not serve it where clients are."""
 
 WITH_ZOOKEEPER = {
     ApiKey.ELECT_LEADERS, ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS,
@@ -70,13 +70,18 @@ SCENARIOS: list[Scenario] = []
 def common_versions(key: ApiKey) -> range:
     """The versions of an API that we and one of the references serve."""
     ours = _OURS[key]
-    last = KAFKA_4_3_LAST.get(key, KAFKA_3_9_LAST[key])
+    last = {**AMONG_BROKERS, **KAFKA_3_9_LAST, **KAFKA_4_3_LAST}[key]
     return range(ours.min_version, min(ours.max_version, last) + 1)
 
 
 def release_of(key: ApiKey, version: int) -> str:
     """The Kafka that is the reference for a version."""
-    return "3.9.2" if version <= KAFKA_3_9_LAST[key] else "4.3.0"
+    return "4.3.0" if version > KAFKA_3_9_LAST.get(key, version) else "3.9.2"
+
+
+def needs_zookeeper(key: ApiKey, version: int) -> bool:
+    """Whether that Kafka has to have a ZooKeeper."""
+    return key in AMONG_BROKERS or (key in WITH_ZOOKEEPER and release_of(key, version) == "3.9.2")
 
 
 def scenario(key: ApiKey, since: int = 0, until: int = 99) -> Callable[[Scene], Scene]:

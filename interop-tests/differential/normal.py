@@ -25,7 +25,7 @@ SIZES = frozenset({"total_bytes", "usable_bytes"})
 ORDERED_BY = (
     "topic", "name", "topic_id", "topic_name", "group_id", "key", "resource_name", "api_key",
     "node_id", "broker_id",
-    "partition_index", "partition", "index", "resource_type", "log_dir",
+    "partition_index", "partition", "partition_id", "index", "resource_type", "log_dir", "feature",
 )  # fmt: skip
 """Fields by which an array is sorted: Kafka's order is that of its hash tables."""
 
