@@ -14,6 +14,7 @@ from kcompat.cli.start import in_one_sentence, log_oddities, run_brokers
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.container import Asked, read_container
 from kcompat.config.errors import ConfigError
+from kcompat.config.redpanda import variables_of_rpk
 from kcompat.log.identity import Identity, store_identity, stored_identity
 from kcompat.net.listener import ListenerError
 from kcompat.node.broker_id import DEFAULT_BROKER_ID
@@ -26,12 +27,14 @@ logger = logging.getLogger(__name__)
 
 MOUNTED: Final = Path("/mnt/shared/config/server.properties")
 SECRETS: Final = Path("/etc/kafka/secrets")
+REDPANDA: Final = Path("/etc/redpanda/redpanda.yaml")
 
 WITH_ZOOKEEPER: Final = ("[KafkaServer id={}] started",)
 WITH_KRAFT: Final = (
     "[BrokerLifecycleManager id={}] Transitioning from RECOVERY to RUNNING",
     "[KafkaRaftServer nodeId={}] Kafka Server started",
 )
+AS_REDPANDA: Final = ("Started Kafka API server", "Successfully started Redpanda!")
 """What those who start Kafka's containers wait for in the log; {} stands for the broker's number."""
 
 
@@ -39,7 +42,9 @@ def run(options: argparse.Namespace) -> int:
     """Run the broker until a signal ends it, or ask the one that runs; the exit code."""
     if options.action == "health":
         return in_one_sentence(_insist_on_health)
-    return in_one_sentence(lambda: _run(options.settings))
+    if options.action == "rpk":
+        return in_one_sentence(lambda: _run(variables_of_rpk(options.words, REDPANDA), AS_REDPANDA))
+    return in_one_sentence(lambda: _run(_variables(options.settings)))
 
 
 def _insist_on_health() -> int:
@@ -50,8 +55,12 @@ def _insist_on_health() -> int:
     return 0
 
 
-def _run(settings: Sequence[str]) -> int:
-    environment = {ROOT_LEVEL_VARIABLE: "INFO", **os.environ, **_variables(settings)}
+def _run(variables: Mapping[str, str], sentences: Sequence[str] | None = None) -> int:
+    """Run a broker by `variables`, which count before the environment; the exit code.
+
+    It says `sentences` when it has started, or those of the Kafka that is asked for.
+    """
+    environment = {ROOT_LEVEL_VARIABLE: "INFO", **os.environ, **variables}
     set_up_logging(environment)
     logger.setLevel(logging.INFO)  # whatever the level is, somebody waits for a sentence
     asked = _asked(environment)
@@ -61,13 +70,13 @@ def _run(settings: Sequence[str]) -> int:
     log_oddities(config)
     if asked.cluster_id is not None:
         _choose_cluster(config, asked.cluster_id)
-    return run_brokers(
-        config, started=lambda: _tell(config, WITH_KRAFT if asked.as_kraft else WITH_ZOOKEEPER)
-    )
+    if sentences is None:
+        sentences = WITH_KRAFT if asked.as_kraft else WITH_ZOOKEEPER
+    return run_brokers(config, started=lambda: _tell(config, sentences))
 
 
 def _variables(settings: Sequence[str]) -> dict[str, str]:
-    """NAME=VALUE arguments, which count before the environment."""
+    """NAME=VALUE arguments by name."""
     for setting in settings:
         if not setting.partition("=")[1] or setting.startswith("="):
             raise ConfigError(f"{setting!r} is not of the form NAME=VALUE")

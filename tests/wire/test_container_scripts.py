@@ -22,22 +22,24 @@ ROOT = REPOSITORY / "image" / "root"
 CONFLUENT = ROOT / "etc" / "confluent" / "docker"
 APACHE = ROOT / "etc" / "kafka" / "docker"
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
-PATH = os.pathsep.join(
-    [str(ROOT / "usr" / "local" / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
-)
+PLACES = (ROOT / "usr" / "local" / "bin", ROOT / "usr" / "bin", Path(sys.executable).parent)
+PATH = os.pathsep.join([*map(str, PLACES), os.environ["PATH"]])
 
 pytestmark = pytest.mark.skipif(not ROOT.is_dir(), reason="the image is not part of this copy of the tests")
 
 
 class Scripted(BrokerProcess):
-    """A broker that a script starts, with the variables of the environment and no other setting."""
+    """A broker that a script starts, with the variables of the environment and no other setting.
+
+    In the script's words {port} and {inner} stand for the ports of its two listeners.
+    """
 
     name = "scripted"
 
     def __init__(self, directory: Path, variables: Mapping[str, str], *script: str | Path) -> None:
         super().__init__(directory, free_port())
-        self._script = [str(word) for word in script]
         self._inner = free_port()
+        self._script = [str(word).format(port=self.port, inner=self._inner) for word in script]
         listeners = f"PLAINTEXT://127.0.0.1:{self.port},BROKER://127.0.0.1:{self._inner}"
         self._variables = {
             "PATH": PATH,
@@ -135,6 +137,19 @@ def test_a_start_script_for_confluents_image(tmp_path: Path, ending: str) -> Non
         broker.insist_on("zookeeper-server-start: nothing to do")
         broker.insist_on("zookeeper.connect=localhost:2181 is this container")
         broker.insist_on("[KafkaServer id=1] started")
+
+
+def test_the_entry_point_of_redpandas_image(tmp_path: Path) -> None:
+    """With the options that Testcontainers' module of Python gives."""
+    options = [
+        *("--mode", "dev-container", "--smp", "1", "--memory", "1G"),
+        *("--kafka-addr", "PLAINTEXT://127.0.0.1:{inner},OUTSIDE://127.0.0.1:{port}"),
+        *("--advertise-kafka-addr", "PLAINTEXT://127.0.0.1:{inner},OUTSIDE://localhost:{port}"),
+    ]
+    with Scripted(tmp_path, {}, ROOT / "entrypoint.sh", "redpanda", "start", *options) as broker:
+        broker.insist_on("Started Kafka API server")
+        broker.insist_on("Successfully started Redpanda!")
+        assert broker.ending() == 0
 
 
 def test_storage_needs_no_formatting() -> None:
