@@ -20,6 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import container_engine
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -135,6 +137,22 @@ def _fetch_kcat() -> None:
     _run("apt-get", "install", "-y", "-qq", "--no-install-recommends", "kcat")
 
 
+def _fetch_container_image() -> None:
+    """An engine, where root may install one, and the image: later builds take of it what has not changed."""
+    if not container_engine.answers() and os.geteuid() == 0 and shutil.which("apt-get") is not None:
+        lacking = container_engine.lacking_packages()
+        if lacking:
+            _run("apt-get", "update", "-qq")
+            _run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *lacking)
+    try:
+        with container_engine.docker_engine() as is_ours:
+            if is_ours:
+                container_engine.make_bases()
+            container_engine.build_image(is_ours=is_ours)
+    except container_engine.NoEngineError as error:
+        print(f"container-image: {error}")
+
+
 def _jars(name: str, pom: Path, target: Path, *options: str) -> Part:
     return Part(name, pom.read_text() + "".join(options), lambda: _fetch_jars(pom, target, *options))
 
@@ -151,6 +169,7 @@ def parts() -> list[Part]:
         for v in OLD_CLIENTS
     ]
     streams = _jars("kafka-streams", poms / "kafka-streams.xml", CACHE / "kafka-streams" / "libs")
+    modules = _jars("testcontainers", poms / "testcontainers.xml", CACHE / "testcontainers" / "libs")
     connector = _jars("spark-connector", poms / "spark.xml", CACHE / "spark")
     venvs = [
         Part(f"venv-{name}", f"{sys.version_info[:2]} {packages}", partial(_fetch_venv, name, packages))
@@ -160,7 +179,14 @@ def parts() -> list[Part]:
     sources = [*sorted(GO_DRIVERS.glob("*/*.go")), GO_DRIVERS / "go.mod", GO_DRIVERS / "go.sum"]
     go = Part("go", "".join(path.read_text() for path in sources), _fetch_go)
     kcat = Part("kcat", f"kcat {shutil.which('kcat')}", _fetch_kcat)
-    return [*kafkas, *old, streams, connector, *venvs, node, go, kcat]
+    made_from = [REPOSITORY / "image" / name for name in ("Dockerfile", "requirements.txt")]
+    made_from.append(HERE / "container_engine.py")
+    image = Part(
+        "container-image",
+        "".join(path.read_text() for path in made_from) + str(shutil.which("dockerd")),
+        _fetch_container_image,
+    )
+    return [*kafkas, *old, streams, modules, connector, *venvs, node, go, kcat, image]
 
 
 def main() -> int:

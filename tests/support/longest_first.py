@@ -18,6 +18,7 @@ LONGEST: Final = (
     "test_cluster_faults.py",
     "test_data_directories.py",
     "test_spark.py",
+    "test_container_image.py",
     "test_log_files.py",
     "test_old_java.py",
     "test_kafka_tools.py",

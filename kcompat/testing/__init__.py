@@ -9,6 +9,8 @@
         producer.send(kafka_topic, b"order").get()
 
 Nothing else in the package imports pytest, and no run of pytest loads this unless it is named.
+
+`KcompatContainer` starts the container image instead; it needs the extra `testcontainers`.
 """
 
 from __future__ import annotations
@@ -24,8 +26,19 @@ from kcompat.embedded import Broker
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from kcompat.testing.container import KcompatContainer as KcompatContainer
+
 _LONGEST_NAME: Final = 200
 _numbers: Final = itertools.count(1)
+
+
+def __getattr__(name: str) -> object:
+    """Import Testcontainers only for those who ask for it."""
+    if name == "KcompatContainer":
+        from kcompat.testing.container import KcompatContainer
+
+        return KcompatContainer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,233 @@
+"""The container image, started by Testcontainers' modules as they are, and by Docker's own commands."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import json
+import re
+import subprocess
+import time
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import kafka
+import pytest
+from testcontainers.community.kafka import KafkaContainer, RedpandaContainer
+
+from commands import QUICK_JVM
+from container_engine import IMAGE, NoEngineError, build_image, docker, docker_engine
+from kcompat.testing import KcompatContainer
+from real_kafka import RealKafka
+from support.broker_process import answers_api_versions, free_port
+from support.places import CACHE, REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MODULES = REPOSITORY / "interop-tests" / "java" / "containers" / "Modules.java"
+JARS = CACHE / "testcontainers" / "libs"
+PAGE = REPOSITORY / "docs" / "how-to" / "replace-a-kafka-container.md"
+VALUES = [b"%d" % number for number in range(100)]
+READ_FIRST = 60
+PATIENCE_S = 60
+numbers = itertools.count(1)
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def image() -> Iterator[str]:
+    """The name of the image, with an engine that has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(
+            "TESTCONTAINERS_RYUK_DISABLED", "true"
+        )  # it is another image, and clears up after crashes
+        patch.setenv("TESTCONTAINERS_HOST_OVERRIDE", "127.0.0.1")
+        try:
+            with docker_engine() as is_ours:
+                build_image(is_ours=is_ours)
+                yield IMAGE
+        except NoEngineError as error:
+            pytest.skip(str(error))
+
+
+def consumed(bootstrap: str, topic: str, most: int) -> list[tuple[int, bytes]]:
+    """What a group reads from where it left off, so many records at most, and commits: offsets and values."""
+    consumer = kafka.KafkaConsumer(
+        topic,
+        bootstrap_servers=bootstrap,
+        group_id=f"{topic}-readers",
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        max_poll_records=most,
+    )
+    read: list[tuple[int, bytes]] = []
+    with closing(consumer):
+        deadline = time.monotonic() + PATIENCE_S
+        while len(read) < most and time.monotonic() < deadline:
+            for records in consumer.poll(500, max_records=most - len(read)).values():
+                read += [(record.offset, record.value) for record in records]
+        consumer.commit()
+    return read
+
+
+def await_answer(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    deadline = time.monotonic() + PATIENCE_S
+    while not answers_api_versions(int(port), host):
+        assert time.monotonic() < deadline, f"nothing answers at {address}"
+        time.sleep(0.02)
+
+
+def exercise(bootstrap: str, restart: Callable[[], object]) -> None:
+    """Produce, consume with a group, restart, and consume on."""
+    topic = f"t-{next(numbers)}"
+    with closing(kafka.KafkaProducer(bootstrap_servers=bootstrap, acks="all")) as producer:
+        sent = [producer.send(topic, value) for value in VALUES]
+        assert [future.get(PATIENCE_S).offset for future in sent] == list(range(len(VALUES)))
+    records = list(enumerate(VALUES))
+    assert consumed(bootstrap, topic, READ_FIRST) == records[:READ_FIRST]
+    restart()
+    await_answer(bootstrap)
+    assert consumed(bootstrap, topic, len(records) - READ_FIRST) == records[READ_FIRST:]
+
+
+def exercise_container(bootstrap: str, container: str, patience_s: int = 0) -> None:
+    """The same with a container, whose restart is that from a kill unless there is patience."""
+    exercise(bootstrap, lambda: docker("restart", "-t", str(patience_s), container))
+    assert "Traceback" not in logs(container)
+
+
+def logs(container: str) -> str:
+    done = subprocess.run(["docker", "logs", container], capture_output=True, text=True, check=True)
+    return done.stdout + done.stderr
+
+
+def test_a_real_kafka() -> None:
+    """What is asked of the containers is what Kafka does."""
+    quickly = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1"}
+    with RealKafka(properties=quickly) as broker:
+
+        def restart() -> None:
+            broker.stop()
+            broker.start()
+
+        exercise(broker.bootstrap, restart)
+
+
+def test_the_module_of_python_in_zookeeper_mode() -> None:
+    exercise_module(KafkaContainer(IMAGE), 9093)
+
+
+def test_the_modules_of_python_from_their_old_path() -> None:
+    with pytest.warns(DeprecationWarning, match=r"testcontainers\.kafka is deprecated"):
+        module = importlib.import_module("testcontainers.kafka")
+    assert (module.KafkaContainer, module.RedpandaContainer) == (KafkaContainer, RedpandaContainer)
+
+
+def test_the_module_of_python_in_the_mode_of_kraft() -> None:
+    exercise_module(KafkaContainer(IMAGE).with_kraft(), 9093)
+
+
+def test_the_module_of_python_for_redpanda() -> None:
+    exercise_module(RedpandaContainer(IMAGE), 9092)
+
+
+def test_our_own_module() -> None:
+    exercise_module(KcompatContainer(IMAGE).with_kraft(), 9093)
+
+
+def test_the_page() -> None:
+    """The suite of the page runs, and its Java lines are those that the test of Java's modules runs."""
+    text = PAGE.read_text()
+    docker("tag", IMAGE, "kcompat")
+    (suite,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(suite, str(PAGE), "exec"), {})
+    java = re.sub(r"\bimage\b", 'DockerImageName.parse("kcompat")', MODULES.read_text())
+    changes = re.findall(r"```diff\n(.*?)```", text, re.DOTALL)
+    assert len(changes) == 4
+    for change in changes:
+        added = [line[1:] for line in change.splitlines() if line.startswith("+")]
+        assert len(added) <= 5
+        assert all(line in suite or line in java for line in added), added
+
+
+def exercise_module(module: KafkaContainer | RedpandaContainer, port: int) -> None:
+    """At a port that stays the same over a restart."""
+    module.with_bind_ports(port, free_port())
+    try:
+        module.start(PATIENCE_S)
+        exercise_container(module.get_bootstrap_server(), module.get_container_id())
+    finally:
+        module.stop()
+
+
+@pytest.mark.skipif(
+    not JARS.is_dir(), reason="install what python interop-tests/fetch.py testcontainers fetches"
+)
+def test_the_modules_of_java() -> None:
+    command = [*QUICK_JVM, "-cp", f"{JARS}/*", str(MODULES)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as java:
+        assert java.stdin is not None
+        assert java.stdout is not None
+        for module in ("apache", "confluent", "redpanda"):
+            print(module, IMAGE, free_port(), file=java.stdin, flush=True)
+            said = java.stdout.readline().split()
+            assert said[:1] == ["started"], (module, said)
+            _, container, bootstrap = said
+            exercise_container(bootstrap.removeprefix("PLAINTEXT://"), container)
+            print("stop", file=java.stdin, flush=True)
+            assert java.stdout.readline() == "stopped\n"
+        java.stdin.close()
+        assert java.wait(PATIENCE_S) == 0
+
+
+@contextmanager
+def running(*options: str) -> Iterator[tuple[str, str]]:
+    """A container of the image that Docker runs; its id and its address."""
+    port = free_port()
+    container = docker(
+        "run", "-d", "-p", f"127.0.0.1:{port}:9092",
+        "-e", f"KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://127.0.0.1:{port}", "-e", "KAFKA_LISTENERS=PLAINTEXT://:9092",
+        *options, IMAGE,
+    ).strip()  # fmt: skip
+    try:
+        yield container, f"127.0.0.1:{port}"
+    finally:
+        docker("rm", "-fv", container)
+
+
+def test_a_read_only_container_answers_soon_is_healthy_and_ends_at_once() -> None:
+    began = time.monotonic()
+    with running("--read-only", "--health-interval", "1s") as (container, address):
+        await_answer(address)
+        took = time.monotonic() - began
+        exercise_container(address, container, patience_s=60)
+        deadline = time.monotonic() + PATIENCE_S
+        while docker("inspect", "-f", "{{.State.Health.Status}}", container) != "healthy\n":
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        used = docker("stats", "--no-stream", "--format", "{{.MemUsage}}", container)
+        began = time.monotonic()
+        docker("stop", container)
+        ended = time.monotonic() - began
+        state = json.loads(docker("inspect", "-f", "{{json .State}}", container))
+        assert state["ExitCode"] == 0
+    print(f"answered after {took:.2f} s, ended in {ended:.2f} s, {used.split('/')[0]} in use")
+    assert float(used.partition("MiB")[0]) < 45
+    assert ended < 5, "it was killed, or nearly"
+
+
+def test_the_image_is_small_and_its_own() -> None:
+    described = json.loads(docker("inspect", IMAGE))[0]
+    assert described["Config"]["User"] == "appuser"
+    assert sorted(described["Config"]["Volumes"]) == [
+        "/etc/kafka/secrets", "/mnt/shared/config", "/var/lib/kafka/data",
+    ]  # fmt: skip
+    assert described["Config"]["Labels"]["org.opencontainers.image.title"] == "kcompat"
+    sizes = docker("history", "--human=false", "--format", "{{.Size}} {{.CreatedBy}}", IMAGE).splitlines()
+    copied = [int(line.split()[0]) for line in sizes if "COPY" in line or "appuser" in line]
+    assert sum(copied) < 45_000_000
