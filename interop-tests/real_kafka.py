@@ -32,8 +32,9 @@ CLUSTER_ID = "kcompatInteropTests00w"
 class RealKafka(BrokerProcess):
     """One Kafka process, broker and controller, on free ports of the loopback address.
 
-    ``properties`` are added to its server.properties, ``heap`` is a size as ``-Xmx`` takes it,
-    ``options`` are further ones of its JVM: those of one that does not live long, unless told otherwise.
+    ``properties`` are added to its server.properties, with its directory in place of HOME. ``heap`` is a size
+    as ``-Xmx`` takes it. ``options`` are further ones of its JVM: those of one that does not live long,
+    unless told otherwise.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class RealKafka(BrokerProcess):
         self.version = version
         self._heap = heap
         self._options = options
-        self._extra = dict(properties or {})
+        self._extra = self.placed(properties or {})
         self._controller_port = free_port()
         self._properties_path = self.home / "server.properties"
         self._logs = self.home / "data"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,17 +13,23 @@ import pytest
 from broker_cluster import BrokerCluster
 from commands import QUICK_JVM, run
 from support.kafka_jars import class_path
-from support.places import CACHE
-from tool_bench import VERSIONS, Bench, Benches
-from tools_jvm import ToolsJvm, compile_runner
+from tool_bench import VERSIONS, insist_on_tools, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tool_bench import Bench, Benches
+
 pytestmark = pytest.mark.timeout(400)
 
-SETTINGS = {"auto.leader.rebalance.enable": "false"}
-"""Leaders move only when a tool says so."""
+SETTINGS = {
+    "auto.leader.rebalance.enable": "false",
+    "log.dirs": "HOME/data,HOME/other",
+    "controlled.shutdown.retry.backoff.ms": "100",
+}
+"""Leaders move only when a tool says so; there are two directories; the last brokers, whose leaderships
+nobody can take, end soon.
+"""
 REPLICA_VERIFICATION_S = 8
 
 
@@ -33,7 +38,30 @@ def _moves(*rows: tuple[str, int, list[int]]) -> str:
     return json.dumps({"version": 1, "partitions": partitions})
 
 
+def _in_directories(*rows: tuple[str, int, list[int], list[str]]) -> str:
+    """Moves that say of each replica which directory of its broker it goes into."""
+    moves = json.loads(_moves(*(row[:3] for row in rows)))
+    for row, (*_, replicas, names) in zip(moves["partitions"], rows, strict=True):
+        row["log_dirs"] = [
+            name if name == "any" else f"HOME{broker_id}/{name}"
+            for broker_id, name in zip(replicas, names, strict=True)
+        ]
+    return json.dumps(moves)
+
+
+PLACED = {"aV": ([1, 2, 3], [2, 3, 1], [3, 1, 2]), "bV": ([1, 2], [2, 3])}
 FILES = {
+    "settle.json": _in_directories(
+        *(
+            (topic, index, replicas, ["data"] * len(replicas))
+            for topic, partitions in PLACED.items()
+            for index, replicas in enumerate(partitions)
+        )
+    ),
+    "split.json": _in_directories(
+        ("aV", 0, [1, 2, 3], ["other", "any", "other"]), ("bV", 1, [2, 3], ["other", "any"])
+    ),
+    "nodir.json": _in_directories(("bV", 0, [1, 2], ["nowhere", "any"])),
     "move.json": _moves(("bV", 0, [3, 2]), ("aV", 0, [3, 1, 2])),
     "grow.json": _moves(("bV", 0, [3, 2, 1])),
     "nobody.json": _moves(("bV", 0, [3, 9])),
@@ -42,7 +70,7 @@ FILES = {
     "elect-nothere.json": json.dumps({"partitions": [{"topic": "cV", "partition": 0}]}),
 }
 
-WHOLE = """
+MADE = """
 topics --create --topic aV --replica-assignment 1:2:3,2:3:1,3:1:2
 topics --create --topic bV --replica-assignment 1:2 --config min.insync.replicas=2
 topics --create --topic cV --replica-assignment 1:2,3
@@ -55,6 +83,17 @@ console-producer --topic aV --producer-property acks=all PARSE
 console-producer --topic bV --producer-property acks=all PARSE
 get-offsets --topic aV
 get-offsets --topic bV --time earliest
+"""
+
+SETTLE = "reassign --execute --reassignment-json-file FILES/settle.json"
+"""Which of its directories a broker puts a new replica into is anybody's guess."""
+
+WHOLE = """
+reassign --verify --reassignment-json-file FILES/settle.json
+log-dirs --describe --topic-list aV,bV
+reassign --execute --reassignment-json-file FILES/split.json
+reassign --verify --reassignment-json-file FILES/split.json
+reassign --execute --reassignment-json-file FILES/nodir.json
 log-dirs --describe --topic-list aV,bV
 log-dirs --describe --topic-list aV --broker-list 1,3
 log-dirs --describe --broker-list 2,9
@@ -84,6 +123,13 @@ reassign --execute --reassignment-json-file FILES/grow.json --throttle 100000000
 reassign --verify --reassignment-json-file FILES/grow.json
 configs --describe --entity-type topics --entity-name bV
 configs --describe --entity-type brokers
+features describe
+features upgrade --feature nothere=1
+features upgrade --feature nothere=1 --dry-run
+features upgrade --metadata 3.9-IV0
+features downgrade --feature nothere=1
+features downgrade --feature nothere=1 --unsafe
+features disable --feature nothere
 """
 
 ONE_IS_AWAY = """
@@ -113,8 +159,7 @@ topics --list --exclude-internal
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[tuple[BrokerCluster, BrokerCluster]]:
     """Three brokers of ours, and three of Kafka."""
-    if shutil.which("javac") is None or not all((CACHE / f"kafka-{v}" / "libs").is_dir() for v in VERSIONS):
-        pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
+    insist_on_tools()
     with ExitStack() as undo:
         ours, kafka = (
             undo.enter_context(BrokerCluster((kind,) * 3, SETTINGS)) for kind in ("kcompat", "kafka")
@@ -131,16 +176,10 @@ def benches(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Benches]:
     version: str = request.param
-    runner = tmp_path_factory.mktemp(f"tools-{version}")
-    compile_runner(version, runner)
-    for name, text in FILES.items():
-        (runner / name).write_text(_of_release(text, version))
-    with closing(ToolsJvm(version, runner)) as one, closing(ToolsJvm(version, runner)) as other:
-        ours, kafka = (
-            Bench(version, cluster.brokers, jvm, str(runner))
-            for cluster, jvm in zip(clusters, (one, other), strict=True)
-        )
-        yield Benches(ours, kafka)
+    ours, kafka = (cluster.brokers for cluster in clusters)
+    files = {name: _of_release(text, version) for name, text in FILES.items()}
+    with side_by_side(version, ours, kafka, files, tmp_path_factory.mktemp(f"tools-{version}")) as both:
+        yield both
 
 
 def _of_release(text: str, version: str) -> str:
@@ -153,6 +192,9 @@ def test_tools_print_what_they_print_with_three_kafkas(
 ) -> None:
     """With all brokers, while one of them is away, and when it is back."""
     version = benches.ours.version
+    benches.compare(_of_release(MADE, version))
+    for bench in (benches.ours, benches.kafka):
+        assert bench.run(SETTLE).code == "0"
     benches.compare(_of_release(WHOLE, version))
     _with_both(clusters, lambda cluster: cluster.brokers[2].stop())
     benches.compare(_of_release(ONE_IS_AWAY, version))

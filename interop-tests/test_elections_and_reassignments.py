@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +25,7 @@ from kcompat.records.record import Record
 from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import produce
-from tool_bench import Bench, Benches
-from tools_jvm import ToolsJvm, compile_runner
+from tool_bench import side_by_side
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
 if TYPE_CHECKING:
@@ -89,14 +87,13 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Asked, Asked]]:
+def both() -> Iterator[tuple[Asked, Asked]]:
     """Kafka, and ours; both have the topics "t", of three partitions, "u", and "big", of some megabytes."""
-    homes = [tmp_path_factory.mktemp(name) for name in ("kafka", "ours")]
-    settings = [{"log.dirs": f"{home}/one,{home}/other"} for home in homes]
+    settings = {"log.dirs": "HOME/one,HOME/other"}
     with (
         ZooKeeper() as zookeeper,
-        ZooKeeperKafka(zookeeper, homes[0], settings[0]) as kafka,
-        KcompatBroker(settings[1], homes[1]) as ours,
+        ZooKeeperKafka(zookeeper, properties=settings) as kafka,
+        KcompatBroker(settings) as ours,
     ):
         addresses = [("127.0.0.1", broker.port) for broker in (kafka, ours)]
         with RawClient(addresses[0], 30) as one, RawClient(addresses[1], 30) as other:
@@ -244,6 +241,11 @@ def _directories(*names: str) -> str:
     return json.dumps({"version": 1, "partitions": [row]})
 
 
+FILES = {
+    "one.json": _directories("HOME1/one"),
+    "other.json": _directories("HOME1/other"),
+    "nowhere.json": _directories("/nowhere"),
+}
 TOOLS = f"""
 reassign --execute --reassignment-json-file FILES/one.json
 reassign --verify --reassignment-json-file FILES/one.json
@@ -266,14 +268,6 @@ get-offsets --topic big
 
 @pytest.mark.timeout(300)
 def test_tools_print_the_same_of_moves_between_directories(both: tuple[Asked, Asked], tmp_path: Path) -> None:
-    compile_runner("3.9.2", tmp_path)
-    with closing(ToolsJvm("3.9.2", tmp_path)) as one, closing(ToolsJvm("3.9.2", tmp_path)) as other:
-        benches = []
-        for asked, jvm in zip(both, (one, other), strict=True):
-            files = asked.broker.home / "files"
-            files.mkdir()
-            for name in ("one", "other"):
-                (files / f"{name}.json").write_text(_directories(asked.directory(name)))
-            (files / "nowhere.json").write_text(_directories("/nowhere"))
-            benches.append(Bench("3.9.2", {1: asked.broker}, jvm, str(files)))
-        Benches(benches[1], benches[0]).compare(TOOLS)
+    kafka, ours = ({1: asked.broker} for asked in both)
+    with side_by_side("3.9.2", ours, kafka, FILES, tmp_path) as benches:
+        benches.compare(TOOLS)

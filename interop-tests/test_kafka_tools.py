@@ -5,21 +5,18 @@ What kcompat does not serve yet ends at once with the words that clients have fo
 
 from __future__ import annotations
 
-import shutil
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from real_kafka import RealKafka
-from support.places import CACHE
-from tool_bench import VERSIONS, Bench, Benches
-from tools_jvm import ToolsJvm, compile_runner
+from tool_bench import VERSIONS, insist_on_tools, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from support.broker_process import BrokerProcess
+    from tool_bench import Benches
 
 TOPICS = """
 topics --create --topic a --partitions 3
@@ -176,8 +173,7 @@ DESCRIBE_QUORUM metadata-quorum describe --status
 @pytest.fixture(scope="module")
 def brokers(new_broker: Callable[..., BrokerProcess]) -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
     """Ours and Kafka 3.9.2, with the same number."""
-    if shutil.which("javac") is None or not all((CACHE / f"kafka-{v}" / "libs").is_dir() for v in VERSIONS):
-        pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
+    insist_on_tools()
     with new_broker(properties={"broker.id": "1"}) as ours, RealKafka() as kafka:
         yield ours, kafka
         assert "Traceback" not in ours.log_tail(1_000_000), ours.log_tail(8000)
@@ -190,15 +186,9 @@ def benches(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Benches]:
     version: str = request.param
-    runner = tmp_path_factory.mktemp(f"tools-{version}")
-    compile_runner(version, runner)
-    for name, text in FILES.items():
-        (runner / name).write_text(text)
-    with closing(ToolsJvm(version, runner)) as one, closing(ToolsJvm(version, runner)) as other:
-        ours, kafka = brokers
-        yield Benches(
-            Bench(version, {1: ours}, one, str(runner)), Bench(version, {1: kafka}, other, str(runner))
-        )
+    ours, kafka = ({1: broker} for broker in brokers)
+    with side_by_side(version, ours, kafka, FILES, tmp_path_factory.mktemp(f"tools-{version}")) as both:
+        yield both
 
 
 @pytest.mark.parametrize(

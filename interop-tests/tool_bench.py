@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
+import pytest
+
+from support.places import CACHE
+from tools_jvm import ToolsJvm, compile_runner
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from support.broker_process import BrokerProcess
-    from tools_jvm import Ended, ToolsJvm
+    from tools_jvm import Ended
 
 VERSIONS = ("3.9.2", "4.3.0")
 TOOLS = "org.apache.kafka.tools."
@@ -38,6 +46,8 @@ CLASSES = {
 MOVED = {"console-producer": "ConsoleProducer"}
 """Tools that were in Scala before Kafka 4."""
 
+FOR_ALL_OR_NOTHING = "The update failed for all features since the following feature had an error: "
+"""What UpdateFeatures says before the reason from version 2 on, which a Kafka with ZooKeeper has not."""
 LOOKS = re.compile("--(list|describe|verify)")
 TIMES_TO_LOOK = 20
 
@@ -71,13 +81,15 @@ class Bench:
 
     def said(self, line: str) -> list[str]:
         """What a run shows a person, without what may differ: ports, directories, ids, frames of Java;
-        whether there can be eligible leader replicas; the order of logs, and who was first back in an ISR.
+        whether there can be eligible leader replicas, and whether no feature or only this one was not
+        changed; the order of logs, and who was first back in an ISR.
         """
         ended = self.run(line)
         text = f"{ended.out}\n--\n{ended.err}"
         for broker_id, broker in self.brokers.items():
             text = text.replace(str(broker.home), f"HOME{broker_id}")
             text = text.replace(str(broker.port), f"PORT{broker_id}")
+        text = text.replace(FOR_ALL_OR_NOTHING, "")
         text = re.sub(r"TopicId: \S{22}", "TopicId: ID", text)
         text = re.sub(r"(?m)^\[\d{4}-\d\d-\d\d \S+\]", "TIME", text)
         text = re.sub(r"Elr: (N/A)?\tLastKnownElr: (N/A)?", "Elr: ", text)
@@ -115,6 +127,42 @@ class Benches:
                 else:
                     different += [f"$ {line}", *unified_diff(kafka, ours, "Kafka", "kcompat", lineterm="")]
         assert not different, "\n".join(different)
+
+
+def insist_on_tools() -> None:
+    """Skip what needs tools that are not there."""
+    if shutil.which("javac") is None or not all((CACHE / f"kafka-{v}" / "libs").is_dir() for v in VERSIONS):
+        pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
+
+
+@contextmanager
+def side_by_side(
+    version: str,
+    ours: Mapping[int, BrokerProcess],
+    kafka: Mapping[int, BrokerProcess],
+    files: Mapping[str, str],
+    at: Path,
+) -> Iterator[Benches]:
+    """The tools of a release beside brokers of ours and of Kafka, by id; what they need is made in `at`.
+
+    `files` are those that scripts name, with HOME1 for the directory of broker 1.
+    """
+    compile_runner(version, at)
+    with closing(ToolsJvm(version, at)) as one, closing(ToolsJvm(version, at)) as other:
+        yield Benches(
+            Bench(version, ours, one, _written(files, ours, at / "kcompat")),
+            Bench(version, kafka, other, _written(files, kafka, at / "kafka")),
+        )
+
+
+def _written(files: Mapping[str, str], brokers: Mapping[int, BrokerProcess], directory: Path) -> str:
+    directory.mkdir()
+    for name, text in files.items():
+        placed = text
+        for broker_id, broker in brokers.items():
+            placed = placed.replace(f"HOME{broker_id}", str(broker.home))
+        (directory / name).write_text(placed)
+    return str(directory)
 
 
 def _sorted(line: str) -> str:

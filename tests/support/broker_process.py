@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 from support.places import REPOSITORY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
 _API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)
@@ -58,6 +59,10 @@ class BrokerProcess(ABC):
         self.home.mkdir(parents=True, exist_ok=True)
         self.log_path = self.home / "process.log"
         self._process: subprocess.Popen[bytes] | None = None
+
+    def placed(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """These properties, where HOME stands for the data directory."""
+        return {key: value.replace("HOME", str(self.home)) for key, value in properties.items()}
 
     @abstractmethod
     def command(self) -> list[str]:

@@ -23,12 +23,11 @@ class KcompatBroker(BrokerProcess):
     def __init__(
         self, properties: Mapping[str, str] | None = None, data_dir: Path | None = None, port: int = 0
     ) -> None:
-        """Its logs are in `data_dir`/data if the properties have no `log.dirs`."""
+        """HOME in a property stands for `data_dir`. Its logs are in HOME/data if they have no `log.dirs`."""
         super().__init__(data_dir, port)
-        self._has_directories = "log.dirs" in (properties or {})
-        self._overrides = [
-            item for key, value in (properties or {}).items() for item in ("--override", f"{key}={value}")
-        ]
+        placed = self.placed(properties or {})
+        self._has_directories = "log.dirs" in placed
+        self._overrides = [item for pair in placed.items() for item in ("--override", "=".join(pair))]
 
     def command(self) -> list[str]:
         """The command line that runs the broker in the foreground."""
