@@ -48,10 +48,11 @@ def handle(
     }
     keeps_size = not request.allow_replication_factor_change
 
-    def answered(outcomes: Mapping[tuple[str, int], Outcome]) -> AlterPartitionReassignmentsResponse:
-        elsewhere = ErrorCode.NOT_CONTROLLER
-        if any(outcome.error == elsewhere for outcome in outcomes.values()):
-            return _response({}, elsewhere, keeps_size=keeps_size)
+    def answered(
+        outcomes: Mapping[tuple[str, int], Outcome] | ErrorCode,
+    ) -> AlterPartitionReassignmentsResponse:
+        if isinstance(outcomes, ErrorCode):
+            return _response({}, outcomes, keeps_size=keeps_size)
         return _response(outcomes, keeps_size=keeps_size)
 
     if not context.may(Operation.ALTER, CLUSTER):
@@ -71,6 +72,6 @@ def _response(
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=not keeps_size,
         error_code=error,
-        error_message=error.message if error else None,
+        error_message=error.message if error else "",
         responses=list(topics.values()),
     )

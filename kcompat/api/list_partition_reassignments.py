@@ -57,7 +57,7 @@ def _response(
         row.partitions.append(
             Answer(index, list(partition.replicas), list(partition.adding), list(partition.removing))
         )
-    return ListPartitionReassignmentsResponse(error_message=None, topics=list(topics.values()))
+    return ListPartitionReassignmentsResponse(topics=list(topics.values()))
 
 
 def _refusal(error: ErrorCode, named: Sequence[TopicAnswer] = ()) -> ListPartitionReassignmentsResponse:

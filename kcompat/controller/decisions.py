@@ -134,9 +134,9 @@ class Decisions:
 
     def reassign(
         self, wanted: Mapping[tuple[str, int], tuple[int, ...] | None], *, keeps_size: bool = False
-    ) -> Promise[dict[tuple[str, int], Outcome]]:
+    ) -> Promise[dict[tuple[str, int], Outcome] | ErrorCode]:
         """Begin to move partitions to these replicas; None calls a reassignment off. With `keeps_size` their
-        number stays as it is (KIP-860).
+        number stays as it is (KIP-860). The outcomes, or the error of the whole.
         """
         return self._submit(Reassign(wanted, keeps_size))
 

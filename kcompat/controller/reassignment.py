@@ -40,7 +40,7 @@ class Reassign(Struct, frozen=True):
     wanted: Wanted
     keeps_size: bool = False
 
-    def decide(self, state: ControllerState) -> Decision[dict[Key, Outcome]]:
+    def decide(self, state: ControllerState) -> Decision[dict[Key, Outcome] | ErrorCode]:
         """Begin, replace or call off each; those that cannot be done do not stop the others."""
         draft = Draft(state)
         outcomes = {}
@@ -57,9 +57,9 @@ class Reassign(Struct, frozen=True):
         _forget_wanted(draft, taken)
         return draft.decision(outcomes)
 
-    def refused(self, error: ErrorCode) -> dict[Key, Outcome]:
-        """The same error for every partition."""
-        return dict.fromkeys(self.wanted, Outcome(error))
+    def refused(self, error: ErrorCode) -> dict[Key, Outcome] | ErrorCode:
+        """The error of the whole."""
+        return error
 
 
 class ListReassignments(Struct, frozen=True):
