@@ -1,4 +1,6 @@
-"""Kafka's tools print the same of three kcompat brokers as of three real Kafka 3.9.2, line by line."""
+"""Three kcompat brokers beside three real Kafka 3.9.2: Kafka's tools print the same of both, line by line,
+and raw requests about leaders and replicas are answered the same.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,18 @@ import pytest
 
 from broker_cluster import BrokerCluster
 from commands import QUICK_JVM, run
+from differential import among_three  # noqa: F401 - registers its scenes
+from differential.catalogue import AMONG_BROKERS, WITH_ZOOKEEPER
+from differential.cluster_stage import SCENES, Stage
+from differential.compare import differences
 from support.kafka_jars import class_path
 from tool_bench import VERSIONS, insist_on_tools, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from differential.cluster_stage import Scene
+    from differential.play import Step
     from tool_bench import Bench, Benches
 
 pytestmark = pytest.mark.timeout(400)
@@ -238,3 +246,34 @@ def _shown_by_zookeeper_shell(cluster: BrokerCluster) -> list[str]:
         ",".join(sorted(line[1:-1].split(","))) if line.startswith("{") else line
         for line in said.splitlines()
     ]
+
+
+@pytest.mark.parametrize(
+    ("scene", "version"),
+    [
+        pytest.param(played.scene, version, id=f"{played.scene.__name__}-v{version}")
+        for played in SCENES
+        for version in played.versions
+    ],
+)
+def test_raw_requests_are_answered_as_by_three_kafkas(
+    clusters: tuple[BrokerCluster, BrokerCluster], scene: Scene, version: int
+) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        ours, kafka = pool.map(lambda cluster: _transcript(cluster, scene, version), clusters)
+    assert kafka, "a scene that compares nothing"
+    different = [str(each) for each in differences(kafka, ours)]
+    assert not different, "\n".join(different)
+
+
+def test_what_the_catalogue_of_one_broker_leaves_out_is_played() -> None:
+    assert AMONG_BROKERS.keys() | WITH_ZOOKEEPER <= {played.key for played in SCENES}
+
+
+def _transcript(cluster: BrokerCluster, scene: Scene, version: int) -> list[Step]:
+    stage = Stage(cluster, f"{scene.__name__}-{version}")
+    try:
+        scene(stage, version)
+    finally:
+        stage.close()
+    return stage.transcript

@@ -49,7 +49,7 @@ WITH_ZOOKEEPER = {
     ApiKey.ALTER_REPLICA_LOG_DIRS,
     ApiKey.UPDATE_FEATURES,
 }  # fmt: skip
-"""Compared with a Kafka that has ZooKeeper, and other answers (`test_elections_and_reassignments.py`)."""
+"""Compared with a Kafka that has ZooKeeper, and other answers (`among_three.py`)."""
 
 _OURS = {served.key: served for served in SERVED}
 
