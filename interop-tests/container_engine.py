@@ -14,9 +14,11 @@ import subprocess
 import tarfile
 import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from hosts import are_possible, claim_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,8 +38,6 @@ AUTHORITIES: Final = "/etc/registries.crt"
 
 FOR_PEOPLE: Final = tuple(f"/usr/share/{name}/" for name in ("doc", "info", "locale", "man"))
 
-BRIDGE: Final = Path("/sys/class/net/docker0")
-
 START_S: Final = 60.0
 END_S: Final = 60.0
 
@@ -56,18 +56,20 @@ def docker_engine() -> Iterator[bool]:
     if answers():
         yield False
         return
-    if os.geteuid() != 0 or shutil.which("dockerd") is None:
-        raise NoEngineError("install a Docker engine that this user may use, or docker.io for root")
+    if not are_possible() or shutil.which("dockerd") is None:
+        raise NoEngineError(
+            "install a Docker engine that this user may use, or docker.io and iproute2 for root"
+        )
     DATA.mkdir(parents=True, exist_ok=True)
     before = os.environ.get("DOCKER_HOST")
-    with tempfile.TemporaryDirectory(prefix="engine-") as directory:  # the path of a socket is short
+    # The path of a socket is short.
+    with tempfile.TemporaryDirectory(prefix="engine-") as directory, _bridge() as bridge:
         host = f"unix://{directory}/docker.sock"
-        places = ("--data-root", str(DATA.resolve()), "--exec-root", f"{directory}/exec")
+        places = ("--data-root", str(DATA.resolve()), "--exec-root", f"{directory}/exec", "--bridge", bridge)
         # A firewall would stand between other hosts of this machine. Published ports need none.
         modesty = ("--iptables=false", "--ip6tables=false", "--ip-forward=false")
         command = ["dockerd", *places, *modesty, "--pidfile", f"{directory}/pid", "-H", host]
         log = Path(directory, "log")
-        bridged = BRIDGE.exists()
         with log.open("wb") as output:
             engine = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
@@ -76,13 +78,26 @@ def docker_engine() -> Iterator[bool]:
             yield True
         finally:
             _end(engine)
-            # What dockerd does not take away: a mount, and the bridge that its containers were at.
-            _try("umount", f"{directory}/exec/netns/default")
-            if not bridged:
-                _try("ip", "link", "delete", BRIDGE.name)
+            _try("umount", f"{directory}/exec/netns/default")  # which dockerd does not take away
             del os.environ["DOCKER_HOST"]
             if before is not None:
                 os.environ["DOCKER_HOST"] = before
+
+
+@contextmanager
+def _bridge() -> Iterator[str]:
+    """The bridge that the containers are at; Docker's own would be that of all engines of this machine."""
+    number, claim = claim_number()
+    name = f"kcompat-box{number}"
+    with closing(claim):
+        _try("ip", "link", "delete", name)  # what a test that was killed has left
+        try:
+            _output("ip", "link", "add", name, "type", "bridge", timeout_s=60)
+            _output("ip", "address", "add", f"10.79.{number}.1/24", "dev", name, timeout_s=60)
+            _output("ip", "link", "set", name, "up", timeout_s=60)
+            yield name
+        finally:
+            _try("ip", "link", "delete", name)
 
 
 def _end(engine: subprocess.Popen[bytes]) -> None:
@@ -140,7 +155,7 @@ def _output(*command: str, timeout_s: float) -> str:
 
 def lacking_packages() -> list[str]:
     """Which of Debian's packages an engine of our own would need, and are not installed."""
-    return sorted({"docker.io", *BUILD_PACKAGES} - _installed().keys())
+    return sorted({"docker.io", "iproute2", *BUILD_PACKAGES} - _installed().keys())
 
 
 def make_bases() -> None:

@@ -46,7 +46,7 @@ class Hosts:
     """
 
     def __init__(self, count: int) -> None:
-        number, self._claim = _claim()
+        number, self._claim = claim_number()
         self._tag = f"kcompat{number}"
         subnet = f"10.78.{number}"
         self.address = f"{subnet}.254"
@@ -112,7 +112,7 @@ class Hosts:
         subprocess.run(["ip", "link", "delete", self._tag], check=False, capture_output=True)
 
 
-def _claim() -> tuple[int, socket.socket]:
+def claim_number() -> tuple[int, socket.socket]:
     """A number that no other process of this machine has, and the socket that holds it while it is open."""
     for number in range(_SUBNETS):
         holder = socket.socket(socket.AF_UNIX)
@@ -122,7 +122,7 @@ def _claim() -> tuple[int, socket.socket]:
             holder.close()
         else:
             return number, holder
-    raise RuntimeError(f"{_SUBNETS} tests have hosts already")
+    raise RuntimeError(f"{_SUBNETS} tests have networks already")
 
 
 def _run(*command: str) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
+import random
 import re
+import socket
 import subprocess
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import kafka
@@ -19,7 +21,7 @@ from commands import QUICK_JVM
 from container_engine import IMAGE, NoEngineError, build_image, docker, docker_engine
 from kcompat.testing import KcompatContainer
 from real_kafka import RealKafka
-from support.broker_process import answers_api_versions, free_port
+from support.broker_process import answers_api_versions
 from support.places import CACHE, REPOSITORY
 
 if TYPE_CHECKING:
@@ -50,6 +52,17 @@ def image() -> Iterator[str]:
                 yield IMAGE
         except NoEngineError as error:
             pytest.skip(str(error))
+
+
+def port_to_publish() -> int:
+    """A port that is free, and not one of those that the system gives to clients: the engine listens on every
+    address there, and again after a restart.
+    """
+    while True:
+        port = random.randrange(15_000, 30_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("", port))
+            return port
 
 
 def consumed(bootstrap: str, topic: str, most: int) -> list[tuple[int, bytes]]:
@@ -95,8 +108,12 @@ def exercise(bootstrap: str, restart: Callable[[], object]) -> None:
 
 def exercise_container(bootstrap: str, container: str, patience_s: int = 0) -> None:
     """The same with a container, whose restart is that from a kill unless there is patience."""
-    exercise(bootstrap, lambda: docker("restart", "-t", str(patience_s), container))
-    assert "Traceback" not in logs(container)
+    try:
+        exercise(bootstrap, lambda: docker("restart", "-t", str(patience_s), container))
+    finally:
+        said = logs(container)
+        print(said)  # for whoever reads of a failure
+    assert "Traceback" not in said
 
 
 def logs(container: str) -> str:
@@ -155,7 +172,7 @@ def test_the_page() -> None:
 
 def exercise_module(module: KafkaContainer | RedpandaContainer, port: int) -> None:
     """At a port that stays the same over a restart."""
-    module.with_bind_ports(port, free_port())
+    module.with_bind_ports(port, port_to_publish())
     try:
         module.start(PATIENCE_S)
         exercise_container(module.get_bootstrap_server(), module.get_container_id())
@@ -174,7 +191,7 @@ def test_the_modules_of_java() -> None:
         assert java.stdin is not None
         assert java.stdout is not None
         for module in ("apache", "confluent", "redpanda"):
-            print(module, IMAGE, free_port(), file=java.stdin, flush=True)
+            print(module, IMAGE, port_to_publish(), file=java.stdin, flush=True)
             said = java.stdout.readline().split()
             assert said[:1] == ["started"], (module, said)
             _, container, bootstrap = said
@@ -188,7 +205,7 @@ def test_the_modules_of_java() -> None:
 @contextmanager
 def running(*options: str) -> Iterator[tuple[str, str]]:
     """A container of the image that Docker runs; its id and its address."""
-    port = free_port()
+    port = port_to_publish()
     container = docker(
         "run", "-d", "-p", f"127.0.0.1:{port}:9092",
         "-e", f"KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://127.0.0.1:{port}", "-e", "KAFKA_LISTENERS=PLAINTEXT://:9092",
@@ -217,7 +234,7 @@ def test_a_read_only_container_answers_soon_is_healthy_and_ends_at_once() -> Non
         state = json.loads(docker("inspect", "-f", "{{json .State}}", container))
         assert state["ExitCode"] == 0
     print(f"answered after {took:.2f} s, ended in {ended:.2f} s, {used.split('/')[0]} in use")
-    assert float(used.partition("MiB")[0]) < 45
+    assert float(used.partition("MiB")[0]) < 60  # 33 on a calm machine; files that it has read count too
     assert ended < 5, "it was killed, or nearly"
 
 
