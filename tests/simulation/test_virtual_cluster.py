@@ -23,7 +23,7 @@ from support.cluster_story import tell
 from support.recorded_files import memory_directory
 
 FIRST_SEED = int(os.environ.get("KCOMPAT_FIRST_SEED", "0"))
-SEEDS = range(FIRST_SEED, FIRST_SEED + int(os.environ.get("KCOMPAT_SEEDS", "20")))
+SEEDS = range(FIRST_SEED, FIRST_SEED + int(os.environ.get("KCOMPAT_SEEDS", "200")))
 
 TELL = """
 import sys
