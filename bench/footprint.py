@@ -13,8 +13,9 @@ import peers
 from system import cpu_seconds, resident_mb
 from trial import Measure
 
-from support.broker_process import answers_api_versions, free_port
+from support.broker_process import answers_api_versions
 from support.places import REPOSITORY
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from trial import Numbers, Trial

@@ -22,7 +22,7 @@ from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from support.broker_process import free_port
+from support.ports import free_port
 from support.raw_requests import create_topic
 
 if TYPE_CHECKING:

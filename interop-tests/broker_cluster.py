@@ -15,8 +15,8 @@ from kcompat.protocol.messages.alter_partition_reassignments import AlterPartiti
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
-from support.broker_process import free_port
 from support.kcompat_broker import KcompatBroker
+from support.ports import free_port
 from support.raw_client import RawClient
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 

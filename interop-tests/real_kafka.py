@@ -20,8 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from typing import TYPE_CHECKING
 
-from support.broker_process import BrokerProcess, free_port
+from support.broker_process import BrokerProcess
 from support.kafka_jars import QUICK, class_path, java
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,10 +16,11 @@ import pytest
 from broker_cluster import SETTINGS, BrokerCluster, settled_replicas
 from cluster_load import LIGHT_PAUSE_S, Load
 from contract import eventually
-from support.broker_process import BrokerProcess, free_port
+from support.broker_process import BrokerProcess
 from support.history import violations
 from support.new_epochs import NewEpochs
 from support.places import CACHE, REPOSITORY
+from support.ports import free_port
 from tool_bench import CLASSES
 from tools_jvm import ToolsJvm, compile_runner
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kcompat.cluster.store import AccessDeniedError, StoreUnavailableError
 from kcompat.cluster.zookeeper.sessions import ZooKeeper
 from kcompat.cluster.zookeeper.settings import ZooKeeperSettings, ZooKeeperTls
-from support.broker_process import free_port
+from support.ports import free_port
 from zookeeper_kafka import ZooKeeper as ZooKeeperServer
 
 if TYPE_CHECKING:

@@ -15,19 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from support.places import REPOSITORY
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
 _API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)
-
-
-def free_port() -> int:
-    """A TCP port of the loopback address that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def answers_api_versions(port: int, host: str = "127.0.0.1") -> bool:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.broker_process import BrokerProcess, free_port
+from support.broker_process import BrokerProcess
 from support.places import REPOSITORY
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

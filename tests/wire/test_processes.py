@@ -17,7 +17,7 @@ import pytest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from support.broker_process import free_port
+from support.ports import free_port
 from support.raw_client import RawClient
 from support.raw_requests import ACKS_ALL, create_topic, describe_topic, produce, read_all
 from support.start_command import started
@@ -118,18 +118,6 @@ def make_topic(at: list[Address]) -> None:
         assert create_topic(client, TOPIC, replicas=3, configs={"min.insync.replicas": "2"}) == 0
 
 
-def in_a_row() -> int:
-    """The first of three ports that nobody listens on just now."""
-    while True:
-        first = free_port()
-        try:
-            for port in (first + 1, first + 2):
-                socket.create_server(("127.0.0.1", port)).close()
-        except (OSError, OverflowError):
-            continue
-        return first
-
-
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[Address]]]:
     with started(*THREE, *LOCAL, "--data-dir", "d", cwd=tmp_path) as process:
@@ -137,7 +125,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[Addres
 
 
 def test_a_broker_may_die_and_the_directory_serves_one_process_as_well(tmp_path: Path) -> None:
-    first = in_a_row()
+    first = free_port(row=3)
     ports = ("--override", f"listeners=PLAINTEXT://127.0.0.1:{first}", "--data-dir", "d")
     with started(*THREE, *ports, "--zookeeper-port", "0", cwd=tmp_path) as process:
         at = addresses(process)
@@ -218,7 +206,7 @@ def test_what_one_broker_cannot_do_ends_all_with_a_sentence(tmp_path: Path) -> N
 
 
 def test_a_taken_port_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    first = in_a_row()
+    first = free_port(row=3)
     with socket.create_server(("127.0.0.1", first + 2)):
         listeners = f"listeners=PLAINTEXT://127.0.0.1:{first}"
         with started(*THREE, "--override", listeners, cwd=tmp_path) as process:
