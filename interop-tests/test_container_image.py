@@ -23,7 +23,6 @@ from kcompat.testing import KcompatContainer
 from real_kafka import RealKafka
 from support.broker_process import answers_api_versions
 from support.places import CACHE, REPOSITORY
-from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
