@@ -14,7 +14,7 @@ import pytest
 
 from broker_cluster import BrokerCluster
 from commands import QUICK_JVM, run
-from differential import among_three  # noqa: F401 - registers its scenes
+from differential import among_three
 from differential.catalogue import AMONG_BROKERS, WITH_ZOOKEEPER
 from differential.cluster_stage import SCENES, Stage
 from differential.compare import differences
@@ -259,21 +259,33 @@ def _shown_by_zookeeper_shell(cluster: BrokerCluster) -> list[str]:
 def test_raw_requests_are_answered_as_by_three_kafkas(
     clusters: tuple[BrokerCluster, BrokerCluster], scene: Scene, version: int
 ) -> None:
-    with ThreadPoolExecutor(2) as pool:
-        ours, kafka = pool.map(lambda cluster: _transcript(cluster, scene, version), clusters)
-    assert kafka, "a scene that compares nothing"
-    different = [str(each) for each in differences(kafka, ours)]
-    assert not different, "\n".join(different)
+    _compare(clusters, f"{scene.__name__}-{version}", lambda stage: scene(stage, version))
 
 
 def test_what_the_catalogue_of_one_broker_leaves_out_is_played() -> None:
     assert AMONG_BROKERS.keys() | WITH_ZOOKEEPER <= {played.key for played in SCENES}
 
 
-def _transcript(cluster: BrokerCluster, scene: Scene, version: int) -> list[Step]:
-    stage = Stage(cluster, f"{scene.__name__}-{version}")
-    try:
-        scene(stage, version)
-    finally:
-        stage.close()
-    return stage.transcript
+def test_while_a_broker_is_away_they_answer_as_three_kafkas(
+    clusters: tuple[BrokerCluster, BrokerCluster],
+) -> None:
+    """The last of these tests: the broker stays away."""
+    _compare(clusters, "away", among_three.without_the_third)
+
+
+def _compare(
+    clusters: tuple[BrokerCluster, BrokerCluster], prefix: str, scene: Callable[[Stage], None]
+) -> None:
+    def transcript(cluster: BrokerCluster) -> list[Step]:
+        stage = Stage(cluster, prefix)
+        try:
+            scene(stage)
+        finally:
+            stage.close()
+        return stage.transcript
+
+    with ThreadPoolExecutor(2) as pool:
+        ours, kafka = pool.map(transcript, clusters)
+    assert kafka, "a scene that compares nothing"
+    different = [str(each) for each in differences(kafka, ours)]
+    assert not different, "\n".join(different)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NOBODY = 9
 """A broker that is not there."""
+NO_LEADER = -1
 TIMEOUT_MS = 10_000
 PREFERRED, UNCLEAN = 0, 1
 LONG_NAME = "x" * 214
@@ -258,3 +259,23 @@ def producer_ids_for_nobody(stage: Stage, version: int) -> None:
     for play in (stage.controller, stage.elsewhere):
         for broker_id in (NOBODY, FIRST):
             play.call(ApiKey.ALLOCATE_PRODUCER_IDS, version, broker_id=broker_id, broker_epoch=0)
+
+
+def without_the_third(stage: Stage) -> None:
+    """Elections and moves while a broker is away, which stays away."""
+    topic = stage.topic([THIRD, FIRST], [FIRST, THIRD])
+    lone = stage.topic([THIRD])
+    stage.lose(THIRD, (topic, 0, FIRST), (topic, 1, FIRST), (lone, 0, NO_LEADER))
+    play = stage.controller
+    for kind in (PREFERRED, UNCLEAN):
+        for rows in ([(topic, [0, 1])], [(lone, [0])], [(lone, [0, 1]), (topic, [0])]):
+            play.call(ELECT, 2, **electing(*rows, election_type=kind))
+    play.call(ELECT, 0, **electing((topic, [0]), (lone, [0])))
+    for moves in (
+        [(0, [THIRD, FIRST]), (1, [SECOND, THIRD])],
+        [(0, [SECOND, NOBODY]), (1, [THIRD, SECOND])],
+        [(0, None), (1, None)],
+        [(0, [FIRST]), (1, None)],
+    ):
+        play.call(MOVE, 0, **moving(topic, *moves))
+        play.call(LIST, 0, topics=None, timeout_ms=TIMEOUT_MS)

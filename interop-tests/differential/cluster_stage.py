@@ -7,7 +7,8 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from broker_cluster import settled_replicas
 from differential.catalogue import common_versions, release_of
@@ -46,16 +47,20 @@ class Stage:
         for broker_id, broker in cluster.brokers.items():
             self.brokers[broker_id] = Play(broker.port, prefix)
             self.brokers[broker_id].transcript = self.transcript
-        controller_id = int(cluster.metadata().controller_id)
+        self._cluster = cluster
+        self._prefix = prefix
+        self._numbers = count()
+        self._know_the_controller()
+
+    def _know_the_controller(self) -> None:
+        controller_id = int(self._cluster.metadata().controller_id)
         self.controller = self.brokers[controller_id]
         self.elsewhere = self.brokers[min(self.brokers.keys() - {controller_id})]
         """A broker that is not the controller."""
-        self._cluster = cluster
-        self._prefix = prefix
 
     def topic(self, *placed: list[int]) -> str:
         """A new topic, whose partitions have these replicas."""
-        name = f"{self._prefix}-t"
+        name = f"{self._prefix}-{next(self._numbers)}"
         self._cluster.create_topic(name, 0, placed=placed)
         for index, replicas in enumerate(placed):
             self.settle(name, index, replicas)
@@ -68,6 +73,23 @@ class Stage:
     def settle(self, topic: str, partition: int, replicas: list[int]) -> None:
         """Wait until every broker shows these replicas in this order, in sync."""
         self._cluster.wait(lambda shown: settled_replicas(shown, topic, partition) == replicas)
+
+    def lose(self, broker_id: int, *then: tuple[str, int, int]) -> None:
+        """Stop a broker, and wait until the others show these leaders of partitions, by topic and index."""
+        self._cluster.brokers[broker_id].stop()
+        self.brokers.pop(broker_id).close()
+
+        def are_led(shown: Any) -> bool:
+            leaders = {
+                (row.name, part.partition_index): part.leader_id
+                for row in shown.topics
+                for part in row.partitions
+            }
+            is_led = all(leaders.get((topic, index)) == leader for topic, index, leader in then)
+            return is_led and shown.controller_id in self.brokers
+
+        self._cluster.wait(are_led)
+        self._know_the_controller()
 
     @contextmanager
     def held_up(self, topic: str, *partitions: int) -> Iterator[None]:
