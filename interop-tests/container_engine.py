@@ -92,12 +92,20 @@ def _bridge() -> Iterator[str]:
     with closing(claim):
         _try("ip", "link", "delete", name)  # what a test that was killed has left
         try:
-            _output("ip", "link", "add", name, "type", "bridge", timeout_s=60)
-            _output("ip", "address", "add", f"10.79.{number}.1/24", "dev", name, timeout_s=60)
-            _output("ip", "link", "set", name, "up", timeout_s=60)
+            _lay(name, f"10.79.{number}.1/24")
             yield name
         finally:
             _try("ip", "link", "delete", name)
+
+
+def _lay(bridge: str, address: str) -> None:
+    try:
+        _output("ip", "link", "add", bridge, "type", "bridge", timeout_s=60)
+        _output("ip", "address", "add", address, "dev", bridge, timeout_s=60)
+        _output("ip", "link", "set", bridge, "up", timeout_s=60)
+    except RuntimeError as error:  # root in a container of others has not all of root's rights
+        said = str(error).strip().splitlines()[-1]
+        raise NoEngineError(f"containers cannot have a network here: {said}") from error
 
 
 def _end(engine: subprocess.Popen[bytes]) -> None:

@@ -33,9 +33,11 @@ PAGE = REPOSITORY / "docs" / "how-to" / "replace-a-kafka-container.md"
 VALUES = [b"%d" % number for number in range(100)]
 READ_FIRST = 60
 PATIENCE_S = 60
+GROUP_PATIENCE_S = 150
+"""Longer than a group waits for a member of which nothing is heard."""
 numbers = itertools.count(1)
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(420)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,7 +79,7 @@ def consumed(bootstrap: str, topic: str, most: int) -> list[tuple[int, bytes]]:
     )
     read: list[tuple[int, bytes]] = []
     with closing(consumer):
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + GROUP_PATIENCE_S
         while len(read) < most and time.monotonic() < deadline:
             for records in consumer.poll(500, max_records=most - len(read)).values():
                 read += [(record.offset, record.value) for record in records]
