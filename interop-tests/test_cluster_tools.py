@@ -234,17 +234,18 @@ def test_zookeeper_shell_shows_the_same_registries(clusters: tuple[BrokerCluster
 
 
 def _shown_by_zookeeper_shell(cluster: BrokerCluster) -> list[str]:
+    """What the shell prints, but for the words of another thread of it, which tells that it has connected."""
     looks = "ls /\nls /brokers/ids\nls /admin\nls /config\nls /isr_change_notification\nget /brokers/ids/1\n"
     main_class = "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka"
     command = [*QUICK_JVM, "-cp", class_path("3.9.2"), main_class, "-server", cluster.zookeeper.bootstrap]
-    said = run(command, looks.encode())
+    said = re.sub(r'"timestamp":"\d+"', '"timestamp":"TIME"', run(command, looks.encode()))
     for broker_id, broker in cluster.brokers.items():
         said = said.replace(str(broker.port), f"PORT{broker_id}")
     said = said.replace(str(cluster.zookeeper.port), "ZOOKEEPER").replace("localhost", "127.0.0.1")
-    said = re.sub(r'"timestamp":"\d+"', '"timestamp":"TIME"', said)
     return [
         ",".join(sorted(line[1:-1].split(","))) if line.startswith("{") else line
         for line in said.splitlines()
+        if line and not line.startswith(("WATCHER::", "WatchedEvent "))
     ]
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
-import random
 import re
-import socket
 import subprocess
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import kafka
@@ -23,6 +21,7 @@ from kcompat.testing import KcompatContainer
 from real_kafka import RealKafka
 from support.broker_process import answers_api_versions
 from support.places import CACHE, REPOSITORY
+from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,17 +53,6 @@ def image() -> Iterator[str]:
                 yield IMAGE
         except NoEngineError as error:
             pytest.skip(str(error))
-
-
-def port_to_publish() -> int:
-    """A port that is free, and not one of those that the system gives to clients: the engine listens on every
-    address there, and again after a restart.
-    """
-    while True:
-        port = random.randrange(15_000, 30_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("", port))
-            return port
 
 
 def consumed(bootstrap: str, topic: str, most: int) -> list[tuple[int, bytes]]:
@@ -174,7 +162,7 @@ def test_the_page() -> None:
 
 def exercise_module(module: KafkaContainer | RedpandaContainer, port: int) -> None:
     """At a port that stays the same over a restart."""
-    module.with_bind_ports(port, port_to_publish())
+    module.with_bind_ports(port, free_port())
     try:
         module.start(PATIENCE_S)
         exercise_container(module.get_bootstrap_server(), module.get_container_id())
@@ -193,7 +181,7 @@ def test_the_modules_of_java() -> None:
         assert java.stdin is not None
         assert java.stdout is not None
         for module in ("apache", "confluent", "redpanda"):
-            print(module, IMAGE, port_to_publish(), file=java.stdin, flush=True)
+            print(module, IMAGE, free_port(), file=java.stdin, flush=True)
             said = java.stdout.readline().split()
             assert said[:1] == ["started"], (module, said)
             _, container, bootstrap = said
@@ -207,7 +195,7 @@ def test_the_modules_of_java() -> None:
 @contextmanager
 def running(*options: str) -> Iterator[tuple[str, str]]:
     """A container of the image that Docker runs; its id and its address."""
-    port = port_to_publish()
+    port = free_port()
     container = docker(
         "run", "-d", "-p", f"127.0.0.1:{port}:9092",
         "-e", f"KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://127.0.0.1:{port}", "-e", "KAFKA_LISTENERS=PLAINTEXT://:9092",

@@ -40,7 +40,7 @@ def test_without_java_the_demo_says_what_to_install(tmp_path):
 
 def test_without_the_connector_the_demo_says_what_to_install(tmp_path):
     """In a clone that has fetched nothing, on a machine with Java and without Maven."""
-    for part in ("demo", "spark-examples", "interop-tests"):
+    for part in ("demo", "spark-examples", "interop-tests", "image"):
         shutil.copytree(
             REPOSITORY / part, tmp_path / part, ignore=shutil.ignore_patterns(".*", "__pycache__")
         )
