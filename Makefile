@@ -12,10 +12,10 @@ help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
 	@echo "make run     start a broker on port 9092"
 	@echo "make check   lint, types and unit tests: two minutes, before every commit"
-	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: twenty minutes"
+	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
-	@echo "make simulation  10,000 stories of brokers with everything against them, KCOMPAT_SEEDS=N for another number: hours"
-	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: an hour"
+	@echo "make simulation  10,000 stories of brokers with everything against them, KCOMPAT_SEEDS=N for another number: an hour and a half"
+	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
 	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three"
 	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"
 
