@@ -228,6 +228,15 @@ def test_a_read_only_container_answers_soon_is_healthy_and_ends_at_once() -> Non
     assert ended < 5, "it was killed, or nearly"
 
 
+def test_data_may_be_in_memory() -> None:
+    """A tmpfs beside a read-only root keeps it for as long as the container runs."""
+    with running("--read-only", "--tmpfs", "/var/lib/kafka/data:uid=1000") as (container, address):
+        await_answer(address)
+        exercise(address, restart=lambda: None)
+        docker("stop", container)
+        assert docker("inspect", "-f", "{{.State.ExitCode}}", container) == "0\n"
+
+
 def test_the_image_is_small_and_its_own() -> None:
     described = json.loads(docker("inspect", IMAGE))[0]
     assert described["Config"]["User"] == "appuser"
