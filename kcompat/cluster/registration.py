@@ -8,6 +8,9 @@ A node of this id may be there already. One that a former session of this very b
 store may be slow to see the end of a session (KAFKA-7165), and a process that was killed leaves its node
 behind until its session ends. That it was this broker is known by the session ids that are remembered beside
 its logs, whose directories it holds the lock of. Any other node is another broker's with the same id.
+
+Nor does a broker start that advertises an address which another has registered, for clients would ask one for
+what is the other's. It looks once, when it starts. Kafka's counterpart: `KafkaServer.createBrokerInfo`.
 """
 
 from __future__ import annotations
@@ -47,6 +50,10 @@ _log = logging.getLogger(__name__)
 
 class BrokerIdInUseError(StoreError):
     """Another live broker is registered under this id."""
+
+
+class AddressInUseError(StoreError):
+    """Another live broker advertises an address of this one."""
 
 
 class SessionMemory(Protocol):
@@ -91,8 +98,11 @@ class Registration:
         return self._listeners.add(None, listener)
 
     async def start(self, broker: znodes.BrokerRegistration) -> None:
-        """Register, now and with every later session. Raises `BrokerIdInUseError`, the store's errors."""
+        """Register, now and with every later session. Raises `BrokerIdInUseError`, `AddressInUseError`, the
+        store's errors.
+        """
         self._broker = broker
+        await self._insist_on_own_addresses()
         await self._register()
         self._states = self._store.subscribe(self._session_changed)
 
@@ -136,6 +146,20 @@ class Registration:
         self._mine = {session_id}
         self._memory.write(self._mine)
         self._become(epoch)
+
+    async def _insist_on_own_addresses(self) -> None:
+        mine = set(self._broker.endpoints.values())
+        names = await self._store.children(znodes.BROKER_IDS)
+        others = [int(name) for name in names if int(name) != self._broker_id]
+        nodes = await self._store.get_many([znodes.broker_path(other) for other in others])
+        for other, node in zip(others, nodes, strict=True):
+            theirs = znodes.decode_broker(node[0]).endpoints.values() if node is not None else ()
+            for host, port in mine.intersection(theirs):
+                raise AddressInUseError(
+                    f"broker {other} of this cluster advertises {host}:{port} already: give each broker an "
+                    "address of its own in advertised.listeners, or, if that broker is gone, wait until its "
+                    "session has ended"
+                )
 
     async def _make_node(self) -> int:
         """The czxid of this session's node."""

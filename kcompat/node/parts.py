@@ -153,7 +153,7 @@ class Parts:
 
     async def join(self, registration: BrokerRegistration) -> None:
         """Hear of features and configs, say in the metadata store that this broker is there, and stand for
-        election. Raises `BrokerIdInUseError`.
+        election. Raises `BrokerIdInUseError`, `AddressInUseError`.
         """
         await self.features.start()
         await self.config_watch.start()

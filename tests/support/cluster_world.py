@@ -107,7 +107,7 @@ class ClusterWorld:
 
     async def register(self, broker_id: int) -> None:
         """Another broker, which takes everything too; until this one shows it."""
-        registration = BrokerRegistration({"PLAINTEXT": ("h", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
+        registration = BrokerRegistration({"PLAINTEXT": (f"h{broker_id}", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
         session = await self.store.session()
         await Registration(session, broker_id, Forgetful(), VirtualClock()).start(registration)
         await self.shown(lambda image: broker_id in image.brokers)

@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-REGISTRATION = BrokerRegistration({"PLAINTEXT": ("h", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
+
+def registration_of(broker_id: int) -> BrokerRegistration:
+    """What a broker tells the cluster of itself."""
+    return BrokerRegistration({"PLAINTEXT": (f"h{broker_id}", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
 
 
 async def answer(promise: Promise[T]) -> T:
@@ -51,7 +54,7 @@ async def answer(promise: Promise[T]) -> T:
 
 async def register(session: MetadataStore, broker_id: int) -> int:
     """Register a broker for as long as this session lives, and no longer; its broker epoch."""
-    path, data = znodes.broker_path(broker_id), znodes.encode_broker(REGISTRATION, 0)
+    path, data = znodes.broker_path(broker_id), znodes.encode_broker(registration_of(broker_id), 0)
     await session.create(path, data, ephemeral=True)
     _, stat = await session.get(path)
     return stat.czxid
@@ -158,7 +161,7 @@ class ControllerWorld:
         self.configs = EntityConfigs(self.session, self.broker.cluster)
         self.config_watch = ConfigWatch(self.session, self.configs, self.clock.now_ms)
         await self.config_watch.start()
-        await Registration(self.session, 1, Forgetful(), self.clock).start(REGISTRATION)
+        await Registration(self.session, 1, Forgetful(), self.clock).start(registration_of(1))
         await self.candidacy.start()
         return self
 

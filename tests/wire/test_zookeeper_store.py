@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.registration import BrokerIdInUseError, Forgetful, Registration
+from kcompat.cluster.registration import AddressInUseError, BrokerIdInUseError, Forgetful, Registration
 from kcompat.cluster.store import Create, UnknownOutcomeError
 from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.cluster.zookeeper_server.server import ZooKeeperServer
@@ -95,4 +95,8 @@ async def test_a_broker_that_was_killed_registers_again_at_once(
     with pytest.raises(BrokerIdInUseError):
         await Registration(other, 1, Forgetful(), clock).start(
             BrokerRegistration({"PLAINTEXT": ("other", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
+        )
+    with pytest.raises(AddressInUseError):
+        await Registration(other, 2, Forgetful(), clock).start(
+            BrokerRegistration({"OTHER": ("h", 9092)}, {"OTHER": "PLAINTEXT"})
         )

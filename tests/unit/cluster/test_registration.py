@@ -11,6 +11,7 @@ import pytest
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import (
     NO_EPOCH,
+    AddressInUseError,
     BrokerIdInUseError,
     Forgetful,
     Registration,
@@ -73,6 +74,31 @@ async def test_another_live_broker_has_the_id(store: ProcessStore) -> None:
     await registration(await store.session()).start(BROKER)
     with pytest.raises(BrokerIdInUseError, match="broker id 1 is in use"):
         await registration(await store.session(), Memory(12345)).start(BROKER)
+
+
+def listening(**endpoints: tuple[str, int]) -> BrokerRegistration:
+    return BrokerRegistration(endpoints, dict.fromkeys(endpoints, "PLAINTEXT"))
+
+
+async def test_another_live_broker_advertises_an_address_of_this_one(store: ProcessStore) -> None:
+    """Whatever its listener is called, and where a port or a host is shared nothing is."""
+    other = Registration(await store.session(), 7, Forgetful(), VirtualClock())
+    await other.start(listening(INSIDE=("h", 9092), OUTSIDE=("public", 9094)))
+    session = await store.session()
+    with pytest.raises(AddressInUseError, match="broker 7 of this cluster advertises public:9094 already"):
+        await registration(session).start(listening(PLAINTEXT=("h", 9093), WORLD=("public", 9094)))
+    assert await session.exists(PATH) is None
+    await registration(session).start(listening(INSIDE=("h", 9094), OUTSIDE=("public", 9092)))
+    assert await session.exists(PATH) is not None
+
+
+async def test_the_address_of_a_broker_that_is_gone_is_free(store: ProcessStore) -> None:
+    gone = await store.session()
+    await Registration(gone, 7, Forgetful(), VirtualClock()).start(BROKER)
+    await gone.close()
+    mine = registration(await store.session())
+    await mine.start(BROKER)
+    assert mine.epoch != NO_EPOCH
 
 
 async def test_a_broker_registers_anew_when_its_session_has_ended(store: ProcessStore) -> None:

@@ -13,7 +13,7 @@ from kcompat.cluster.znodes import ProducerIdBlock, broker_path, encode_broker
 from kcompat.controller.isr_changes import AlterPartition, ProposedIsr
 from kcompat.controller.values import Outcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from support.controller_world import REGISTRATION, ControllerWorld, answer
+from support.controller_world import ControllerWorld, answer, registration_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,7 +149,7 @@ async def test_what_a_broker_could_not_do_is_forgotten_once_it_has_registered_an
         await session.multi(
             [
                 Delete(broker_path(2)),
-                Create(broker_path(2), encode_broker(REGISTRATION, 0), ephemeral=True),
+                Create(broker_path(2), encode_broker(registration_of(2), 0), ephemeral=True),
             ]
         )
         world.others[2].release()  # the answer is there before the controller has seen that

@@ -23,7 +23,7 @@ async def test_a_new_cluster_has_one_broker_which_is_its_controller(path: Path) 
     async with ControllerWorld(path) as world:
         image = world.broker.image
         assert (image.cluster_id, image.controller_id) == ("the-cluster", 1)
-        assert image.brokers[1].endpoints == {"PLAINTEXT": ("h", 9092)}
+        assert image.brokers[1].endpoints == {"PLAINTEXT": ("h1", 9092)}
         data, stat = await world.session.get("/controller")
         assert json.loads(data)["brokerid"] == 1
         assert stat.ephemeral_owner == world.session.session_id

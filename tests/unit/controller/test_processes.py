@@ -19,7 +19,7 @@ from kcompat.controller.controller import Controller
 from kcompat.controller.processes import ProcessBack, ProcessEnded
 from kcompat.controller.state import ControlledPartition, ControllerState
 from kcompat.protocol.errors import ErrorCode
-from support.controller_world import REGISTRATION, FakeBroker
+from support.controller_world import FakeBroker, registration_of
 from support.raw_peer import until
 from support.virtual_clock import VirtualClock
 
@@ -114,7 +114,8 @@ class Scene:
         self.session = await self.store.session()
         await loading.prepare(self.session)
         for broker_id, session in ((1, self.session), (2, self.other)):
-            await Registration(session, broker_id, Forgetful(), self.clock).start(REGISTRATION)
+            registration = Registration(session, broker_id, Forgetful(), self.clock)
+            await registration.start(registration_of(broker_id))
         self.two = (await loading.registered(self.session, [2]))[2]
         assert await election.elect(self.other, 2, 0) is not None
         fake = FakeBroker()
