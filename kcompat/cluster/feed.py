@@ -10,24 +10,34 @@ from msgspec.structs import replace
 
 from kcompat.cluster.image import LEADER_DURING_DELETION, ClusterImage, TopicImage
 from kcompat.cluster.news import UpdateConfigs, UpdateMetadata
+from kcompat.cluster.subscriptions import Subscriptions
 from kcompat.faults import contained
 from kcompat.protocol.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from kcompat.cluster.image import PartitionInfo
     from kcompat.cluster.news import ShownPartition
 
     Listener = Callable[[ClusterImage, ClusterImage], object]
+    Configs = Mapping[tuple[str, str], Mapping[str, str]]
 
 
 class MetadataCache:
-    """Holds the cluster image in force on this broker. Kafka's counterpart: `MetadataCache`."""
+    """Holds the cluster image in force on this broker. Kafka's counterpart: `MetadataCache`.
+
+    Who acts on a change of configs or on a deletion is told which it was: to find that out from two pictures
+    would take the longer the more topics there are, for each topic that is made.
+    """
 
     def __init__(self, cluster_id: str) -> None:
         self.image = ClusterImage(cluster_id)
         self._listeners: list[Listener] = []
+        self._configs: Subscriptions[None, Configs] = Subscriptions("a part that was told of other configs")
+        self._deletions: Subscriptions[None, frozenset[str]] = Subscriptions(
+            "a part that was told of deleted topics"
+        )
 
     def subscribe(self, listener: Listener) -> None:
         """Call `listener(old, new)` after each replacement; what is unchanged is the same object in both. One
@@ -35,14 +45,42 @@ class MetadataCache:
         """
         self._listeners.append(listener)
 
+    def subscribe_to_configs(self, listener: Callable[[Configs], object]) -> None:
+        """Call `listener` with the configs of entities that are other than they were, or known only now, by
+        (kind, name) and each complete; the picture shows them by then. Configs that go with their topic are
+        not told.
+        """
+        self._configs.add(None, listener)
+
+    def subscribe_to_deletions(self, listener: Callable[[frozenset[str]], object]) -> None:
+        """Call `listener` with the names of topics that are shown no more."""
+        self._deletions.add(None, listener)
+
     def hear(self, news: UpdateMetadata | UpdateConfigs) -> None:
         """Change the picture by what the controller says."""
         match news:
             case UpdateMetadata(controller_id, _, brokers, partitions):
-                image = merged(self.image, partitions) if partitions else self.image
+                old = self.image
+                image = merged(old, partitions) if partitions else old
                 self.update(replace(image, controller_id=controller_id, brokers=brokers))
+                named = {each.topic for each in partitions}
+                self._tell_deleted(name for name in named if name in old.topics and name not in image.topics)
             case UpdateConfigs(changed):
+                known = self.image.entity_configs
+                other = {key: configs for key, configs in changed.items() if known.get(key) != configs}
                 self.update(self.image.with_configs(changed))
+                if other:
+                    self._configs.tell(None, other)
+
+    def forget(self, topics: Collection[str]) -> None:
+        """Show these topics no more."""
+        self.update(self.image.with_topics((), topics))
+        self._tell_deleted(topics)
+
+    def _tell_deleted(self, topics: Iterable[str]) -> None:
+        deleted = frozenset(topics)
+        if deleted:
+            self._deletions.tell(None, deleted)
 
     def update(self, image: ClusterImage) -> None:
         """Replace the picture."""

@@ -80,4 +80,4 @@ class MissedDeletions:
             if name not in there and name in image.topics and image.topics[name].topic_id == topic.topic_id
         ]
         if gone:
-            self._cluster.update(image.with_topics((), gone))
+            self._cluster.forget(gone)

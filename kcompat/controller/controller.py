@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock, Timer
     from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import BrokerPort, News, Reply
     from kcompat.cluster.store import MetadataStore
     from kcompat.config.feed import ConfigFeed
@@ -95,7 +94,7 @@ class Controller:
         self._watches: Watches | None = None
         self._balance: Timer | None = None
         config.subscribe(lambda _: self._configs_changed({}))
-        cluster.subscribe(self._image_changed)
+        cluster.subscribe_to_configs(self._configs_changed)
 
     # -- terms -------------------------------------------------------------------------------------------
 
@@ -198,17 +197,6 @@ class Controller:
     @property
     def _elects_uncleanly(self) -> bool:
         return self._config.current.get("unclean.leader.election.enable") is True
-
-    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
-        if self._running is not None and old.entity_configs is not new.entity_configs:
-            known = old.entity_configs
-            self._configs_changed(
-                {
-                    entity: configs
-                    for entity, configs in new.entity_configs.items()
-                    if known.get(entity) is not configs
-                }
-            )
 
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
         if self._running is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcompat.cluster import znodes
 from kcompat.cluster.store import Check, Delete, NoNodeError
@@ -20,13 +20,15 @@ from kcompat.controller.found import IsrsChanged, PartitionsFound, TopicsFound
 from kcompat.controller.reassignment import ReassignByTool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from kcompat.cluster.store import MetadataStore, Watch, WatchEvent
     from kcompat.controller.state import ControllerState, Event
 
     Look = Callable[[MetadataStore, ControllerState], Awaitable[Event[Any] | None]]
     """Reads from the store what has to be decided on."""
+
+K = TypeVar("K", int, str)
 
 
 class Watches:
@@ -35,33 +37,44 @@ class Watches:
     def __init__(self, store: MetadataStore, look: Callable[[str, Look], object]) -> None:
         self._store = store
         self._look = look
-        self._watches = {path: self._watch(path, path, how) for path, how in LOOKS.items()}
+        self._always = [self._watch(path, path, how) for path, how in LOOKS.items()]
+        self._brokers: dict[int, Watch] = {}
+        self._topics: dict[str, Watch] = {}
+        self._followed: ControllerState | None = None
 
     def follow(self, state: ControllerState) -> None:
         """Watch the nodes of these brokers and topics too, and no others."""
-        wanted: dict[str, tuple[str, Look]] = {
-            znodes.broker_path(broker_id): (znodes.BROKER_IDS, look_at_brokers) for broker_id in state.brokers
-        }
-        for name in state.topics:
-            path = znodes.topic_path(name)
-            wanted[path] = path, partial(look_at_topic, name)
-        for path in self._watches.keys() - wanted.keys() - LOOKS.keys():
-            self._watches.pop(path).cancel()
-        for path, (key, how) in wanted.items():
-            if path not in self._watches:
-                self._watches[path] = self._watch(path, key, how)
+        before, self._followed = self._followed, state
+        if before is None or before.brokers is not state.brokers:
+            _follow(self._brokers, state.brokers, self._watch_broker)
+        if before is None or before.topics is not state.topics:
+            _follow(self._topics, state.topics, self._watch_topic)
 
     def close(self) -> None:
         """Watch nothing any more."""
-        for watch in self._watches.values():
+        for watch in (*self._always, *self._brokers.values(), *self._topics.values()):
             watch.cancel()
-        self._watches.clear()
+
+    def _watch_broker(self, broker_id: int) -> Watch:
+        return self._watch(znodes.broker_path(broker_id), znodes.BROKER_IDS, look_at_brokers)
+
+    def _watch_topic(self, name: str) -> Watch:
+        path = znodes.topic_path(name)
+        return self._watch(path, path, partial(look_at_topic, name))
 
     def _watch(self, path: str, key: str, how: Look) -> Watch:
         def changed(_: WatchEvent) -> None:
             self._look(key, how)
 
         return self._store.watch(path, changed)
+
+
+def _follow(watches: dict[K, Watch], wanted: Mapping[K, object], watch: Callable[[K], Watch]) -> None:
+    """Have a watch for each of those that are wanted, and for no others."""
+    for key in sorted(watches.keys() - wanted.keys()):
+        watches.pop(key).cancel()
+    for key in sorted(wanted.keys() - watches.keys()):
+        watches[key] = watch(key)
 
 
 async def look_at_brokers(store: MetadataStore, _: ControllerState) -> Event[Any]:
@@ -72,9 +85,9 @@ async def look_at_brokers(store: MetadataStore, _: ControllerState) -> Event[Any
 async def look_at_topics(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
     """The topics that another has made or removed."""
     names = set(await store.children(znodes.TOPICS))
-    known = state.topics.keys() | state.deleting.keys()
-    found, _ = await loading.load_topics(store, sorted(names - known))
-    gone = known - names
+    new = names.difference(state.topics, state.deleting)
+    found, _ = await loading.load_topics(store, sorted(new))
+    gone = (state.topics.keys() - names) | (state.deleting.keys() - names)
     if not found and not gone:
         return None
     configs = await loading.load_topic_configs(store, found)

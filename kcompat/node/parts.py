@@ -45,7 +45,8 @@ from kcompat.replication.topic_log import TopicLog
 from kcompat.topics import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
-    from kcompat.cluster.image import ClusterImage
+    from collections.abc import Mapping
+
     from kcompat.cluster.news import BrokerPort
     from kcompat.cluster.store import MetadataStore
     from kcompat.cluster.znodes import BrokerRegistration
@@ -149,7 +150,8 @@ class Parts:
             features_epoch=lambda: self.features.epoch,
         )
         self.dispatcher = Dispatcher(self.services)
-        self.cluster.subscribe(self._image_changed)
+        self.cluster.subscribe_to_configs(self._configs_changed)
+        self.cluster.subscribe_to_deletions(self._topics_deleted)
 
     async def join(self, registration: BrokerRegistration) -> None:
         """Hear of features and configs, say in the metadata store that this broker is there, and stand for
@@ -221,14 +223,17 @@ class Parts:
         partition = self.replicas.get(log.topic, log.partition)
         return None if partition is None or partition.log is not log else partition.last_stable_offset
 
-    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
-        """Obey changed configurations; forget the offsets of deleted topics."""
+    def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
+        """Obey them."""
         mine = ("brokers", str(self.services.broker_id))
         everyone = ("brokers", DEFAULT_ENTITY)
-        own_changed = any(old.configs(*entity) != new.configs(*entity) for entity in (mine, everyone))
-        if own_changed:
-            self.config.replace(self.config.current.with_stored(new.configs(*mine), new.configs(*everyone)))
-        self.local.reconfigure(old, new, everything=own_changed)
-        gone = old.topics.keys() - new.topics.keys()
-        if gone:
-            self.groups.forget_topics(lambda partition: partition[0] in gone)
+        if mine in changed or everyone in changed:
+            configs = self.cluster.image.configs
+            self.config.replace(self.config.current.with_stored(configs(*mine), configs(*everyone)))
+            self.local.reconfigure_all()
+        else:
+            self.local.reconfigure(name for kind, name in changed if kind == "topics")
+
+    def _topics_deleted(self, deleted: frozenset[str]) -> None:
+        """Forget the offsets of their partitions."""
+        self.groups.forget_topics(lambda partition: partition[0] in deleted)

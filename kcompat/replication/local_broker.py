@@ -19,10 +19,9 @@ from kcompat.protocol.uuids import ZERO_UUID, differ
 from kcompat.replication.storage_config import log_config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import Answered, AssignedPartition, News, StoppedPartition
     from kcompat.config.feed import ConfigFeed
     from kcompat.config.topic import TopicConfig
@@ -163,18 +162,18 @@ class LocalBroker:
             config.integer("replication.quota.window.size.seconds") * 1000,
         )
 
-    def reconfigure(self, old: ClusterImage, new: ClusterImage, *, everything: bool = False) -> None:
-        """Make partitions obey changed topic configurations; `everything` after a change of the broker's
-        defaults.
-        """
-        if everything:
-            self._throttle()
-        if not everything and old.entity_configs is new.entity_configs:
-            return
-        for topic in self._replicas.topics():
-            overrides: Mapping[str, str] = new.configs("topics", topic)
-            if everything or overrides != old.configs("topics", topic):
-                self._replicas.configure(topic, topic_config(self._config.current, overrides))
+    def reconfigure(self, topics: Iterable[str]) -> None:
+        """Make the partitions of these topics obey the configurations that the cluster image has."""
+        image = self._cluster.image
+        for topic in topics:
+            if self._replicas.has_topic(topic):
+                config = topic_config(self._config.current, image.configs("topics", topic))
+                self._replicas.configure(topic, config)
+
+    def reconfigure_all(self) -> None:
+        """Obey changed defaults of the broker."""
+        self._throttle()
+        self.reconfigure(self._replicas.topics())
 
 
 def _contained(partition: tuple[str, int], what: str, act: Callable[[], ErrorCode]) -> ErrorCode:

@@ -148,10 +148,14 @@ class ReplicaManager:
         """The topics this broker has partitions of."""
         return list(self._topics)
 
+    def has_topic(self, topic: str) -> bool:
+        """Whether this broker has partitions of a topic."""
+        return topic in self._topics
+
     def configure(self, topic: str, config: TopicConfig) -> None:
         """Make a topic's partitions obey a changed configuration."""
         storage = log_config(config)
-        for partition in self._topics.get(topic, {}).values():
+        for partition in self._topics[topic].values():
             self._obey(partition, config)
             partition.log.update_config(storage)
             if partition.future is not None:

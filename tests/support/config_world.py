@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kcompat.api import alter_configs, describe_configs, incremental_alter_configs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo, TopicImage
+from kcompat.cluster.news import UpdateConfigs
 from kcompat.config.broker import BrokerConfig
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
@@ -44,7 +45,7 @@ class Configs:
             self.held.append(promise)
             return promise
         if self.error is ErrorCode.NONE:
-            self._cluster.update(self._cluster.image.with_configs({(kind, name): configs}))
+            self._cluster.hear(UpdateConfigs({(kind, name): configs}))
         promise.complete(self.error)
         return promise
 
@@ -73,7 +74,7 @@ class ConfigWorld:
 
     def store(self, kind: str, name: str, configs: Mapping[str, str]) -> None:
         """As if another client had stored them."""
-        self.cluster.update(self.cluster.image.with_configs({(kind, name): configs}))
+        self.cluster.hear(UpdateConfigs({(kind, name): configs}))
 
     def context(self, version: int) -> RequestContext:
         return context_of(self.services, version)

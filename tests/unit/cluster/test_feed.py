@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kcompat.cluster.feed import MetadataCache, merged
-from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
-from kcompat.cluster.news import ShownPartition
+from kcompat.cluster.image import LEADER_DURING_DELETION, ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.news import ShownPartition, UpdateConfigs, UpdateMetadata
 
 ID_A, ID_B = b"a" * 16, b"b" * 16
 PARTITION = PartitionInfo(1, 0, (1,), (1,))
@@ -40,6 +40,37 @@ def test_a_listener_that_raises_stops_nobody() -> None:
 
 def shown(topic: str, index: int, leader: int = 1, topic_id: bytes = ID_A) -> ShownPartition:
     return ShownPartition(topic, topic_id, index, PartitionInfo(leader, 0, (1,), (1,)))
+
+
+def test_configs_that_are_others_than_before_are_told_when_they_are_shown() -> None:
+    cache = MetadataCache("c")
+    seen = []
+    cache.subscribe_to_configs(lambda changed: seen.append((changed, cache.image.configs("topics", "a"))))
+    first = {("topics", "a"): {"retention.ms": "1"}, ("topics", "b"): {}}
+    cache.hear(UpdateConfigs(first))
+    cache.hear(UpdateConfigs({("topics", "a"): {"retention.ms": "2"}, ("topics", "b"): {}}))
+    cache.hear(UpdateConfigs({("topics", "a"): {"retention.ms": "2"}}))
+    assert seen == [
+        (first, {"retention.ms": "1"}),
+        ({("topics", "a"): {"retention.ms": "2"}}, {"retention.ms": "2"}),
+    ]
+
+
+def test_topics_that_are_deleted_are_told() -> None:
+    cache = MetadataCache("c")
+    deleted: list[frozenset[str]] = []
+    cache.subscribe_to_deletions(deleted.append)
+
+    def show(*partitions: ShownPartition) -> None:
+        cache.hear(UpdateMetadata(1, 1, {}, partitions))
+
+    show(shown("a", 0), shown("a", 1), shown("b", 0, topic_id=ID_B))
+    show(shown("a", 0, LEADER_DURING_DELETION))
+    assert deleted == []
+    show(shown("a", 1, LEADER_DURING_DELETION), shown("unknown", 0, LEADER_DURING_DELETION))
+    cache.forget(["b"])
+    assert deleted == [frozenset("a"), frozenset("b")]
+    assert not cache.image.topics
 
 
 def test_partitions_become_known_one_by_one_in_any_order() -> None:

@@ -92,7 +92,7 @@ def test_the_rates_of_throttled_replicas_are_obeyed_from_the_start_and_when_they
     throttle.record(11, clock.now_ms())
     assert throttle.is_exceeded(clock.now_ms())
     config.replace(BrokerConfig(dynamic_default={"leader.replication.throttled.rate": "11"}))
-    local.reconfigure(cluster.image, cluster.image, everything=True)
+    local.reconfigure_all()
     assert not throttle.is_exceeded(clock.now_ms())
     logs.close()
 
