@@ -60,6 +60,11 @@ class _IndexFile:
         """Bytes of the file when everything is in it."""
         return len(self) * self._entry.size
 
+    @property
+    def has_file(self) -> bool:
+        """Whether there is a file, whatever is in it."""
+        return self._files.exists(self.path)
+
     def _append(self, entry: Entry) -> None:
         self._recent.append(entry)
         self.last = entry

@@ -47,6 +47,7 @@ class SegmentRecovery:
         highest = segment.base_offset + MAX_RELATIVE_OFFSET
         self._highest = highest if limit is None else min(highest, limit - 1)
         self._limit = limit or 0
+        self._is_last = limit is None
         self._end = 0
 
     def run(self) -> bool:
@@ -70,7 +71,7 @@ class SegmentRecovery:
             before, after = after, (found.last_offset + 1, found.epoch)
         if pending is not None:
             self._accept(pending)
-        segment.end_recovery(self._end)
+        segment.end_recovery(self._end, is_last=self._is_last)
         return self._end == whole
 
     def _fits(self, found: FoundBatch, next_offset: int, epoch: int) -> bool:

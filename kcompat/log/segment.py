@@ -165,17 +165,19 @@ class Segment:
             self._index(position, last_offset)
         self._since_index += size
 
-    def end_recovery(self, size: int) -> None:
-        """Keep the first `size` bytes, which are whole batches, and write the rebuilt indexes."""
+    def end_recovery(self, size: int, *, is_last: bool) -> None:
+        """Keep the first `size` bytes, which are whole batches, and write the rebuilt indexes; `retire` does
+        that where the segment `is_last` and has no index files.
+        """
         if size < self.size:
             self._files.truncate(self.file, size)
             self.size = size
-        if size:
+        if not size:
+            self._reset_indexes()
+        elif not is_last or self.offset_index.has_file or self.time_index.has_file:
             self.flush_indexes()
             self.offset_index.end_rewrite()
             self.time_index.end_rewrite()
-        else:
-            self._reset_indexes()
 
     @property
     def names(self) -> list[str]:
@@ -193,8 +195,7 @@ class Segment:
     def retire(self) -> None:
         """No more appends: write the indexes, give back unused space, forget the tail's boundaries."""
         self.flush_indexes()
-        file = self._file
-        if file is not None and (self.config.preallocate or file.has_reserve):
+        if (file := self._file) is not None and (self.config.preallocate or file.has_reserve):
             self._files.truncate(file, self.size)
         self.release()
 

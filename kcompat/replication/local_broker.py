@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import Partition
     from kcompat.replication.replicas import ReplicaManager
 
+    Overrides = tuple[tuple[str, str], ...]
     PartitionErrors = dict[tuple[str, int], ErrorCode]
 
 logger = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class LocalBroker:
     def _take_roles(self, partitions: Sequence[AssignedPartition]) -> PartitionErrors:
         """Create the logs that are missing and take the roles; the partitions that failed."""
         failed: dict[tuple[str, int], ErrorCode] = {}
-        configs: dict[str, TopicConfig] = {}
+        configs: dict[Overrides, TopicConfig] = {}
         for assigned in partitions:
             key = (assigned.topic, assigned.index)
             error = _contained(key, "be served", partial(self._take, assigned, configs))
@@ -77,19 +78,22 @@ class LocalBroker:
                 failed[key] = error
         return failed
 
-    def _take(self, assigned: AssignedPartition, configs: dict[str, TopicConfig]) -> ErrorCode:
-        """Take one role; `configs` keeps the configuration of each topic for the rest of the request."""
+    def _take(self, assigned: AssignedPartition, configs: dict[Overrides, TopicConfig]) -> ErrorCode:
+        """Take one role; `configs` keeps what topics are configured like for the rest of the request: most
+        are like many others.
+        """
         partition = self._replicas.get(assigned.topic, assigned.index)
         if partition is not None and partition.log.is_failed:
             return (
                 ErrorCode.KAFKA_STORAGE_ERROR
             )  # whatever the epoch: the controller may ask which have failed
         if partition is None:
-            if assigned.topic not in configs:
-                overrides = self._cluster.image.configs("topics", assigned.topic)
-                configs[assigned.topic] = topic_config(self._config.current, overrides)
+            overrides = self._cluster.image.configs("topics", assigned.topic)
+            key = tuple(overrides.items())
+            if key not in configs:
+                configs[key] = topic_config(self._config.current, overrides)
             try:
-                partition = self._open(assigned, configs[assigned.topic])
+                partition = self._open(assigned, configs[key])
             except StorageError:
                 self._replicas.mark_offline(assigned.topic, assigned.index)
                 raise

@@ -68,6 +68,27 @@ def test_a_killed_log_recovers_everything_it_acknowledged(make_harness: Any) -> 
     log.check_invariants()
 
 
+def test_a_killed_log_that_is_small_gets_its_index_files_when_it_is_closed(make_harness: Any) -> None:
+    harness = make_harness(segment_bytes=1000, index_interval_bytes=200)
+    for n in range(12):
+        harness.append(2, timestamp=1000 + n)
+    suffixes = (".index", ".timeindex")
+    kept = [name for name in harness.files() if name.endswith(suffixes)]
+    for _ in range(2):
+        log = harness.reopen()
+        assert len(log.local.segments) > 1
+        assert [name for name in harness.files() if name.endswith(suffixes)] == kept
+        assert [log.offset_for_timestamp(1000 + n).offset for n in range(12)] == [2 * n for n in range(12)]
+        assert log.max_timestamp_offset().timestamp == 1011
+    log.close()
+    assert len([name for name in harness.files() if name.endswith(suffixes)]) == len(kept) + 2
+    before = harness.files()
+    log = harness.reopen(clean=True, recovery_point=24)
+    assert harness.files() == before
+    assert log.offset_for_timestamp(1011).offset == 22
+    log.check_invariants()
+
+
 def test_a_torn_tail_is_cut_at_every_byte(harness: Any, tmp_path: Path) -> None:
     ends = [(0, 0)]
     for n in range(4):
