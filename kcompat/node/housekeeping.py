@@ -48,7 +48,6 @@ def chores_of(parts: Parts) -> list[Chore]:
             first,
         ),
         Chore("high watermarks", checkpoint_ms, partial(_checkpoint_high_watermarks, parts)),
-        Chore("in-sync replicas", config.replica_lag_time_max_ms // 2, parts.replicas.shrink_isrs),
         Chore("offline directories", checkpoint_ms, _OfflineDirectories(parts).report),
         Chore("moves between directories", checkpoint_ms, parts.moves.look_after),
         Chore("ISRs", max(1, config.replica_lag_time_max_ms // 2), parts.replicas.shrink_isrs),
