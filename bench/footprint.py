@@ -69,7 +69,7 @@ def _idle_connections_mb(port: int, pid: int) -> float:
     before = resident_mb(pid)
     with contextlib.ExitStack() as stack:
         for _ in range(CONNECTIONS):
-            # One after the other: a broker's backlog of 50 connections would overflow, as Kafka's would.
+            # One after the other: Kafka's backlog of 50 connections would overflow.
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
             connection.sendall(_API_VERSIONS_V0)
             if not connection.recv(4096):

@@ -28,6 +28,11 @@ BEST_SEND_BUFFER = 256 * 1024
 processor's cache before the peer reads it and halves the speed of big fetches.
 """
 
+LONG_BACKLOG = 4096
+"""How many peers may wait to be accepted unless somebody says otherwise: where hundreds connect at once, who
+finds no room waits a second before asking again. What a system allows may be less.
+"""
+
 
 class BrokerConfig(BrokerKeys):
     """Every broker key's value: dynamic for this broker, else for all brokers, else static, else default.
@@ -120,6 +125,13 @@ class BrokerConfig(BrokerKeys):
         receive = self.socket_receive_buffer_bytes if "socket.receive.buffer.bytes" in self._given else -1
         is_set = "socket.send.buffer.bytes" in self._given
         return receive, self.socket_send_buffer_bytes if is_set else BEST_SEND_BUFFER
+
+    @property
+    def listen_backlog(self) -> int:
+        """How many peers may wait to be accepted at a listener."""
+        return (
+            self.socket_listen_backlog_size if "socket.listen.backlog.size" in self._given else LONG_BACKLOG
+        )
 
     @property
     def given(self) -> Mapping[str, str]:

@@ -25,7 +25,7 @@ def open_listeners(bind: Bind, config: BrokerConfig) -> Iterator[Listener]:
             endpoint.name,
             endpoint.host,
             endpoint.port,
-            backlog=config.socket_listen_backlog_size,
+            backlog=config.listen_backlog,
             buffers=config.socket_buffers,
             protected=endpoint.name == config.inter_broker_listener and len(config.listeners) > 1,
         )

@@ -10,7 +10,7 @@ from msgspec import structs
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.config.broker import BrokerConfig
 from kcompat.node.cluster import BorrowedStore
-from kcompat.node.listeners import host_for_all, registration_of
+from kcompat.node.listeners import host_for_all, open_listeners, registration_of
 from support.broker_world import HOST_NAME, BrokerWorld, ListedTransactions
 from support.disk import Disk
 
@@ -51,6 +51,18 @@ def told(settings: Mapping[str, str], host: str) -> dict[str, tuple[str, int]]:
     config = BrokerConfig(settings)
     listeners = [Bound(each.name, 5000 + number) for number, each in enumerate(config.listeners)]
     return dict(registration_of(config, listeners, host).endpoints)
+
+
+@pytest.mark.parametrize(("settings", "backlog"), [({}, 4096), ({"socket.listen.backlog.size": "50"}, 50)])
+def test_as_many_may_wait_to_be_accepted_as_is_set(settings: Mapping[str, str], backlog: int) -> None:
+    bound: list[int] = []
+
+    def bind(name: str, _host: str, port: int, *, backlog: int, **_: object) -> Bound:
+        bound.append(backlog)
+        return Bound(name, port)
+
+    list(open_listeners(bind, BrokerConfig(settings)))
+    assert bound == [backlog]
 
 
 @pytest.mark.parametrize(
