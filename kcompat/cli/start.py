@@ -18,6 +18,7 @@ from kcompat.cli.own_process import ended_by_signals, keep_freed_memory, raise_f
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
 from kcompat.config.properties import load_static
+from kcompat.net.spinning import spinning_loop
 
 if TYPE_CHECKING:
     import argparse
@@ -73,7 +74,8 @@ def run_brokers(
     """
     raise_file_limit()
     keep_freed_memory()
-    asyncio.run(_serve(config, brokers, zookeeper, started))
+    with asyncio.Runner(loop_factory=spinning_loop) as runner:
+        runner.run(_serve(config, brokers, zookeeper, started))
     return 0
 
 

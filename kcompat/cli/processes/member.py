@@ -24,6 +24,7 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.log.errors import LogDirectoryError
 from kcompat.net.listener import ListenerError
+from kcompat.net.spinning import spinning_loop
 from kcompat.node.broker import BrokerNode
 from kcompat.node.cluster import BorrowedStore
 from kcompat.node.world import real_world
@@ -39,7 +40,8 @@ PATIENCE_S = 10.0
 
 def main() -> int:
     """Be the broker that the channel says; the exit code."""
-    return asyncio.run(_live(socket.socket(fileno=int(sys.argv[1]))))
+    with asyncio.Runner(loop_factory=spinning_loop) as runner:
+        return runner.run(_live(socket.socket(fileno=int(sys.argv[1]))))
 
 
 async def _live(end: socket.socket) -> int:
