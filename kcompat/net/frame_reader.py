@@ -2,7 +2,9 @@
 
 Small frames are cut out of what was received together and copied. A big one is received into a buffer of its
 size, straight from the socket. New memory is zeroed and faulted in, which costs as much as receiving, so the
-buffer of the last big frame is used again once nobody looks at it any more.
+buffer of the last big frame is used again once nobody looks at it any more. As long as there is one, what
+comes next is received there from its first byte on: one big frame often follows another, which then needs no
+copy and, where it has come already, one call.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from kcompat.net.sizes import KIB, PREFIX
 SCRATCH_SIZE: Final = 64 * KIB
 SPARED_FRAMES: Final = 256
 """A big buffer that so many frames in a row had no use for is let go."""
+BUFFER_STEP: Final = 64 * KIB
+"""Big buffers have a multiple of so many bytes, so that one does for the next frame as well."""
 
 
 class BadFrameError(Exception):
@@ -27,11 +31,12 @@ class FrameReader:
     `scratch` may be shared by readers, as long as `room` and `received` of one follow each other.
     """
 
-    __slots__ = ("_filled", "_frame", "_max_frame", "_prefix", "_scratch", "_spare", "_unused")
+    __slots__ = ("_filled", "_frame", "_into", "_max_frame", "_prefix", "_scratch", "_spare", "_unused")
 
     def __init__(self, scratch: memoryview, max_frame: int) -> None:
         self._scratch = scratch
         self._max_frame = max_frame
+        self._into = scratch  # where `room` was, where no frame had begun
         self._prefix = b""  # of the next frame, where it has not come whole
         self._frame: memoryview | None = None  # that has begun
         self._filled = 0  # bytes of it
@@ -39,13 +44,16 @@ class FrameReader:
         self._unused = 0  # frames since
 
     def room(self) -> memoryview:
-        """Where to put the next bytes; it is never empty."""
+        """Where to put the next bytes; it is never empty. Whoever keeps it makes the next one smaller."""
         if self._frame is not None:
             return self._frame[self._filled :]
+        self._into = self._scratch
+        if self._spare is not None and _is_unseen(self._spare):
+            self._into = memoryview(self._spare)
         held = len(self._prefix)
         if held:
-            self._scratch[:held] = self._prefix
-        return self._scratch[held:]
+            self._into[:held] = self._prefix
+        return self._into[held:]
 
     def received(self, count: int) -> list[memoryview]:
         """The frames that are whole now that `count` bytes are at the beginning of what `room` last gave.
@@ -54,43 +62,54 @@ class FrameReader:
         """
         frame = self._frame
         if frame is None:
-            return self._cut(len(self._prefix) + count)
+            data, self._into = self._into, self._scratch
+            return self._cut(data, len(self._prefix) + count)
         self._filled += count
         if self._filled < len(frame):
             return []
         self._frame = None
         return [frame]
 
-    def _cut(self, end: int) -> list[memoryview]:
-        scratch = self._scratch
+    def _cut(self, data: memoryview, end: int) -> list[memoryview]:
         frames: list[memoryview] = []
-        start = 0
+        start = small = 0
         while end - start >= PREFIX:
-            length: int = unpack_length(scratch, start)[0]
+            length: int = unpack_length(data, start)[0]
             if not 0 < length <= self._max_frame:
                 raise BadFrameError(f"a frame of {length} bytes; the largest allowed is {self._max_frame}")
-            start += PREFIX
-            if length > end - start:
-                self._begin(length, scratch[start:end])
+            body, following = start + PREFIX, start + PREFIX + length
+            is_in_place = not start and len(self._scratch) < length <= len(data) - PREFIX
+            if following > end:
+                self._begin(length, data[body:following] if is_in_place else None, data[body:end])
                 start = end
                 break
-            frames.append(memoryview(bytearray(scratch[start : start + length])))
-            start += length
-        self._prefix = bytes(scratch[start:end])
-        self._count_small(len(frames))
+            if is_in_place:
+                frames.append(data[body:following])
+                self._unused = 0
+            else:
+                frames.append(memoryview(bytearray(data[body:following])))
+                small += 1
+            start = following
+        self._prefix = bytes(data[start:end])
+        self._count_small(small)
         return frames
 
-    def _begin(self, length: int, begun: memoryview) -> None:
+    def _begin(self, length: int, place: memoryview | None, begun: memoryview) -> None:
+        """Go on with a frame of which some has come; `place` is where it lies, if it may stay there."""
+        self._filled = len(begun)
+        if place is not None:
+            self._frame = place
+            self._unused = 0
+            return
         buffer = self._spare
         if length <= len(self._scratch):
             buffer = bytearray(length)
             self._count_small(1)
         elif buffer is None or len(buffer) < length or not _is_unseen(buffer):
-            buffer = self._spare = bytearray(length)
+            buffer = self._spare = bytearray(-(-(PREFIX + length) // BUFFER_STEP) * BUFFER_STEP)
         else:
             self._unused = 0
         self._frame = memoryview(buffer)[:length]
-        self._filled = len(begun)
         self._frame[: self._filled] = begun
 
     def _count_small(self, frames: int) -> None:

@@ -148,19 +148,13 @@ class SocketConnection:
         budget = TURN_BUDGET
         try:
             while budget > 0 and self._socket is not None:
-                room = self._frames.room()
-                count = self._socket.recv_into(room)
+                count, has_room = self._receive(self._socket)
                 if not count:
                     self._end(Ending.CLOSED)
                     return
                 budget -= count
-                is_last = count < len(room)
-                for frame in self._frames.received(count):
-                    if self._is_closed:
-                        return
-                    with contained("what received a frame of another broker"):
-                        self._receiver.received(frame)
-                if is_last:
+                self._hand_on(count)
+                if has_room:
                     return
         except (BlockingIOError, InterruptedError):
             pass
@@ -169,6 +163,21 @@ class SocketConnection:
             self._end(Ending.BAD_FRAME)
         except OSError as error:
             self._end(_ending_of(error.errno))
+
+    def _receive(self, sock: socket.socket) -> tuple[int, bool]:
+        """How many bytes came, and whether more would have fitted. No view of where they are outlives this:
+        a buffer that is looked at is not used again.
+        """
+        room = self._frames.room()
+        count = sock.recv_into(room)
+        return count, count < len(room)
+
+    def _hand_on(self, count: int) -> None:
+        for frame in self._frames.received(count):
+            if self._is_closed:
+                return
+            with contained("what received a frame of another broker"):
+                self._receiver.received(frame)
 
     # Frames out
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kcompat.net.conversation import Conversation
 from kcompat.net.gate import CLOSED, SENDING
 from kcompat.net.out_queue import OutQueue, TruncatedRangeError, joined
-from kcompat.net.sizes import JOIN_LIMIT, MIB
+from kcompat.net.sizes import JOIN_LIMIT, KIB, MIB
 
 if TYPE_CHECKING:
     from kcompat.net.answers import Piece
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TURN_BUDGET: Final = MIB
-"""Bytes that one conversation may send per turn of the loop before others have theirs."""
+TURN_BUDGET: Final = MIB + 64 * KIB
+"""Bytes that one conversation may send per turn of the loop before others have theirs: an answer with as much
+as a follower asks for of a partition (`replica.fetch.max.bytes`), whole.
+"""
 
 
 class Stream(Conversation):

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kcompat.net.frame_reader import SPARED_FRAMES, BadFrameError, FrameReader
+from kcompat.net.frame_reader import BUFFER_STEP, SPARED_FRAMES, BadFrameError, FrameReader
 from support.raw_peer import framed
 
 SCRATCH = 100
@@ -17,16 +17,23 @@ def reader():
     return FrameReader(memoryview(bytearray(SCRATCH)), MAX_FRAME)
 
 
-def feed(frames, data, piece):
-    """Let `data` come in pieces of at most `piece()` bytes; the frames that were whole, in order."""
+def feed(frames, data, piece, take=lambda frame: frame):
+    """Let `data` come in pieces of at most `piece()` bytes; the frames that were whole, in order, as `take`
+    makes them.
+    """
     found = []
     while data:
-        room = frames.room()
-        count = min(len(room), len(data), piece())
-        room[:count] = data[:count]
+        count = receive(frames.room(), data[: piece()])
         data = data[count:]
-        found += frames.received(count)
+        found += map(take, frames.received(count))
     return found
+
+
+def receive(room, data):
+    """As a socket does; the view of the room ends with it."""
+    count = min(len(room), len(data))
+    room[:count] = data[:count]
+    return count
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -35,8 +42,9 @@ def test_frames_are_the_same_however_they_are_cut(seed):
     bodies = [chosen.randbytes(chosen.choice([1, 3, 50, 96, 97, 100, 101, 1000, 5000])) for _ in range(20)]
     longest = chosen.choice([1, 3, 30, 100, 10_000])
     data = b"".join(map(framed, bodies))
-    frames = feed(reader(), data, lambda: chosen.randint(1, longest))
-    assert [bytes(frame) for frame in frames] == bodies
+    pieces = [chosen.randint(1, longest) for _ in range(len(data))]
+    assert [bytes(frame) for frame in feed(reader(), data, iter(pieces).__next__)] == bodies
+    assert feed(reader(), data, iter(pieces).__next__, bytes) == bodies, "buffers are used again"
 
 
 @pytest.mark.parametrize("length", [0, -1, -(2**31), MAX_FRAME + 1, 2**31 - 1])
@@ -60,6 +68,29 @@ def test_the_buffer_of_a_big_frame_is_used_again_when_nobody_looks_at_it():
     second = feed(frames, framed(b"b" * 1500), lambda: 2000)[0]
     assert second.obj is buffer
     assert bytes(second) == b"b" * 1500
+
+
+def test_one_big_frame_after_another_is_received_where_it_stays_with_one_call():
+    frames = reader()
+    feed(frames, framed(b"a" * 2000), lambda: 2000, len)
+    for size in (2000, 1000, 3000, 2000):
+        data = framed(b"b" * size) + framed(b"small")
+        room = frames.room()
+        assert len(room) >= len(data)
+        buffer = room.obj
+        receive(room, data)
+        del room
+        big, small = frames.received(len(data))
+        assert big.obj is buffer
+        assert small.obj is not buffer
+        assert (bytes(big), bytes(small)) == (b"b" * size, b"small")
+        del big
+
+
+def test_a_frame_that_is_bigger_than_all_before_is_received_whole():
+    frames = FrameReader(memoryview(bytearray(SCRATCH)), 10 * BUFFER_STEP)
+    for size in (2000, BUFFER_STEP - 3, 3 * BUFFER_STEP, 9 * BUFFER_STEP):
+        assert feed(frames, framed(b"a" * size), lambda: 10_000_000, bytes) == [b"a" * size]
 
 
 def test_a_buffer_that_is_of_no_use_for_long_is_let_go():
