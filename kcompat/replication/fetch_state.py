@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     from kcompat.replication.followed import FollowedLog
+
+
+BEHIND_MAX_BYTES: Final = 4 << 20
+"""What is taken at once of a partition that is far behind, unless `replica.fetch.max.bytes` says otherwise:
+the work for a fetch is as much as that for its first MiB.
+"""
 
 
 class FetcherConfig(Struct, frozen=True):
@@ -17,6 +23,8 @@ class FetcherConfig(Struct, frozen=True):
     max_wait_ms: int = 500
     min_bytes: int = 1
     partition_max_bytes: int = 1 << 20
+    behind_max_bytes: int = BEHIND_MAX_BYTES
+    """Of a partition that is far behind, instead of `partition_max_bytes`."""
     response_max_bytes: int = 10 << 20
     backoff_ms: int = 1000
     truncates_on_fetch: bool = True

@@ -10,6 +10,8 @@ of it. Logs are read and written through `FollowedLog`.
 - An answer counts for a partition only if that was not moved, cut or given another role meanwhile. A log is
   cut before its high watermark or log start is touched by the same answer (KAFKA-14704).
 - Where the offset is not in the leader's log, ListOffsets says where that ends and starts.
+- Who is far behind asks for what comes next before it appends what has come (`next_fetch`): that is left to
+  `append_rest`.
 - What may pass is asked again after a pause, which doubles up to `replica.fetch.backoff.ms`. (Kafka always
   pauses so long, although a leader that has not heard of its election yet will in a moment.) What cannot
   pass, as a failed disk, ends the following until the next role.
@@ -20,20 +22,20 @@ Kafka's counterparts: `AbstractFetcherThread`, `ReplicaFetcherThread` and `Remot
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kcompat.log.epochs import UNDEFINED
 from kcompat.log.errors import StorageError
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
-from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from kcompat.protocol.messages.offset_for_leader_epoch import (
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
-)
+from kcompat.protocol.messages.list_offsets import ListOffsetsResponse
+from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
 from kcompat.replication.fetch_state import FetcherConfig, Following, Stage
-from kcompat.replication.follower_session import Asked, FollowerSession, Key
+from kcompat.replication.follower_session import FollowerSession, Key
 from kcompat.replication.listing import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kcompat.replication.next_fetch import ask_ahead, ask_next
+from kcompat.replication.questions import ask_epochs, ask_offsets
 from kcompat.replication.truncation import truncation
 
 if TYPE_CHECKING:
@@ -55,8 +57,6 @@ LOST_SESSION: Final = frozenset({ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode
 Answer = FetchResponse.PartitionData
 EpochAnswer = OffsetForLeaderEpochResponse.EpochEndOffset
 OffsetAnswer = ListOffsetsResponse.ListOffsetsPartitionResponse
-Offsets = ListOffsetsRequest.ListOffsetsTopic
-Epochs = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
 
 
 class Fetcher:
@@ -67,7 +67,7 @@ class Fetcher:
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._config = config
-        self._session = FollowerSession(config.partition_max_bytes)
+        self._session = FollowerSession()
         self._following: dict[Key, Following] = {}
         self._by_id: dict[tuple[bytes, int], Key] = {}
         self._not_fetching: dict[Key, Following] = {}
@@ -75,6 +75,8 @@ class Fetcher:
         """When each is asked for again, in ms since the epoch."""
         self._asked: dict[Key, int] = {}
         """The leader epoch in which each partition of a request other than Fetch was asked about."""
+        self._rest: list[tuple[Key, Following, Answer]] = []
+        """What has come and is appended once the next request is sent."""
         self.failed: set[Key] = set()
         """Those that are not followed any more until their next role."""
 
@@ -82,6 +84,11 @@ class Fetcher:
     def is_idle(self) -> bool:
         """Whether there is no partition here, not even one that has failed."""
         return not self._following and not self.failed
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether something is to be appended once the next request is sent."""
+        return bool(self._rest)
 
     # -- which partitions --------------------------------------------------------------------------------
 
@@ -129,10 +136,11 @@ class Fetcher:
                 del self._delayed[key]
                 self._enter(key, following, following.stage)
         if self._not_fetching:
+            me, of = self._broker_id, self._in_stage
             question = (
-                self._ask_epochs()
-                or self._ask_offsets(Stage.SEEKING_END, LATEST_TIMESTAMP)
-                or self._ask_offsets(Stage.SEEKING_START, EARLIEST_TIMESTAMP)
+                ask_epochs(me, of(Stage.TRUNCATING))
+                or ask_offsets(me, of(Stage.SEEKING_END), LATEST_TIMESTAMP)
+                or ask_offsets(me, of(Stage.SEEKING_START), EARLIEST_TIMESTAMP)
             )
             if question is not None:
                 return question
@@ -165,26 +173,11 @@ class Fetcher:
         self._asked = {key: following.leader_epoch for key, following in found}
         return found
 
-    def _ask_epochs(self) -> OffsetForLeaderEpochRequest | None:
-        topics: dict[str, Epochs] = {}
-        for (topic, index), following in self._in_stage(Stage.TRUNCATING):
-            question = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
-                index, following.leader_epoch, following.log.latest_epoch
-            )
-            topics.setdefault(topic, Epochs(topic)).partitions.append(question)
-        return OffsetForLeaderEpochRequest(self._broker_id, list(topics.values())) if topics else None
-
-    def _ask_offsets(self, stage: Stage, timestamp: int) -> ListOffsetsRequest | None:
-        topics: dict[str, Offsets] = {}
-        for (topic, index), following in self._in_stage(stage):
-            question = ListOffsetsRequest.ListOffsetsPartition(index, following.leader_epoch, timestamp)
-            topics.setdefault(topic, Offsets(topic)).partitions.append(question)
-        return ListOffsetsRequest(self._broker_id, topics=list(topics.values())) if topics else None
-
     # -- what was answered -------------------------------------------------------------------------------
 
     def answered(self, response: Message, now_ms: int) -> None:
-        """Do what the answer to the last request asks for."""
+        """Do what the answer to the last request asks for, but for what `append_rest` does."""
+        assert not self._rest, "what came before is still to be appended"
         match response:
             case FetchResponse():
                 self._fetched(response, now_ms)
@@ -198,6 +191,13 @@ class Fetcher:
                         self._found_offset((offsets.name, found.partition_index), found, now_ms)
             case _:
                 raise AssertionError("a fetcher asks no such thing")
+
+    def append_rest(self, now_ms: int) -> None:
+        """Append what the last answer left, now that the next request is on its way."""
+        rest, self._rest = self._rest, []
+        for key, following, answer in rest:
+            if self._following.get(key) is following:
+                self._contain(key, partial(self._append, key, following, answer, now_ms))
 
     def failed_call(self, request: Message, now_ms: int) -> None:
         """The leader could not be asked."""
@@ -223,12 +223,12 @@ class Fetcher:
                 index = answer.partition_index
                 key = (topic.topic, index) if topic.topic else self._by_id.get((topic.topic_id, index))
                 if key is not None:
-                    self._contain(key, answer, now_ms)
+                    self._contain(key, partial(self._take, key, answer, now_ms))
 
-    def _contain(self, key: Key, answer: Answer, now_ms: int) -> None:
+    def _contain(self, key: Key, work: Callable[[], None]) -> None:
         """What a bug costs is the partition that met it."""
         try:
-            self._take(key, answer, now_ms)
+            work()
         except Exception:
             logger.exception("An answer for %s-%d met a fault in this broker", *key)
             self._give_up(key, "a fault in this broker")
@@ -255,7 +255,12 @@ class Fetcher:
         elif answer.diverging_epoch.epoch >= 0:
             self._truncate(key, answer.diverging_epoch.epoch, answer.diverging_epoch.end_offset)
         else:
-            self._append(key, following, answer, now_ms)
+            ahead = ask_ahead(following, asked, answer, self._config)
+            if ahead is None:
+                self._append(key, following, answer, now_ms)
+            else:
+                self._session.want(key, ahead)
+                self._rest.append((key, following, answer))
 
     def _append(self, key: Key, following: Following, answer: Answer, now_ms: int) -> None:
         records, log = answer.records, following.log
@@ -285,8 +290,8 @@ class Fetcher:
         if log.is_held(following.lag):
             self._delayed[key] = now_ms + HOLD_MS
             self._session.drop(key)
-        else:
-            self._session.want(key, self._asks(following))
+        elif key not in self._delayed:
+            self._session.want(key, ask_next(following, self._config))
 
     def _found_epoch(self, key: Key, answer: EpochAnswer, now_ms: int) -> None:
         following = self._about(key, Stage.TRUNCATING)
@@ -354,17 +359,10 @@ class Fetcher:
         following.stage = stage
         if stage is Stage.FETCHING:
             self._not_fetching.pop(key, None)
-            self._session.want(key, self._asks(following))
+            self._session.want(key, ask_next(following, self._config))
         else:
             self._not_fetching[key] = following
             self._session.drop(key)
-
-    def _asks(self, following: Following) -> Asked:
-        log = following.log
-        last_epoch = log.latest_epoch if self._config.truncates_on_fetch else UNDEFINED
-        return Asked(
-            log.topic_id, log.log_end_offset, log.log_start_offset, following.leader_epoch, last_epoch
-        )
 
     def _refused(self, key: Key, error: ErrorCode, now_ms: int) -> None:
         """The leader does not serve it. What is fenced waits for a role: the leader is in a later epoch."""
@@ -391,9 +389,10 @@ class Fetcher:
         """Assert that each partition is asked about in one way, and from its log end."""
         assert not self.failed & self._following.keys()
         assert self._delayed.keys() <= self._following.keys()
-        wanted = self._session.wanted
+        wanted, ahead = self._session.wanted, {key for key, _, _ in self._rest}
         for key, following in self._following.items():
             assert (following.stage is Stage.FETCHING) == (key not in self._not_fetching)
             assert (key in wanted) == (key not in self._delayed and key not in self._not_fetching)
-            assert key not in wanted or self._session.wants(key).offset == following.log.log_end_offset
+            if key in wanted and key not in ahead:
+                assert self._session.wants(key).offset == following.log.log_end_offset
         assert wanted <= self._following.keys()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kcompat.peer.releases import release
-from kcompat.replication.fetch_state import FetcherConfig
+from kcompat.replication.fetch_state import BEHIND_MAX_BYTES, FetcherConfig
 from kcompat.replication.fetching import FetchingConfig
 from kcompat.replication.moves import MovesConfig
 
@@ -18,11 +18,14 @@ FIRST_WITH_DIVERGING_EPOCHS: Final = release("2.7-IV1")
 def fetching_config(broker: BrokerConfig) -> FetchingConfig:
     """The keys `replica.fetch.*` and their neighbours."""
     brokers_release = release(broker.string("inter.broker.protocol.version"))
+    partition_max_bytes = broker.integer("replica.fetch.max.bytes")
+    is_given = "replica.fetch.max.bytes" in broker.given
     return FetchingConfig(
         fetcher=FetcherConfig(
             max_wait_ms=broker.integer("replica.fetch.wait.max.ms"),
             min_bytes=broker.integer("replica.fetch.min.bytes"),
-            partition_max_bytes=broker.integer("replica.fetch.max.bytes"),
+            partition_max_bytes=partition_max_bytes,
+            behind_max_bytes=partition_max_bytes if is_given else BEHIND_MAX_BYTES,
             response_max_bytes=broker.integer("replica.fetch.response.max.bytes"),
             backoff_ms=broker.integer("replica.fetch.backoff.ms"),
             truncates_on_fetch=brokers_release >= FIRST_WITH_DIVERGING_EPOCHS,

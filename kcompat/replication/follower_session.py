@@ -33,14 +33,13 @@ class Asked(Struct, frozen=True, gc=False):
     log_start_offset: int
     leader_epoch: int
     last_fetched_epoch: int
+    max_bytes: int
 
 
 class FollowerSession:
     """What is fetched from one leader, and what that leader knows of it."""
 
-    def __init__(self, max_bytes: int) -> None:
-        """`max_bytes` is the limit of each partition."""
-        self._max_bytes = max_bytes
+    def __init__(self) -> None:
         self._id = NO_SESSION
         self._epoch = INITIAL_EPOCH
         self._wanted: dict[Key, Asked] = {}
@@ -106,7 +105,7 @@ class FollowerSession:
                     fetch_offset=asked.offset,
                     last_fetched_epoch=asked.last_fetched_epoch,
                     log_start_offset=asked.log_start_offset,
-                    partition_max_bytes=self._max_bytes,
+                    partition_max_bytes=asked.max_bytes,
                 )
             )
         self._changed.clear()

@@ -16,6 +16,7 @@ from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.fetch import FetchResponse
 from kcompat.records.batch import iter_headers, read_records
 from kcompat.replication.fetch_session import FetchSessions
+from kcompat.replication.fetch_state import FetcherConfig
 from kcompat.replication.fetching import Fetching, FetchingConfig
 from kcompat.replication.isr_proposals import IsrProposals
 from kcompat.replication.replicas import ReplicaManager
@@ -66,6 +67,10 @@ def records_of(log: Log) -> list[tuple[int, int, bytes]]:
     ]
 
 
+FETCHING = FetchingConfig(FetcherConfig(partition_max_bytes=200, behind_max_bytes=400))
+"""Some batches at a time: who is behind has to ask more than once."""
+
+
 class Node:
     """One broker, from one start to the next crash."""
 
@@ -76,9 +81,7 @@ class Node:
         clock = cluster.clock
         self.metadata = MetadataCache("cluster")
         self.replicas = ReplicaManager(broker_id, clock, self.metadata)
-        self.fetching = Fetching(
-            broker_id, lambda: self.broker_epoch, partial(Link, self), clock, FetchingConfig()
-        )
+        self.fetching = Fetching(broker_id, lambda: self.broker_epoch, partial(Link, self), clock, FETCHING)
         self.proposals = IsrProposals(broker_id, lambda: self.broker_epoch, self, clock)
         self.replicas.follow_with(self.fetching)
         self.replicas.propose_to(self.proposals.submit)

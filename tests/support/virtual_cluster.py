@@ -40,6 +40,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "zookeeper.connect": "simulated:2181",  # sessions outlive processes, and brokers remember theirs
     "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
     "replica.lag.time.max.ms": "2000",
+    "replica.fetch.max.bytes": "600",  # so that who is behind has to ask more than once
     "replica.fetch.wait.max.ms": "200",
     "replica.socket.timeout.ms": "2000",
     "controller.socket.timeout.ms": "2000",

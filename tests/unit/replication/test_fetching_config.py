@@ -15,3 +15,13 @@ def test_the_defaults_are_kafkas() -> None:
 def test_old_brokers_do_not_compare_epochs_in_fetch(release: str, expected: bool) -> None:
     config = BrokerConfig({"inter.broker.protocol.version": release})
     assert fetching_config(config).fetcher.truncates_on_fetch is expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, (1 << 20, 4 << 20)), ({"replica.fetch.max.bytes": "5000"}, (5000, 5000))]
+)
+def test_who_is_far_behind_takes_more_at_once_unless_the_limit_was_set(
+    given: dict[str, str], expected: tuple[int, int]
+) -> None:
+    fetcher = fetching_config(BrokerConfig(given)).fetcher
+    assert (fetcher.partition_max_bytes, fetcher.behind_max_bytes) == expected
