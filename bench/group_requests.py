@@ -33,12 +33,7 @@ def await_coordinator(connection: RawClient, group: str) -> None:
 def first_record(connection: RawClient, group: str, topic: str) -> int:
     """Join, sync, look for a committed offset, then for the earliest one, and fetch; bytes of records got."""
     _expect_none(connection.call(FindCoordinatorRequest(key=group), 2).error_code)
-    member, generation = _join(connection, group)
-    assignment = SyncGroupRequest.SyncGroupRequestAssignment(member_id=member, assignment=b"all")
-    request = SyncGroupRequest(
-        group_id=group, generation_id=generation, member_id=member, assignments=[assignment]
-    )
-    _expect_none(connection.call(request, 3).error_code)
+    join(connection, group)
     committed = OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=[0])
     _expect_none(connection.call(OffsetFetchRequest(group_id=group, topics=[committed]), 5).error_code)
     partition = ListOffsetsRequest.ListOffsetsPartition(
@@ -50,13 +45,24 @@ def first_record(connection: RawClient, group: str, topic: str) -> int:
     return len(fetched.responses[0].partitions[0].records or b"")
 
 
-def _join(connection: RawClient, group: str) -> tuple[str, int]:
+def join(connection: RawClient, group: str, session_ms: int = SESSION_MS) -> tuple[str, int]:
+    """Member id and generation of the only member of a group, which has its assignment then."""
+    member, generation = _join(connection, group, session_ms)
+    assignment = SyncGroupRequest.SyncGroupRequestAssignment(member_id=member, assignment=b"all")
+    request = SyncGroupRequest(
+        group_id=group, generation_id=generation, member_id=member, assignments=[assignment]
+    )
+    _expect_none(connection.call(request, 3).error_code)
+    return member, generation
+
+
+def _join(connection: RawClient, group: str, session_ms: int) -> tuple[str, int]:
     """Member id and generation; the first request is told the id to come back with (KIP-394)."""
     protocol = JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"all")
     request = JoinGroupRequest(
         group_id=group,
-        session_timeout_ms=SESSION_MS,
-        rebalance_timeout_ms=SESSION_MS,
+        session_timeout_ms=session_ms,
+        rebalance_timeout_ms=session_ms,
         protocol_type="consumer",
         protocols=[protocol],
     )

@@ -118,28 +118,32 @@ def time_to_serve(broker: BrokerProcess, batches: Batches) -> tuple[float, float
     begin = time.perf_counter()
     broker.start(PATIENCE_S)
     with peers.client(broker) as client:
-        while _end_offsets(client) != [batches.sent * RECORDS_PER_BATCH] * PARTITIONS:
-            if time.perf_counter() - begin > PATIENCE_S:
-                raise RuntimeError(
-                    f"{broker.name} has lost records: its partitions end at {_end_offsets(client)}"
-                )
-            time.sleep(0.005)
+        ends = [batches.sent * RECORDS_PER_BATCH] * PARTITIONS
+        await_end_offsets(client, TOPIC, ends, begin + PATIENCE_S)
         _produce(client, batches)
     return (time.perf_counter() - begin) * 1e3, cpu_seconds_ever(broker.pid) * 1e3
 
 
-def _end_offsets(client: RawClient) -> list[int]:
+def await_end_offsets(client: RawClient, topic: str, ends: list[int], deadline: float) -> None:
+    """Wait until the partitions of a topic tell that they end there. RuntimeError after `deadline`."""
+    while (found := _end_offsets(client, topic, len(ends))) != ends:
+        if time.perf_counter() > deadline:
+            raise RuntimeError(f"records are lost: the partitions of {topic} end at {found}")
+        time.sleep(0.005)
+
+
+def _end_offsets(client: RawClient, name: str, partitions: int) -> list[int]:
     """Where the partitions end; -1 for one that has no leader yet."""
     wanted = [
         ListOffsetsRequest.ListOffsetsPartition(
             partition_index=index, current_leader_epoch=-1, timestamp=LATEST
         )
-        for index in range(PARTITIONS)
+        for index in range(partitions)
     ]
-    topic = ListOffsetsRequest.ListOffsetsTopic(name=TOPIC, partitions=wanted)
+    topic = ListOffsetsRequest.ListOffsetsTopic(name=name, partitions=wanted)
     answer = client.call(ListOffsetsRequest(replica_id=-1, topics=[topic]), 5)
-    partitions = sorted(answer.topics[0].partitions, key=lambda partition: partition.partition_index)
-    return [-1 if partition.error_code else partition.offset for partition in partitions]
+    rows = sorted(answer.topics[0].partitions, key=lambda row: row.partition_index)
+    return [-1 if row.error_code else row.offset for row in rows]
 
 
 def _produce(client: RawClient, batches: Batches) -> None:

@@ -24,6 +24,8 @@ import down_conversion
 import flush
 import footprint
 import fresh_group
+import growth
+import growth_of_clients
 import latency
 import peers
 import report
@@ -49,6 +51,8 @@ MEASURES: tuple[Measure, ...] = (
     *compaction.MEASURES,
     *down_conversion.MEASURES,
     *restart.MEASURES,
+    *growth.MEASURES,
+    *growth_of_clients.MEASURES,
     *footprint.LAST,
 )
 SPARK = "spark"
@@ -60,7 +64,11 @@ def main() -> None:
     parser = rounds.parser("Measure kcompat beside a real Kafka.", NAMES)
     parser.add_argument("--no-mock", action="store_true", help="without librdkafka's mock cluster")
     options = rounds.options(parser, NAMES)
-    rounds.run(_run, options, (*report.FIGURES, *down_conversion.FIGURES))
+    rounds.run(
+        _run,
+        options,
+        (*report.FIGURES, *down_conversion.FIGURES, *growth.FIGURES, *growth_of_clients.FIGURES),
+    )
 
 
 def _run(options: argparse.Namespace, results: report.Results) -> None:
