@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.keys import ConfigKey
+
+REMEMBERED = 8
+"""Configurations of which is known what topics are like under them: one for each broker of a process."""
 
 
 class ConfigSource(IntEnum):
@@ -71,7 +75,17 @@ def describe_topic(
     config: BrokerConfig, overrides: Mapping[str, str], names: Container[str] = EVERYTHING
 ) -> list[Entry]:
     """Every topic key of a topic with these overrides, or those among `names`."""
-    return [_topic_entry(config, overrides, key) for name, key in TOPIC_KEYS.items() if name in names]
+    return [
+        _topic_entry(config, overrides, TOPIC_KEYS[name]) if name in overrides else entry
+        for name, entry in _plain_topic(config).items()
+        if name in names
+    ]
+
+
+@lru_cache(REMEMBERED)
+def _plain_topic(config: BrokerConfig) -> Mapping[str, Entry]:
+    """Every topic key of a topic without overrides: whoever makes a topic is told all this."""
+    return {name: _topic_entry(config, {}, key) for name, key in TOPIC_KEYS.items()}
 
 
 def _topic_entry(config: BrokerConfig, overrides: Mapping[str, str], key: ConfigKey) -> Entry:

@@ -48,6 +48,15 @@ def test_an_override_of_a_topic_stands_before_its_twin() -> None:
     )  # fmt: skip
 
 
+def test_other_configurations_describe_a_topic_otherwise() -> None:
+    before = BrokerConfig(STATIC)
+    after = before.with_dynamic({"log.segment.bytes": "3000"}, {})
+    shown = [topic(config, "segment.bytes")[0] for config in (before, after, before)]
+    assert shown == ["1073741824", "3000", "1073741824"]
+    assert topic(before, "segment.bytes", segment_bytes="5")[0] == "5"
+    assert topic(before, "segment.bytes")[0] == "1073741824"
+
+
 def test_hours_alone_are_no_synonym_of_a_topics_milliseconds() -> None:
     assert topic(BrokerConfig(STATIC), "retention.ms") == ("360000000", 5, False, False, [], 5)
     assert topic(BrokerConfig(STATIC), "flush.ms") == ("9223372036854775807", 5, False, False, [], 5)
