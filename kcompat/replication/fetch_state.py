@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 BEHIND_MAX_BYTES: Final = 4 << 20
-"""What is taken at once of a partition that is far behind, unless `replica.fetch.max.bytes` says otherwise:
+"""What is taken at once of a partition that is behind, unless `replica.fetch.max.bytes` says otherwise:
 the work for a fetch is as much as that for its first MiB.
 """
 
@@ -24,7 +24,7 @@ class FetcherConfig(Struct, frozen=True):
     min_bytes: int = 1
     partition_max_bytes: int = 1 << 20
     behind_max_bytes: int = BEHIND_MAX_BYTES
-    """Of a partition that is far behind, instead of `partition_max_bytes`."""
+    """Of a partition that is behind the high watermark, instead of `partition_max_bytes`."""
     response_max_bytes: int = 10 << 20
     backoff_ms: int = 1000
     truncates_on_fetch: bool = True

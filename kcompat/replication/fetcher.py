@@ -10,8 +10,6 @@ of it. Logs are read and written through `FollowedLog`.
 - An answer counts for a partition only if that was not moved, cut or given another role meanwhile. A log is
   cut before its high watermark or log start is touched by the same answer (KAFKA-14704).
 - Where the offset is not in the leader's log, ListOffsets says where that ends and starts.
-- Who is far behind asks for what comes next before it appends what has come (`next_fetch`): that is left to
-  `append_rest`.
 - What may pass is asked again after a pause, which doubles up to `replica.fetch.backoff.ms`. (Kafka always
   pauses so long, although a leader that has not heard of its election yet will in a moment.) What cannot
   pass, as a failed disk, ends the following until the next role.
@@ -22,7 +20,6 @@ Kafka's counterparts: `AbstractFetcherThread`, `ReplicaFetcherThread` and `Remot
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kcompat.log.epochs import UNDEFINED
@@ -32,9 +29,8 @@ from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.list_offsets import ListOffsetsResponse
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
 from kcompat.replication.fetch_state import FetcherConfig, Following, Stage
-from kcompat.replication.follower_session import FollowerSession, Key
+from kcompat.replication.follower_session import Asked, FollowerSession, Key
 from kcompat.replication.listing import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from kcompat.replication.next_fetch import ask_ahead, ask_next
 from kcompat.replication.questions import ask_epochs, ask_offsets
 from kcompat.replication.truncation import truncation
 
@@ -75,8 +71,6 @@ class Fetcher:
         """When each is asked for again, in ms since the epoch."""
         self._asked: dict[Key, int] = {}
         """The leader epoch in which each partition of a request other than Fetch was asked about."""
-        self._rest: list[tuple[Key, Following, Answer]] = []
-        """What has come and is appended once the next request is sent."""
         self.failed: set[Key] = set()
         """Those that are not followed any more until their next role."""
 
@@ -84,11 +78,6 @@ class Fetcher:
     def is_idle(self) -> bool:
         """Whether there is no partition here, not even one that has failed."""
         return not self._following and not self.failed
-
-    @property
-    def has_rest(self) -> bool:
-        """Whether something is to be appended once the next request is sent."""
-        return bool(self._rest)
 
     # -- which partitions --------------------------------------------------------------------------------
 
@@ -176,8 +165,7 @@ class Fetcher:
     # -- what was answered -------------------------------------------------------------------------------
 
     def answered(self, response: Message, now_ms: int) -> None:
-        """Do what the answer to the last request asks for, but for what `append_rest` does."""
-        assert not self._rest, "what came before is still to be appended"
+        """Do what the answer to the last request asks for."""
         match response:
             case FetchResponse():
                 self._fetched(response, now_ms)
@@ -191,13 +179,6 @@ class Fetcher:
                         self._found_offset((offsets.name, found.partition_index), found, now_ms)
             case _:
                 raise AssertionError("a fetcher asks no such thing")
-
-    def append_rest(self, now_ms: int) -> None:
-        """Append what the last answer left, now that the next request is on its way."""
-        rest, self._rest = self._rest, []
-        for key, following, answer in rest:
-            if self._following.get(key) is following:
-                self._contain(key, partial(self._append, key, following, answer, now_ms))
 
     def failed_call(self, request: Message, now_ms: int) -> None:
         """The leader could not be asked."""
@@ -223,12 +204,12 @@ class Fetcher:
                 index = answer.partition_index
                 key = (topic.topic, index) if topic.topic else self._by_id.get((topic.topic_id, index))
                 if key is not None:
-                    self._contain(key, partial(self._take, key, answer, now_ms))
+                    self._contain(key, answer, now_ms)
 
-    def _contain(self, key: Key, work: Callable[[], None]) -> None:
+    def _contain(self, key: Key, answer: Answer, now_ms: int) -> None:
         """What a bug costs is the partition that met it."""
         try:
-            work()
+            self._take(key, answer, now_ms)
         except Exception:
             logger.exception("An answer for %s-%d met a fault in this broker", *key)
             self._give_up(key, "a fault in this broker")
@@ -255,12 +236,7 @@ class Fetcher:
         elif answer.diverging_epoch.epoch >= 0:
             self._truncate(key, answer.diverging_epoch.epoch, answer.diverging_epoch.end_offset)
         else:
-            ahead = ask_ahead(following, asked, answer, self._config)
-            if ahead is None:
-                self._append(key, following, answer, now_ms)
-            else:
-                self._session.want(key, ahead)
-                self._rest.append((key, following, answer))
+            self._append(key, following, answer, now_ms)
 
     def _append(self, key: Key, following: Following, answer: Answer, now_ms: int) -> None:
         records, log = answer.records, following.log
@@ -290,8 +266,8 @@ class Fetcher:
         if log.is_held(following.lag):
             self._delayed[key] = now_ms + HOLD_MS
             self._session.drop(key)
-        elif key not in self._delayed:
-            self._session.want(key, ask_next(following, self._config))
+        else:
+            self._session.want(key, self._asks(following))
 
     def _found_epoch(self, key: Key, answer: EpochAnswer, now_ms: int) -> None:
         following = self._about(key, Stage.TRUNCATING)
@@ -359,10 +335,21 @@ class Fetcher:
         following.stage = stage
         if stage is Stage.FETCHING:
             self._not_fetching.pop(key, None)
-            self._session.want(key, ask_next(following, self._config))
+            self._session.want(key, self._asks(following))
         else:
             self._not_fetching[key] = following
             self._session.drop(key)
+
+    def _asks(self, following: Following) -> Asked:
+        log, config = following.log, self._config
+        return Asked(
+            log.topic_id,
+            log.log_end_offset,
+            log.log_start_offset,
+            following.leader_epoch,
+            log.latest_epoch if config.truncates_on_fetch else UNDEFINED,
+            config.behind_max_bytes if following.lag > 0 else config.partition_max_bytes,
+        )
 
     def _refused(self, key: Key, error: ErrorCode, now_ms: int) -> None:
         """The leader does not serve it. What is fenced waits for a role: the leader is in a later epoch."""
@@ -389,10 +376,9 @@ class Fetcher:
         """Assert that each partition is asked about in one way, and from its log end."""
         assert not self.failed & self._following.keys()
         assert self._delayed.keys() <= self._following.keys()
-        wanted, ahead = self._session.wanted, {key for key, _, _ in self._rest}
+        wanted = self._session.wanted
         for key, following in self._following.items():
             assert (following.stage is Stage.FETCHING) == (key not in self._not_fetching)
             assert (key in wanted) == (key not in self._delayed and key not in self._not_fetching)
-            if key in wanted and key not in ahead:
-                assert self._session.wants(key).offset == following.log.log_end_offset
+            assert key not in wanted or self._session.wants(key).offset == following.log.log_end_offset
         assert wanted <= self._following.keys()

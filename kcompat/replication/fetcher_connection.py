@@ -104,8 +104,6 @@ class FetcherConnection:
         if not self._is_closed:
             self.fetcher.answered(response, self._clock.now_ms())
             self._go_on()
-            if self.fetcher.has_rest:
-                self.fetcher.append_rest(self._clock.now_ms())
 
     def _failed(self, request: Message, fault: Exception) -> None:
         self._under_way = None

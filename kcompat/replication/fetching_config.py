@@ -38,9 +38,11 @@ def fetching_config(broker: BrokerConfig) -> FetchingConfig:
 def moves_config(broker: BrokerConfig) -> MovesConfig:
     """The keys of moves between log directories, and those of `replica.fetch.*` that have to do with them."""
     copiers = broker.get("num.replica.alter.log.dirs.threads")
+    partition_max_bytes = broker.integer("replica.fetch.max.bytes")
     return MovesConfig(
         fetcher=FetcherConfig(
-            partition_max_bytes=broker.integer("replica.fetch.max.bytes"),
+            partition_max_bytes=partition_max_bytes,
+            behind_max_bytes=partition_max_bytes,  # one thread reads and writes, and serves others between
             backoff_ms=broker.integer("replica.fetch.backoff.ms"),
         ),
         copiers=len(broker.log_dirs)

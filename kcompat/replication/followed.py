@@ -43,10 +43,6 @@ class FollowedLog(Named, Protocol):
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
         """Take the leader's high watermark, and its log start, as far as this log has come."""
 
-    @property
-    def asks_ahead(self) -> bool:
-        """Whether what comes next may be asked for before what has come is appended."""
-
     def is_held(self, lag: int) -> bool:
         """Whether it takes nothing for now, being `lag` behind (-1: nobody knows): others need the room."""
 

@@ -72,11 +72,6 @@ class FollowingPartition:
         if log_start_offset > log.log_start_offset:
             log.delete_records_before(min(log_start_offset, follower.high_watermark))
 
-    @property
-    def asks_ahead(self) -> bool:
-        """See `FollowedLog`. Where followers are throttled, what has come is counted first."""
-        return self._partition.throttled.follower is None
-
     def is_held(self, lag: int) -> bool:
         """See `FollowedLog`. Who is in sync is not held: it would fall out of it."""
         throttle = self._partition.throttled.follower

@@ -111,11 +111,6 @@ class FutureReplica:
     def _is_syncing(self) -> bool:
         return self._must_sync is not None and self.log.recovery_point < self._must_sync
 
-    @property
-    def asks_ahead(self) -> bool:
-        """See `FollowedLog`. The log that is copied is read by the thread that writes here."""
-        return False
-
     def is_held(self, lag: int) -> bool:  # noqa: ARG002 - with nothing left to copy
         """See `FollowedLog`. A sync is waited for."""
         return self._is_syncing

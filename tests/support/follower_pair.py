@@ -24,17 +24,13 @@ class Pair:
         self.leader = MemoryLeader(EPOCH, *leads)
         self.fetcher = Fetcher(ME, lambda: BROKER_EPOCH, config or FetcherConfig())
         self.now_ms = NOW
-        self.ahead: Message | None = None
-        """What was asked before all was appended, and is not answered yet."""
         for log in logs:
             self.fetcher.follow(log, EPOCH)
 
     def ask(self) -> Message | None:
-        """The next request, or the one that was asked ahead."""
-        request, self.ahead = self.ahead, None
-        if request is None:
-            request = self.fetcher.next(self.now_ms)
-            self.fetcher.check_invariants()
+        """The next request."""
+        request = self.fetcher.next(self.now_ms)
+        self.fetcher.check_invariants()
         return request
 
     def step(self) -> Message | None:
@@ -45,13 +41,9 @@ class Pair:
         return request
 
     def answer(self, response: Message) -> None:
-        """The leader says this; what is left to be appended is appended behind the next request."""
+        """The leader says this."""
         self.fetcher.answered(response, self.now_ms)
         self.fetcher.check_invariants()
-        if self.fetcher.has_rest:
-            self.ahead = self.fetcher.next(self.now_ms)
-            self.fetcher.append_rest(self.now_ms)
-            self.fetcher.check_invariants()
 
     def fail(self, request: Message) -> None:
         """The leader is not reached."""

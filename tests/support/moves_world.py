@@ -69,7 +69,11 @@ class MovesWorld:
         self.logs.open(ME, "cluster", LogConfig())
         self.cluster = MetadataCache("cluster")
         self.replicas = ReplicaManager(ME, self.clock, self.cluster)
-        self._config = MovesConfig(FetcherConfig(partition_max_bytes=ONE_BATCH), copiers, bytes_per_second)
+        self._config = MovesConfig(
+            FetcherConfig(partition_max_bytes=ONE_BATCH, behind_max_bytes=ONE_BATCH),
+            copiers,
+            bytes_per_second,
+        )
         self.moves = Moves(ME, self.logs, self.replicas, self.clock, self._config)
         self.replicas.follow_with(self.moves)
 

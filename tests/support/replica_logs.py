@@ -79,10 +79,6 @@ class MemoryLog:
         self.high_watermark = max(self.high_watermark, min(high_watermark, self.log_end_offset))
         self.log_start_offset = max(self.log_start_offset, log_start_offset)
 
-    @property
-    def asks_ahead(self) -> bool:
-        return not self.holds
-
     def is_held(self, lag: int) -> bool:
         return self.holds and lag != 0
 

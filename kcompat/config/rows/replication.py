@@ -49,7 +49,7 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("replica.fetch.backoff.ms", INT, "1000", "Pause of a fetcher after an error.",
               validator=Range(0)),
     ConfigKey("replica.fetch.max.bytes", INT, "1048576",
-              "Bytes fetched per partition by a follower; unless it is set, 4 MiB by one that is far behind.",
+              "Bytes fetched per partition by a follower; unless it is set, 4 MiB by one that is behind.",
               validator=Range(0)),
     ConfigKey("replica.fetch.min.bytes", INT, "1", "Bytes a follower waits for.", HIGH),
     ConfigKey("replica.fetch.response.max.bytes", INT, "10485760", "Bytes in one answer to a follower.",

@@ -58,6 +58,21 @@ def test_how_far_it_is_behind() -> None:
     assert pair.fetcher.lag((TOPIC, 1)) is None
 
 
+def test_more_is_asked_for_at_once_of_what_is_behind() -> None:
+    pair = one("", "")
+    limits = []
+    for offset, high_watermark in ((0, 0), (1, 1), (2, 9), (3, 4)):
+        request = pair.ask()
+        assert isinstance(request, FetchRequest)
+        limits += [row.partition_max_bytes for row in request.topics[0].partitions]
+        records = memoryview(batch_of(offset, EPOCH))
+        pair.answer(answer(FetchResponse.PartitionData(0, high_watermark=high_watermark, records=records)))
+    assert limits == [1 << 20, 1 << 20, 1 << 20, 4 << 20]
+    request = pair.ask()
+    assert isinstance(request, FetchRequest)
+    assert [row.partition_max_bytes for row in request.topics[0].partitions] == [1 << 20]
+
+
 def test_a_log_that_parts_is_cut_before_anything_else_of_the_answer_is_taken() -> None:
     """KAFKA-14704."""
     pair = one("0011", "00")

@@ -17,7 +17,6 @@ from kcompat.protocol.messages.offset_for_leader_epoch import (
 )
 from kcompat.replication.fetcher import FIRST_BACKOFF_MS
 from kcompat.replication.fetching import Fetching, FetchingConfig
-from support.replica_logs import batch_of
 
 from .conftest import ME
 
@@ -41,7 +40,6 @@ class Connection:
         self.version = 17
         self.asked: list[tuple[Message, Promise[Message]]] = []
         self.is_closed = False
-        self.on_ask: Callable[[], object] = lambda: None
 
     def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:
         assert timeout_ms == 30_000
@@ -49,7 +47,6 @@ class Connection:
         assert key == request.api_key
         list(request.encode(self.version if key == ApiKey.FETCH else 4))
         assert not self.is_closed, "it was given up"
-        self.on_ask()
         promise: Promise[Message] = Promise()
         self.asked.append((request, promise))
         return promise
@@ -118,22 +115,6 @@ def test_one_fetch_follows_the_other(world: World, make_partition: MakePartition
         connection.answer()
     assert world.fetching.lag("t", 0) == -1
     assert world.fetching.lag("t", 1) is None
-
-
-def test_who_is_far_behind_asks_before_it_appends(world: World, make_partition: MakePartition) -> None:
-    log = make_partition(role=following(LEADER)).log
-    world.clock.advance(0)
-    connection = world.to(LEADER)
-    ends: list[int] = []
-    connection.on_ask = lambda: ends.append(log.log_end_offset)
-    topic = FetchResponse.FetchableTopicResponse(topic_id=log.topic_id)
-    topic.partitions = [FetchResponse.PartitionData(0, high_watermark=9)]
-    topic.partitions[0].records = memoryview(bytearray(batch_of(0, 0)))
-    connection.asked[-1][1].complete(FetchResponse(session_id=7, responses=[topic]))
-    assert (ends, log.log_end_offset) == ([0], 1)
-    request = connection.asked[-1][0]
-    assert isinstance(request, FetchRequest)
-    assert [row.fetch_offset for row in request.topics[0].partitions] == [1]
 
 
 def test_a_new_leader_is_followed_at_once_and_the_old_one_let_go(

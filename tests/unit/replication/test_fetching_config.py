@@ -20,7 +20,7 @@ def test_old_brokers_do_not_compare_epochs_in_fetch(release: str, expected: bool
 @pytest.mark.parametrize(
     ("given", "expected"), [({}, (1 << 20, 4 << 20)), ({"replica.fetch.max.bytes": "5000"}, (5000, 5000))]
 )
-def test_who_is_far_behind_takes_more_at_once_unless_the_limit_was_set(
+def test_who_is_behind_takes_more_at_once_unless_the_limit_was_set(
     given: dict[str, str], expected: tuple[int, int]
 ) -> None:
     fetcher = fetching_config(BrokerConfig(given)).fetcher
