@@ -83,8 +83,8 @@ def kcompat_before(checkout: Path) -> type[KcompatBroker]:
         name = "kcompat-before"
 
         def command(self) -> list[str]:
-            """The same command, with the package of that checkout."""
-            return ["env", f"PYTHONPATH={checkout}", *super().command()]
+            """The same command, with the package of that checkout: not the one in the working directory."""
+            return ["env", "PYTHONSAFEPATH=1", f"PYTHONPATH={checkout}", *super().command()]
 
     return KcompatBefore
 

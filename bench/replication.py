@@ -38,7 +38,7 @@ def produce_1_kib(trial: ClusterTrial) -> Numbers:
 
 def _produce(trial: ClusterTrial, count: int, size: int) -> Stopwatch:
     with trial.topic(PARTITIONS) as topic:
-        watch = librdkafka_produce(trial, topic, count, size, acks=ALL, partitions=PARTITIONS)
+        watch = librdkafka_produce(trial, topic, count, size, acks=ALL, partitions=PARTITIONS, copies=3)
         trial.expect_records(topic, PARTITIONS, count)
     return watch
 
@@ -93,6 +93,7 @@ def catch_up(trial: ClusterTrial) -> Numbers:
         trial.warm(count * len(frame) * 3 >> 20)
         trial.generator.run(trial.cluster.brokers[LEADER].port, [frame], connections=1, depth=2, count=count)
         trial.cluster.wait_until_in_sync()
+        trial.warm(count * len(frame) * 3 // 2 >> 20)  # what was ready before has gone to the first two
         with Stopwatch(*trial.pids) as watch:
             trial.cluster.reassign(topic, 0, (LEADER, SECOND, THIRD))
         megabytes = count * len(frame) / 1e6

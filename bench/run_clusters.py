@@ -23,6 +23,7 @@ import many_partitions
 import replication
 import report
 import rounds
+import steady
 from generator import Generator
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
     from trial import Measure
 
-MEASURES = (*many_partitions.FIRST, *replication.MEASURES, *many_partitions.LAST)
+MEASURES = (*many_partitions.FIRST, *replication.MEASURES, *steady.MEASURES, *many_partitions.LAST)
 IN_PROCESS = "in-process"
 NAMES = (*(measure.name for measure in MEASURES), IN_PROCESS)
-FIGURES = (*replication.FIGURES, *many_partitions.FIGURES, *cluster_in_process.FIGURES)
+FIGURES = (*replication.FIGURES, *steady.FIGURES, *many_partitions.FIGURES, *cluster_in_process.FIGURES)
 BEHIND_MB = 250
 
 

@@ -35,8 +35,11 @@ def librdkafka_produce(
     *,
     acks: int = 1,
     partitions: int = PARTITIONS,
+    copies: int = 1,
 ) -> Stopwatch:
-    """Produce `count` records of `size` bytes and wait for the last acknowledgement."""
+    """Produce `count` records of `size` bytes, of which the brokers keep `copies`, and wait for the last
+    acknowledgement.
+    """
     settings = {
         "bootstrap.servers": trial.bootstrap,
         "acks": acks,
@@ -48,7 +51,7 @@ def librdkafka_produce(
     producer = Producer(settings)
     producer.list_topics(topic, timeout=10)
     chunk = [{"value": bytes(size)} for _ in range(PRODUCE_CHUNK)]
-    trial.warm(512)
+    trial.warm(max(512, count * size * copies * 3 // 2 >> 20))
     with Stopwatch(*trial.pids) as watch:
         for number in range(count // PRODUCE_CHUNK):
             producer.produce_batch(topic, chunk, partition=number % partitions)
