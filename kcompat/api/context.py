@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.decisions import Decisions
     from kcompat.controller.producer_ids import ProducerIds
+    from kcompat.coordinator.claim import Verifier
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.log.manager import LogManager
     from kcompat.net.answers import Close, Connection
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from kcompat.replication.replicas import ReplicaManager
     from kcompat.security.authorizer import Authorizer, Resource
     from kcompat.security.operations import Operation, ResourceType
+    from kcompat.transaction.coordinator import TransactionCoordinator
+    from kcompat.transaction.marker_routes import MarkerWriter
 
 Response = TypeVar("Response")
 
@@ -68,6 +71,9 @@ class Services(Struct):
     logs: LogManager
     moves: Moves
     groups: GroupCoordinator
+    transactions: TransactionCoordinator
+    verifier: Verifier
+    markers: MarkerWriter
     fetch_sessions: FetchSessions
     clock: Clock
     helpers: Helpers

@@ -1,17 +1,14 @@
 """FindCoordinator (key 10), versions 0-6.
 
 Behaviour
-- The coordinator of a group is the leader of its partition of `__consumer_offsets`. Where that topic is
-  missing it is created first and the answer waits for it; Kafka answers COORDINATOR_NOT_AVAILABLE and has the
-  client ask again.
+- The coordinator of a group is the leader of its partition of `__consumer_offsets`, that of a transactional
+  id the leader of its partition of `__transaction_state`. Where the topic is missing it is created first and
+  the answer waits for it; Kafka answers COORDINATOR_NOT_AVAILABLE and has the client ask again.
 - Share groups are off and get COORDINATOR_NOT_AVAILABLE, as by default in Kafka 3.9.
 
 Version notes
 - 0: groups only. 1: key types (KIP-98); any other is INVALID_REQUEST. 4: several keys (KIP-699). 6: share
   coordinators (KIP-932), a key type that older versions refuse.
-
-Not here yet: transactions. A transactional id gets UNSUPPORTED_VERSION and a message: an error that clients
-do not retry, so a transactional producer fails at once and says why.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
-from kcompat.topics import CONSUMER_OFFSETS
+from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -39,7 +36,7 @@ SHARE = 2
 
 Coordinator = FindCoordinatorResponse.Coordinator
 
-WITHOUT_TRANSACTIONS = "Transactions are not served yet."
+TOPICS = {GROUP: CONSUMER_OFFSETS, TRANSACTION: TRANSACTION_STATE}
 
 _GROUP_DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 _TRANSACTION_DENIED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -52,13 +49,14 @@ def handle(
 ) -> FindCoordinatorResponse | Promise[FindCoordinatorResponse]:
     """Say who coordinates each key."""
     keys = request.coordinator_keys if context.api_version >= FIRST_WITH_BATCH else [request.key]
+    topic = TOPICS.get(request.key_type)
     if (
-        request.key_type != GROUP
-        or CONSUMER_OFFSETS in context.services.cluster.image.topics
-        or all(_denial(context, GROUP, key) for key in keys)
+        topic is None
+        or topic in context.services.cluster.image.topics
+        or all(_denial(context, request.key_type, key) for key in keys)
     ):
         return _response(context, request)
-    creating = context.services.decisions.ensure_topics([CONSUMER_OFFSETS])
+    creating = context.services.decisions.ensure_topics([topic])
     return creating.map(lambda _: _response(context, request))
 
 
@@ -70,7 +68,7 @@ def _response(context: RequestContext, request: FindCoordinatorRequest) -> FindC
     error, node_id, (host, port) = _find(context, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=error,
-        error_message=_message(request.key_type, error) if error else "NONE",
+        error_message=error.message if error else "NONE",
         node_id=node_id,
         host=host,
         port=port,
@@ -80,16 +78,10 @@ def _response(context: RequestContext, request: FindCoordinatorRequest) -> FindC
 def _row(context: RequestContext, key_type: int, key: str) -> Coordinator:
     """One of several answers. Like Kafka's, it comes with a message only where the kind of key is refused."""
     error, node_id, (host, port) = _find(context, key_type, key)
-    refused = error in (ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION)
-    message = _message(key_type, error) if refused else ""
+    message = error.message if error == ErrorCode.INVALID_REQUEST else ""
     return Coordinator(
         key=key, node_id=node_id, host=host, port=port, error_code=error, error_message=message
     )
-
-
-def _message(key_type: int, error: ErrorCode) -> str:
-    is_unserved = key_type == TRANSACTION and error == ErrorCode.UNSUPPORTED_VERSION
-    return WITHOUT_TRANSACTIONS if is_unserved else error.message
 
 
 def _denial(context: RequestContext, key_type: int, key: str) -> ErrorCode | None:
@@ -111,10 +103,9 @@ def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, 
     denial = _denial(context, key_type, key)
     if denial is not None:
         return (denial, *_NOBODY)
-    if key_type == TRANSACTION:
-        return (ErrorCode.UNSUPPORTED_VERSION, *_NOBODY)
-    topic = context.services.cluster.image.topics.get(CONSUMER_OFFSETS)
-    if key_type != GROUP or topic is None:
+    name = TOPICS.get(key_type)
+    topic = None if name is None else context.services.cluster.image.topics.get(name)
+    if topic is None:
         return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
     partition = topic.partitions.get(partition_for(key, len(topic.partitions)))
     endpoint = None if partition is None else reachable_brokers(context).get(partition.leader)

@@ -3,33 +3,35 @@
 Behaviour
 - Without a transactional id, one who may write to any topic may have a producer id, without a permission of
   its own (KIP-679).
-- Without a transactional id: a fresh producer id with epoch 0, whatever the request says of the producer's
+- With a transactional id: whoever asks fences all who used it before, in a higher epoch; what they left open
+  is aborted first, and CONCURRENT_TRANSACTIONS has the client ask again.
+- Without one: a fresh producer id with epoch 0, whatever the request says of the producer's
   former one. COORDINATOR_LOAD_IN_PROGRESS, which clients retry, when no block of ids can be had at the
   moment.
 
 Version notes
 - 3: the former producer id and epoch (KIP-360), both or neither, else INVALID_REQUEST. 4: PRODUCER_FENCED
   (KIP-588). 5: as 4 (KIP-890). 6 is not stable (KIP-939) and not served.
-
-Not here yet: transactional ids. They are checked as in Kafka and then answered NOT_COORDINATOR. Clients do
-not come this far, as FindCoordinator tells them that transactions are not served.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
+from kcompat.transaction.errors import known_to
+from kcompat.transaction.requests import InitRequest, Producer, ProducerAnswer
+from kcompat.transaction.transaction import NO_EPOCH, NO_PRODUCER_ID
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.promise import Promise
 
-NO_PRODUCER_ID = -1
-NO_EPOCH = -1
+FIRST_WITH_FENCED = 4
 
 
 def handle(
@@ -41,9 +43,21 @@ def handle(
         return _refusal(refusal)
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
         return _refusal(ErrorCode.INVALID_REQUEST)
-    if request.transactional_id is not None:
-        return _refusal(_transactional_error(context, request))
-    return context.services.producer_ids.next().map(_given)
+    if request.transactional_id is None:
+        return context.services.producer_ids.next().map(_given)
+    has_former = request.producer_id != NO_PRODUCER_ID
+    init = InitRequest(
+        request.transactional_id,
+        request.transaction_timeout_ms,
+        Producer(request.producer_id, request.producer_epoch) if has_former else None,
+    )
+    return context.services.transactions.initialize(init).map(partial(_told, context.api_version))
+
+
+def _told(version: int, answer: ProducerAnswer) -> InitProducerIdResponse:
+    if answer.error:
+        return _refusal(known_to(version, FIRST_WITH_FENCED, answer.error))
+    return InitProducerIdResponse(producer_id=answer.producer.id, producer_epoch=answer.producer.epoch)
 
 
 def _given(producer_id: int | None) -> InitProducerIdResponse:
@@ -63,14 +77,6 @@ def _denial(context: RequestContext, request: InitProducerIdRequest) -> ErrorCod
     ):
         return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     return None
-
-
-def _transactional_error(context: RequestContext, request: InitProducerIdRequest) -> ErrorCode:
-    if not request.transactional_id:
-        return ErrorCode.INVALID_REQUEST
-    if not 0 < request.transaction_timeout_ms <= context.services.config.transaction_max_timeout_ms:
-        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
-    return ErrorCode.NOT_COORDINATOR
 
 
 def _refusal(error: ErrorCode) -> InitProducerIdResponse:

@@ -21,21 +21,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.requests import CommitRequest, OffsetToCommit
+from kcompat.api.commit_rows import CommitRows, refuse_all
+from kcompat.group.requests import CommitRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kcompat.api.context import RequestContext
     from kcompat.promise import Promise
 
-TopicRequest = OffsetCommitRequest.OffsetCommitRequestTopic
-TopicAnswer = OffsetCommitResponse.OffsetCommitResponseTopic
-PartitionAnswer = OffsetCommitResponse.OffsetCommitResponsePartition
+FIRST_WITH_MISSING_GROUPS = 9
+FIRST_WITH_IDS = 10
+ANSWERS = (
+    OffsetCommitResponse.OffsetCommitResponseTopic,
+    OffsetCommitResponse.OffsetCommitResponsePartition,
+)
 
 
 def handle(
@@ -43,39 +45,16 @@ def handle(
 ) -> OffsetCommitResponse | Promise[OffsetCommitResponse]:
     """Commit what can be committed."""
     if not context.may(Operation.READ, Resource.group(request.group_id)):
-        return _refusal(request)
-    refused: list[tuple[TopicRequest, PartitionAnswer]] = []
-    taken: list[tuple[TopicRequest, PartitionAnswer]] = []
-    offsets: list[OffsetToCommit] = []
-    image = context.services.cluster.image
-    for topic in request.topics:
-        name = _topic_name(context, topic)
-        error = _topic_error(context, name)
-        for partition in topic.partitions:
-            index = partition.partition_index
-            row = PartitionAnswer(partition_index=index, error_code=error)
-            if name is not None and not error and image.partition(name, index) is None:
-                row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if name is None or row.error_code != ErrorCode.NONE:
-                refused.append((topic, row))
-                continue
-            taken.append((topic, row))
-            offsets.append(
-                OffsetToCommit(
-                    name,
-                    index,
-                    partition.committed_offset,
-                    partition.committed_leader_epoch,
-                    partition.committed_metadata,
-                    partition.commit_timestamp,
-                )
-            )
-    response = OffsetCommitResponse(topics=_by_topic([*refused, *taken]))
-    if not offsets:
-        return response
+        return OffsetCommitResponse(
+            topics=refuse_all(request.topics, ANSWERS, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        )
+    version = context.api_version
+    rows = CommitRows(context, request.topics, ANSWERS, by_id=version >= FIRST_WITH_IDS)
+    if not rows.offsets:
+        return OffsetCommitResponse(topics=rows.answers())
     commit = CommitRequest(
         request.group_id,
-        tuple(offsets),
+        tuple(rows.offsets),
         request.member_id,
         request.generation_id_or_member_epoch,
         request.group_instance_id,
@@ -83,58 +62,14 @@ def handle(
     )
 
     def settle(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:
-        for offset, (_, row) in zip(offsets, taken, strict=True):
-            row.error_code = _told(errors[offset.topic, offset.partition], context.api_version)
-        return response
+        told = {each: _told(error, version) for each, error in errors.items()}
+        return OffsetCommitResponse(topics=rows.settle(told))
 
     return context.services.groups.commit(commit).map(settle)
 
 
-def _refusal(request: OffsetCommitRequest) -> OffsetCommitResponse:
-    """Every row as it was asked, refused with the group."""
-    error = ErrorCode.GROUP_AUTHORIZATION_FAILED
-    return OffsetCommitResponse(
-        topics=[
-            TopicAnswer(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[PartitionAnswer(row.partition_index, error) for row in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
-
-
-def _by_topic(rows: Iterable[tuple[TopicRequest, PartitionAnswer]]) -> list[TopicAnswer]:
-    """The rows under their topics. Those refused come first, as on a Kafka broker."""
-    topics: dict[tuple[str, bytes], TopicAnswer] = {}
-    for topic, row in rows:
-        key = (topic.name, topic.topic_id)
-        if key not in topics:
-            topics[key] = TopicAnswer(name=topic.name, topic_id=topic.topic_id)
-        topics[key].partitions.append(row)
-    return list(topics.values())
-
-
 def _told(error: ErrorCode, version: int) -> ErrorCode:
     """The error as the version knows it."""
-    if error == ErrorCode.GROUP_ID_NOT_FOUND and version < 9:
+    if error == ErrorCode.GROUP_ID_NOT_FOUND and version < FIRST_WITH_MISSING_GROUPS:
         return ErrorCode.ILLEGAL_GENERATION
     return error
-
-
-def _topic_name(context: RequestContext, topic: TopicRequest) -> str | None:
-    """The topic's name; None for an id that nobody has."""
-    if context.api_version < 10:
-        return topic.name
-    image = context.services.cluster.image.topic_by_id(topic.topic_id)
-    return None if image is None else image.name
-
-
-def _topic_error(context: RequestContext, name: str | None) -> ErrorCode:
-    """What is wrong with all partitions of a topic."""
-    if name is None:
-        return ErrorCode.UNKNOWN_TOPIC_ID
-    if not context.may(Operation.READ, Resource.topic(name)):
-        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return ErrorCode.NONE

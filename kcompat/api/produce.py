@@ -7,6 +7,8 @@ Behaviour
 - acks=1 is answered after the local append, acks=all once the high watermark has passed it or after the
   request's timeout; neither before the sync that the append waits for (`flush.messages`).
 - A topic needs WRITE, and so does the transactional id of a batch that belongs to a transaction.
+- The first batch of a transaction in a partition is appended once the transaction's coordinator has said that
+  it has the partition; see `kcompat.api.claimed`.
 - Clients may not write internal topics, except the one Kafka itself trusts (`__admin_client`).
 
 Version notes
@@ -14,11 +16,8 @@ Version notes
   stores nothing and is no error.
 - 3: exactly one batch v2. 8: per-record errors and an error message (KIP-467).
 - 10: who leads instead, beside NOT_LEADER_OR_FOLLOWER (KIP-951).
+- 11: TRANSACTION_ABORTABLE. 12: partitions are added to the transaction by being written to (KIP-890).
 - 13: topics by id (KIP-516).
-
-Not here yet: transactional batches are refused with INVALID_TXN_STATE, as by a broker whose coordinator does
-not know the transaction, and with TRANSACTIONAL_ID_AUTHORIZATION_FAILED where the request names no
-transactional id.
 """
 
 from __future__ import annotations
@@ -37,19 +36,19 @@ from kcompat.api.acceptance import (
     accept_plain,
     accept_within,
     is_codec_work,
-    is_transactional,
     leave_frame,
 )
+from kcompat.api.claimed import Claimed, claim, has_transactional
 from kcompat.api.context import Busy
 from kcompat.api.leaders import current_leader, endpoints
 from kcompat.log.append_result import AppendResult
+from kcompat.log.verification import BY_CLIENT
 from kcompat.net.answers import CLOSE, Close
 from kcompat.net.placing import WORTH_PLACING
 from kcompat.promise import Promise
 from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.allowance import Allowance
-from kcompat.records.layout import TRANSACTIONAL_FLAG
 from kcompat.replication.partition import Partition
 from kcompat.replication.settling import Settling
 from kcompat.security.authorizer import Resource
@@ -57,7 +56,7 @@ from kcompat.security.operations import Operation
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kcompat.api.acceptance import Accepted, Stored
     from kcompat.api.context import RequestContext
@@ -85,11 +84,38 @@ def handle(
     context: RequestContext, request: ProduceRequest
 ) -> ProduceResponse | Promise[ProduceResponse] | Busy[ProduceResponse] | Close | None:
     """Append every batch, then answer as `acks` asks."""
-    if request.transactional_id is not None and _is_denied_transaction(context, request):
-        return _refuse_all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     production = _Production(context, request, [], [], {}, [])
+    if has_transactional(request):
+        return _handle_transactional(production)
     answer = production.go_on(None)
     return production.go_on_later(answer) if isinstance(answer, Acceptance) else answer
+
+
+def _handle_transactional(
+    production: _Production,
+) -> ProduceResponse | Promise[ProduceResponse] | Busy[ProduceResponse] | Close | None:
+    """Append what the transaction has, once that is known."""
+    context, request = production.context, production.request
+    name = request.transactional_id
+    if name is None or not context.may(Operation.WRITE, Resource.transactional_id(name)):
+        return _refuse_all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    claimed = claim(context, name, _writable(context, request))
+    if isinstance(claimed, ErrorCode):
+        return _refuse_all(request, claimed)
+    if not claimed.done:
+        return production.go_on_when(claimed)
+    production.claimed = claimed.value
+    answer = production.go_on(None)
+    return production.go_on_later(answer) if isinstance(answer, Acceptance) else answer
+
+
+def _writable(context: RequestContext, request: ProduceRequest) -> Iterator[tuple[str, PartitionData]]:
+    """The partitions of topics that the client may write to."""
+    for topic in request.topic_data:
+        name = _resolve(context, topic)
+        if not _admit(context, name, request.acks):
+            for data in _once(topic.partition_data):
+                yield name, data
 
 
 class _Production(Struct, gc=False):
@@ -106,6 +132,8 @@ class _Production(Struct, gc=False):
     leaders: list[int]
     """Brokers that lead what this one was asked to append to."""
     allowance: Allowance | None = None
+    claimed: Claimed | None = None
+    """What is known of its transaction, if it has one."""
 
     def go_on(self, accepted: Accepted | None) -> AtOnce | Acceptance:
         """Take the batches that are left, up to one whose acceptance takes longer; the answer when none does.
@@ -123,7 +151,10 @@ class _Production(Struct, gc=False):
             for data in rows[len(partitions) :]:
                 partition = find(name, data.index)
                 if refusal or data.records is None or not isinstance(partition, Partition):
-                    answer = _refuse(request, data, refusal, partition)
+                    answer = _refuse(data, refusal, partition)
+                    self._say_who_leads(name, answer)
+                elif self.claimed is not None and (denied := self.claimed.refusal(name, data.index)):
+                    answer = denied
                     self._say_who_leads(name, answer)
                 else:
                     stored = self._accept(data, partition.log.config, accepted)
@@ -141,6 +172,19 @@ class _Production(Struct, gc=False):
             return _close_if_failed(response)
         return self._wait(response) if self.waiting else response
 
+    def go_on_when(self, claimed: Promise[Claimed]) -> Busy[ProduceResponse]:
+        """Go on once the transaction is known. What comes behind it on the connection waits, or the batches
+        of a producer would be out of order.
+        """
+        outcome: Promise[AtOnce] = Promise()
+        holds = leave_frame(self.request, self.request.topic_data[0].partition_data[0])
+        claimed.then(partial(self._claimed, outcome), outcome.fail)
+        return Busy(outcome, holds)
+
+    def _claimed(self, outcome: Promise[AtOnce], claimed: Claimed) -> None:
+        self.claimed = claimed
+        self._resume(outcome, None)
+
     def go_on_later(self, task: Acceptance) -> Busy[ProduceResponse]:
         """Have helpers do what takes longer. All else is looked at afresh when that is done."""
         outcome: Promise[AtOnce] = Promise()
@@ -149,9 +193,9 @@ class _Production(Struct, gc=False):
         return Busy(outcome, holds)
 
     def _await(self, task: Acceptance, outcome: Promise[AtOnce]) -> None:
-        task.begin(self.context.services.helpers).then(partial(self._accepted, outcome), outcome.fail)
+        task.begin(self.context.services.helpers).then(partial(self._resume, outcome), outcome.fail)
 
-    def _accepted(self, outcome: Promise[AtOnce], accepted: Accepted) -> None:
+    def _resume(self, outcome: Promise[AtOnce], accepted: Accepted | None) -> None:
         self.context.now_ms = self.context.services.clock.now_ms()
         answer = self.go_on(accepted)
         if isinstance(answer, Acceptance):
@@ -187,9 +231,8 @@ class _Production(Struct, gc=False):
         if not isinstance(stored, tuple):
             return _refuse_batch(index, stored, log.log_start_offset, context.api_version)
         batch, header = stored
-        if header.attributes & TRANSACTIONAL_FLAG:
-            return PartitionAnswer(index, _refuse_transaction(request), -1)
-        result = partition.append(batch, header, request.acks, context.now_ms)
+        terms = BY_CLIENT if self.claimed is None else self.claimed.terms_of(partition.topic, index)
+        result = partition.append(batch, header, request.acks, context.now_ms, terms)
         if not isinstance(result, AppendResult):  # asking for ErrorCode, an enumeration, takes longer
             refused = PartitionAnswer(index, result, -1)
             self._say_who_leads(partition.topic, refused)
@@ -261,32 +304,16 @@ def _admit(context: RequestContext, name: str, acks: int) -> ErrorCode:
     return NO_ERROR
 
 
-def _refuse(
-    request: ProduceRequest, data: PartitionData, refusal: ErrorCode, partition: Partition | ErrorCode
-) -> PartitionAnswer:
+def _refuse(data: PartitionData, refusal: ErrorCode, partition: Partition | ErrorCode) -> PartitionAnswer:
     """The answer for a batch that is not accepted, for the reason that Kafka looks at first."""
     is_looked_at = refusal not in BEFORE_LOOKING
-    if request.transactional_id is None and data.records is not None and is_transactional(data.records):
-        error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    elif partition == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_looked_at:
+    if partition == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_looked_at:
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     elif refusal:
         error = refusal
     else:
         error = partition if isinstance(partition, ErrorCode) else ErrorCode.INVALID_RECORD
     return PartitionAnswer(data.index, error, -1)
-
-
-def _is_denied_transaction(context: RequestContext, request: ProduceRequest) -> bool:
-    """Whether there are batches of a transaction whose id the client may not use."""
-    if request.transactional_id is None:
-        return False
-    resource = Resource.transactional_id(request.transactional_id)
-    return not context.may(Operation.WRITE, resource) and any(
-        data.records is not None and is_transactional(data.records)
-        for topic in request.topic_data
-        for data in topic.partition_data
-    )
 
 
 def _refuse_all(request: ProduceRequest, error: ErrorCode) -> ProduceResponse | Close | None:
@@ -321,12 +348,6 @@ def _has_one_batch(request: ProduceRequest) -> bool:
 def _once(rows: list[PartitionData]) -> list[PartitionData]:
     """Each partition once, with the batch that came last."""
     return list({row.index: row for row in rows}.values())
-
-
-def _refuse_transaction(request: ProduceRequest) -> ErrorCode:
-    if request.transactional_id is None:
-        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    return ErrorCode.INVALID_TXN_STATE
 
 
 def _refuse_batch(

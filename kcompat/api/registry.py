@@ -5,6 +5,8 @@ it.
 from __future__ import annotations
 
 from kcompat.api import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     allocate_producer_ids,
     alter_configs,
     alter_partition,
@@ -26,7 +28,9 @@ from kcompat.api import (
     describe_log_dirs,
     describe_producers,
     describe_topic_partitions,
+    describe_transactions,
     elect_leaders,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -39,6 +43,7 @@ from kcompat.api import (
     list_groups,
     list_offsets,
     list_partition_reassignments,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -47,8 +52,10 @@ from kcompat.api import (
     produce,
     stop_replica,
     sync_group,
+    txn_offset_commit,
     update_features,
     update_metadata,
+    write_txn_markers,
 )
 from kcompat.api.served import Handler, Served
 from kcompat.net.answers import Mode
@@ -60,13 +67,14 @@ def _served(
     handle: Handler,
     *,
     since: int = 0,
+    until: int | None = None,
     mode: Mode = Mode.BLOCKING,
 ) -> Served:
     return Served(
         key,
         handle,
         min_version=since,
-        max_version=API_FACTS[key].latest_stable,
+        max_version=API_FACTS[key].latest_stable if until is None else until,
         mode=mode,
         listeners=API_FACTS[key].listeners,
     )
@@ -95,6 +103,11 @@ SERVED: tuple[Served, ...] = (
     _served(ApiKey.DELETE_TOPICS, delete_topics.handle),
     _served(ApiKey.DELETE_RECORDS, delete_records.handle),
     _served(ApiKey.INIT_PRODUCER_ID, init_producer_id.handle),
+    _served(ApiKey.ADD_PARTITIONS_TO_TXN, add_partitions_to_txn.handle),
+    _served(ApiKey.ADD_OFFSETS_TO_TXN, add_offsets_to_txn.handle),
+    _served(ApiKey.END_TXN, end_txn.handle),
+    _served(ApiKey.WRITE_TXN_MARKERS, write_txn_markers.handle),
+    _served(ApiKey.TXN_OFFSET_COMMIT, txn_offset_commit.handle),
     _served(ApiKey.OFFSET_FOR_LEADER_EPOCH, offset_for_leader_epoch.handle),
     _served(ApiKey.DESCRIBE_ACLS, describe_acls.handle),
     _served(ApiKey.CREATE_ACLS, create_acls.handle),
@@ -114,6 +127,8 @@ SERVED: tuple[Served, ...] = (
     _served(ApiKey.UPDATE_FEATURES, update_features.handle),
     _served(ApiKey.DESCRIBE_CLUSTER, describe_cluster.handle),
     _served(ApiKey.DESCRIBE_PRODUCERS, describe_producers.handle),
+    _served(ApiKey.DESCRIBE_TRANSACTIONS, describe_transactions.handle),
+    _served(ApiKey.LIST_TRANSACTIONS, list_transactions.handle, until=1),
     _served(ApiKey.LIST_CONFIG_RESOURCES, list_config_resources.handle),
     _served(ApiKey.ALLOCATE_PRODUCER_IDS, allocate_producer_ids.handle),
     _served(ApiKey.DESCRIBE_TOPIC_PARTITIONS, describe_topic_partitions.handle),

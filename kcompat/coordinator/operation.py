@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from kcompat.log.verification import BY_COORDINATOR
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from kcompat.log.verification import AppendTerms
     from kcompat.promise import Promise
     from kcompat.protocol.message import Message
 
@@ -29,6 +31,14 @@ class ReplayPosition(NamedTuple):
 
     offset: int
     producer_id: int = -1
+
+
+class Writer(NamedTuple):
+    """The producer in whose transaction records are written, and on what terms."""
+
+    producer_id: int
+    epoch: int
+    terms: AppendTerms = BY_COORDINATOR
 
 
 class Answer(NamedTuple):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from kcompat.log.verification import BY_COORDINATOR
+
 if TYPE_CHECKING:
     from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition
+    from kcompat.log.verification import AppendTerms, Verification
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
 
@@ -55,8 +58,17 @@ class CoordinatorLog(Protocol):
     def topic(self) -> str:
         """The name of the topic."""
 
-    def append(self, partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
+    def append(
+        self, partition: int, batch: bytearray, now_ms: int, terms: AppendTerms = BY_COORDINATOR
+    ) -> tuple[ErrorCode, int]:
         """Append one batch with acks=all; gives its last offset, or the error a produce would get and -1."""
+
+    def begin_verification(
+        self, partition: int, producer_id: int, epoch: int, now_ms: int, *, adds: bool
+    ) -> Verification | ErrorCode:
+        """What a producer has to prove before it writes in a transaction; NONE where it has done so before,
+        or the error that refuses it.
+        """
 
     def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
         """Done with NONE once the high watermark is past `offset`, or with what prevents that."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from kcompat.coordinator.operation import Answer, ReplayPosition, Result
 from kcompat.coordinator.timer import KeyedTimers
 from kcompat.faults import contained
+from kcompat.log.verification import BY_COORDINATOR
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.clock import Clock, Timer
-    from kcompat.coordinator.operation import CoordinatorRecord, ShardOperation
+    from kcompat.coordinator.operation import CoordinatorRecord, ShardOperation, Writer
     from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
     from kcompat.records.control import EndTransactionMarker
 
@@ -81,21 +82,25 @@ class ShardRunner(Generic[S]):
         self._busy = False
         self._closed = False
 
-    def submit(self, operation: ShardOperation[S, T], failed: Callable[[ErrorCode], T]) -> Promise[T]:
+    def submit(
+        self,
+        operation: ShardOperation[S, T],
+        failed: Callable[[ErrorCode], T],
+        writer: Writer | None = None,
+    ) -> Promise[T]:
         """Run an operation now, or after the one under way.
 
-        `failed` makes the answer to a raw append error.
+        `failed` makes the answer to a raw append error. With a `writer` the records are part of its
+        transaction.
         """
         promise: Promise[T] = Promise()
-        self._do(partial(self._execute, operation, failed, promise), promise)
+        self._do(partial(self._execute, operation, failed, promise, writer), promise)
         return promise
 
-    def end_transaction(
-        self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker
-    ) -> Promise[ErrorCode]:
+    def end_transaction(self, writer: Writer, marker: EndTransactionMarker) -> Promise[ErrorCode]:
         """Append a transaction's marker and apply it, now or after the operation under way."""
         promise: Promise[ErrorCode] = Promise()
-        self._do(partial(self._end_transaction, producer_id, producer_epoch, marker, promise), promise)
+        self._do(partial(self._end_transaction, writer, marker, promise), promise)
         return promise
 
     def close(self) -> None:
@@ -127,7 +132,11 @@ class ShardRunner(Generic[S]):
                 promise.complete(value)
 
     def _execute(
-        self, operation: ShardOperation[S, T], failed: Callable[[ErrorCode], T], promise: Promise[T]
+        self,
+        operation: ShardOperation[S, T],
+        failed: Callable[[ErrorCode], T],
+        promise: Promise[T],
+        writer: Writer | None,
     ) -> None:
         if self._closed:
             self._refuse(promise, failed, ErrorCode.NOT_COORDINATOR)
@@ -135,17 +144,24 @@ class ShardRunner(Generic[S]):
         now_ms = self._clock.now_ms()
         try:
             result = operation(self.shard, now_ms)
-            batch = self._batch(result.records, now_ms)
+            batch = self._batch(result.records, now_ms, writer)
         except Exception as fault:
             promise.fail(fault)  # nothing is appended, so the shard is as its log
             return
-        self._apply(result, batch, failed, promise, now_ms)
+        self._apply(result, batch, failed, promise, now_ms, writer)
 
-    def _batch(self, records: list[CoordinatorRecord], now_ms: int) -> bytearray | None:
+    def _batch(
+        self, records: list[CoordinatorRecord], now_ms: int, writer: Writer | None = None
+    ) -> bytearray | None:
         """The records as one batch; None without any."""
         if not records:
             return None
-        return build_batch([Record(0, now_ms, *self._serde.serialize(record)) for record in records])
+        rows = [Record(0, now_ms, *self._serde.serialize(record)) for record in records]
+        if writer is None:
+            return build_batch(rows)
+        return build_batch(
+            rows, producer_id=writer.producer_id, producer_epoch=writer.epoch, transactional=True
+        )
 
     def _apply(
         self,
@@ -154,6 +170,7 @@ class ShardRunner(Generic[S]):
         failed: Callable[[ErrorCode], T],
         promise: Promise[T],
         now_ms: int,
+        writer: Writer | None = None,
     ) -> None:
         self._answers.extend(result.answers)
         if isinstance(result.response, Promise):
@@ -162,22 +179,26 @@ class ShardRunner(Generic[S]):
         if batch is None:
             self._settle(pending, ErrorCode.NONE)
             return
-        error, last_offset = self._append(batch, result.records, now_ms)
+        error, last_offset = self._append(batch, result.records, now_ms, writer)
         self._await_commit(pending, error, last_offset)
 
     def _end_transaction(
-        self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker, promise: Promise[ErrorCode]
+        self, writer: Writer, marker: EndTransactionMarker, promise: Promise[ErrorCode]
     ) -> None:
         if self._closed:
             self._answers.append(Answer(promise, ErrorCode.NOT_COORDINATOR))
             return
         now_ms = self._clock.now_ms()
         batch = build_marker(
-            marker, producer_id=producer_id, producer_epoch=producer_epoch, timestamp=now_ms, leader_epoch=0
+            marker,
+            producer_id=writer.producer_id,
+            producer_epoch=writer.epoch,
+            timestamp=now_ms,
+            leader_epoch=0,
         )
-        error, offset = self._log.append(self.partition, batch, now_ms)
+        error, offset = self._log.append(self.partition, batch, now_ms, writer.terms)
         if error == ErrorCode.NONE:
-            self.shard.replay_end_transaction(producer_id, marker.type == ControlType.COMMIT, offset)
+            self.shard.replay_end_transaction(writer.producer_id, marker.type == ControlType.COMMIT, offset)
         self._await_commit(_Pending(Result(ErrorCode.NONE), _itself, promise), error, offset)
 
     def _await_commit(self, pending: _Pending[Any], error: ErrorCode, last_offset: int) -> None:
@@ -201,14 +222,15 @@ class ShardRunner(Generic[S]):
         committed.then(settled, settled)
 
     def _append(
-        self, batch: bytearray, records: list[CoordinatorRecord], now_ms: int
+        self, batch: bytearray, records: list[CoordinatorRecord], now_ms: int, writer: Writer | None
     ) -> tuple[ErrorCode, int]:
         """Append the batch and replay the records in it; nothing is replayed on an error."""
-        error, last_offset = self._log.append(self.partition, batch, now_ms)
+        terms, producer_id = (BY_COORDINATOR, -1) if writer is None else (writer.terms, writer.producer_id)
+        error, last_offset = self._log.append(self.partition, batch, now_ms, terms)
         if error == ErrorCode.NONE:
             base_offset = last_offset - len(records) + 1
             for delta, record in enumerate(records):
-                self.shard.replay(record, ReplayPosition(base_offset + delta))
+                self.shard.replay(record, ReplayPosition(base_offset + delta, producer_id))
         return error, last_offset
 
     def _show(self, last_offset: int) -> None:

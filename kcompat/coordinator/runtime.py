@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kcompat.clock import Clock
-    from kcompat.coordinator.operation import ShardOperation
+    from kcompat.coordinator.operation import ShardOperation, Writer
     from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.records.control import EndTransactionMarker
@@ -119,9 +119,14 @@ class Runtime(Generic[S]):
             slot.runner.close()
 
     def write(
-        self, partition: int, operation: ShardOperation[S, T], failed: Callable[[ErrorCode], T]
+        self,
+        partition: int,
+        operation: ShardOperation[S, T],
+        failed: Callable[[ErrorCode], T],
+        writer: Writer | None = None,
     ) -> Promise[T]:
-        """Run an operation on a shard and give its response once its records are committed.
+        """Run an operation on a shard and give its response once its records are committed; with a `writer`
+        they are part of its transaction.
 
         `failed` turns the errors of the gate (NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS) and the raw
         errors of the append into a response.
@@ -129,10 +134,10 @@ class Runtime(Generic[S]):
         slot = self._slots.get(partition)
         if slot is None or slot.loading:
             return Promise.resolved(failed(self.gate(partition)))
-        return slot.runner.submit(operation, failed)
+        return slot.runner.submit(operation, failed, writer)
 
     def end_transaction(
-        self, partition: int, producer_id: int, producer_epoch: int, marker: EndTransactionMarker
+        self, partition: int, writer: Writer, marker: EndTransactionMarker
     ) -> Promise[ErrorCode]:
         """End a producer's transaction in a partition: append its marker, and give effect to what it staged.
 
@@ -143,7 +148,7 @@ class Runtime(Generic[S]):
         slot = self._slots.get(partition)
         if slot is None or slot.loading:
             return Promise.resolved(self.gate(partition))
-        return slot.runner.end_transaction(producer_id, producer_epoch, marker)
+        return slot.runner.end_transaction(writer, marker)
 
     def read(self, partition: int, query: Callable[[S, int], T], failed: Callable[[ErrorCode], T]) -> T:
         """Ask a shard something at once: `query(shard, now_ms)`.
@@ -161,6 +166,10 @@ class Runtime(Generic[S]):
         if slot is None:
             return ErrorCode.NOT_COORDINATOR
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if slot.loading else ErrorCode.NONE
+
+    def leader_epoch(self, partition: int) -> int:
+        """The epoch in which this broker leads a partition that it serves: the coordinator's epoch."""
+        return self._slots[partition].leader_epoch
 
     @property
     def is_loading(self) -> bool:

@@ -25,12 +25,16 @@ def commit(turn: GroupTurn, request: CommitRequest) -> Errors:
     group = turn.shard.groups.get(request.group_id)
     if group is None:
         if request.generation >= 0:
-            return every(request.offsets, ErrorCode.GROUP_ID_NOT_FOUND)
+            missing = (
+                ErrorCode.ILLEGAL_GENERATION if request.is_transactional else ErrorCode.GROUP_ID_NOT_FOUND
+            )
+            return every(request.offsets, missing)
         group = turn.shard.create_simple(request.group_id, turn.now_ms)
     error = group.commit_error(request)
     if error != ErrorCode.NONE:
         return every(request.offsets, error)
-    group.keep_alive(turn, request.member_id)
+    if not request.is_transactional:
+        group.keep_alive(turn, request.member_id)
     return {
         (offset.topic, offset.partition): _commit_one(turn, request, offset) for offset in request.offsets
     }

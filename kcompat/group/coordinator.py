@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from kcompat.coordinator.claim import UNVERIFIED
+from kcompat.coordinator.operation import Writer
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
 from kcompat.coordinator.turn import Turn, on_turn
@@ -14,6 +16,7 @@ from kcompat.group.errors import commit_error, group_error
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.group.shard import GroupShard
+from kcompat.log.verification import BY_COORDINATOR, AppendTerms, Verification
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from kcompat.clock import Clock, Timer
+    from kcompat.coordinator.claim import Claim, Verifier
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.base import GroupTurn
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
         SyncRequest,
         TopicPartition,
     )
+    from kcompat.records.control import EndTransactionMarker
 
 T = TypeVar("T")
 
@@ -54,9 +59,12 @@ class GroupCoordinator:
         config: GroupCoordinatorConfig,
         partition_count: Callable[[], int],
         new_uuid: Callable[[], str],
+        verifier: Verifier,
     ) -> None:
         self.config = config
+        self._log = log
         self._clock = clock
+        self._verifier = verifier
         self._partition_count = partition_count
         self._new_uuid = new_uuid
         self.runtime: Runtime[GroupShard] = Runtime(
@@ -147,6 +155,49 @@ class GroupCoordinator:
 
         return self._write(request.group_id, lambda turn: commits.commit(turn, request), failed)
 
+    def commit_in_transaction(self, request: CommitRequest, claim: Claim) -> Promise[Errors]:
+        """TxnOffsetCommit: the error of each partition. The transaction has to have the group's partition of
+        `__consumer_offsets`.
+        """
+
+        def failed(error: ErrorCode) -> Errors:
+            return commits.every(request.offsets, commit_error(error))
+
+        if not request.group_id:
+            return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
+        partition = self.partition_of(request.group_id)
+
+        def write(terms: AppendTerms) -> Promise[Errors]:
+            return self._run(
+                partition,
+                lambda turn: commits.commit(turn, request),
+                failed,
+                Writer(claim.producer_id, claim.epoch, terms),
+            )
+
+        if not self._verifier.is_required and not claim.adds:
+            return write(UNVERIFIED)
+        proof = self._log.begin_verification(
+            partition, claim.producer_id, claim.epoch, self._clock.now_ms(), adds=claim.adds
+        )
+        if not isinstance(proof, Verification):
+            return Promise.resolved(failed(proof)) if proof else write(BY_COORDINATOR)
+        place = (self._log.topic, partition)
+
+        def verified(errors: Errors) -> Promise[Errors]:
+            error = errors.get(place, ErrorCode.NONE)
+            if error:
+                return Promise.resolved(failed(error))
+            return write(AppendTerms(is_client=False, proof=proof))
+
+        return self._verifier.ask(claim, [place]).flat_map(verified)
+
+    def end_transaction(
+        self, partition: int, writer: Writer, marker: EndTransactionMarker
+    ) -> Promise[ErrorCode]:
+        """WriteTxnMarkers to a partition of `__consumer_offsets`: see `Runtime.end_transaction`."""
+        return self.runtime.end_transaction(partition, writer, marker)
+
     def fetch(
         self, group_id: str, partitions: Iterable[TopicPartition] | None, require_stable: bool
     ) -> FetchAnswer:
@@ -205,10 +256,14 @@ class GroupCoordinator:
         return self._run(self.partition_of(group_id), decide, failed)
 
     def _run(
-        self, partition: int, decide: Callable[[GroupTurn], T | Promise[T]], failed: Callable[[ErrorCode], T]
+        self,
+        partition: int,
+        decide: Callable[[GroupTurn], T | Promise[T]],
+        failed: Callable[[ErrorCode], T],
+        writer: Writer | None = None,
     ) -> Promise[T]:
         operation = on_turn(decide)
-        return self.runtime.write(partition, operation, failed)
+        return self.runtime.write(partition, operation, failed, writer)
 
     def _active_partitions(self) -> list[int]:
         return [partition for partition, _ in self.runtime.active()]

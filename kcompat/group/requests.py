@@ -105,7 +105,9 @@ class OffsetToCommit(Struct, frozen=True):
 
 
 class CommitRequest(Struct, frozen=True):
-    """A commit of offsets. `retention_ms` is the client's (v2 to v4), -1 for the broker's."""
+    """A commit of offsets. `retention_ms` is the client's (v2 to v4), -1 for the broker's. In a transaction
+    they count once that commits.
+    """
 
     group_id: str
     offsets: tuple[OffsetToCommit, ...]
@@ -113,6 +115,7 @@ class CommitRequest(Struct, frozen=True):
     generation: int = NO_GENERATION
     instance_id: str | None = None
     retention_ms: int = -1
+    is_transactional: bool = False
 
 
 class FetchedOffset(Struct, frozen=True):

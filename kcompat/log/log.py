@@ -16,7 +16,8 @@ from kcompat.log.creation import make_log_directory, store_topic_id
 from kcompat.log.durability import Durability
 from kcompat.log.local_log import LocalLog
 from kcompat.log.producer_files import save_snapshot
-from kcompat.log.producers import AppendOrigin, BatchMetadata, ProducerEntry, ProducerState
+from kcompat.log.producers import BatchMetadata, ProducerEntry, ProducerState
+from kcompat.log.verification import BY_CLIENT, AppendTerms
 from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.records.batch import BatchHeader, assign, set_log_append_time
 from kcompat.records.control import EndTransactionMarker, read_marker
@@ -154,7 +155,7 @@ class Log:
         header: BatchHeader,
         leader_epoch: int,
         now_ms: int,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
+        terms: AppendTerms = BY_CLIENT,
     ) -> AppendResult:
         """Append one validated batch: give it offsets and the epoch (in place) and write it with one system
         call.
@@ -169,7 +170,7 @@ class Log:
         if header.producer_id >= 0:
             if header.is_control:
                 marker = read_marker(batch)
-            found = self.producer_state.check(header, marker, origin)
+            found = self.producer_state.check(header, marker, terms)
             if found:
                 return self._not_appended(found)
         base_offset = self.log_end_offset

@@ -7,30 +7,26 @@ ms.
 
 from __future__ import annotations
 
-from enum import IntEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from kcompat.log.txn_index import AbortedTransaction
+from kcompat.log.verification import Verification
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from kcompat.log.verification import AppendTerms
     from kcompat.records.batch import BatchHeader
     from kcompat.records.control import EndTransactionMarker
 
 BATCHES_KEPT: Final = 5
 NO_SEQUENCE: Final = -1
 _SEQUENCE_MASK: Final = 0x7FFFFFFF
-
-
-class AppendOrigin(IntEnum):
-    """Who appends: clients and coordinators are checked, replication only noted."""
-
-    CLIENT = 0
-    COORDINATOR = 1
-    REPLICATION = 2
+_LAST_EPOCH: Final = 0x7FFF
+_BUMPS_AT_THE_END: Final = 2
+"""The `transaction.version` from which a marker has a higher epoch than the records before it."""
 
 
 class BatchMetadata(msgspec.Struct, frozen=True, gc=False):
@@ -83,7 +79,7 @@ class ProducerEntry(msgspec.Struct):
 class ProducerState:
     """All producers of one log, for records below `end_offset`."""
 
-    __slots__ = ("_open", "_unreplicated", "end_offset", "entries")
+    __slots__ = ("_open", "_unreplicated", "_verifications", "end_offset", "entries")
 
     def __init__(self, entries: list[ProducerEntry] | None = None, end_offset: int = 0) -> None:
         self.entries = {entry.producer_id: entry for entry in entries or ()}
@@ -94,39 +90,90 @@ class ProducerState:
             if entry.current_txn_start_offset >= 0
         }
         self._unreplicated: list[tuple[int, int]] = []
+        self._verifications: dict[int, Verification] = {}
 
     # -- checks ----------------------------------------------------------------------------------------------
 
+    def begin_verification(
+        self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, adds: bool
+    ) -> Verification | ErrorCode:
+        """What has to be verified before the producer may write here; NONE where its transaction has begun
+        here already, INVALID_PRODUCER_EPOCH for a producer that was fenced.
+        """
+        entry = self.entries.get(producer_id)
+        if entry is not None and epoch < entry.epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if self._is_open(entry, epoch):
+            return ErrorCode.NONE
+        known = self._verifications.get(producer_id)
+        if known is None:
+            known = self._verifications[producer_id] = Verification(epoch, sequence, now_ms, adds=adds)
+        else:
+            known.note(epoch, sequence)
+        return known
+
+    @staticmethod
+    def _is_open(entry: ProducerEntry | None, epoch: int) -> bool:
+        return entry is not None and entry.current_txn_start_offset >= 0 and entry.epoch == epoch
+
     def check(
-        self, header: BatchHeader, marker: EndTransactionMarker | None, origin: AppendOrigin
+        self, header: BatchHeader, marker: EndTransactionMarker | None, terms: AppendTerms
     ) -> ErrorCode | BatchMetadata:
         """Whether a batch may be appended: NONE, or the error that refuses it, or the earlier batch that it
         repeats. `marker` is what it holds if it ends a transaction.
         """
         if marker is not None:
-            return self._check_marker(header, marker)
+            return self._check_marker(header, marker, terms.transaction_version)
         entry = self.entries.get(header.producer_id)
         if entry is None:
-            return ErrorCode.NONE
+            return self._check_unknown(header, terms) if header.is_transactional else ErrorCode.NONE
         epoch, sequence = header.producer_epoch, header.base_sequence
         in_sequence = is_next_sequence(entry, epoch, sequence)
-        if not in_sequence and epoch == entry.epoch and origin is AppendOrigin.CLIENT:
+        if not in_sequence and epoch == entry.epoch and terms.is_client:
             repeated = find_duplicate(entry, sequence, header.last_sequence)
             if repeated is not None:
                 return repeated
         if epoch < entry.epoch:
             return ErrorCode.INVALID_PRODUCER_EPOCH
-        if origin is AppendOrigin.CLIENT:
-            if not in_sequence:
+        if header.is_transactional and not self._is_open(entry, epoch) and not self._is_proven(header, terms):
+            return ErrorCode.INVALID_TXN_STATE
+        if terms.is_client:
+            if not in_sequence or self._overtakes(header):
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             if entry.current_txn_start_offset >= 0 and not header.is_transactional:
                 return ErrorCode.INVALID_TXN_STATE
         return ErrorCode.NONE
 
-    def _check_marker(self, header: BatchHeader, marker: EndTransactionMarker) -> ErrorCode:
+    def _check_unknown(self, header: BatchHeader, terms: AppendTerms) -> ErrorCode:
+        """The first batch of a transaction, of a producer that is not known here."""
+        if not self._is_proven(header, terms):
+            return ErrorCode.INVALID_TXN_STATE
+        return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER if self._overtakes(header) else ErrorCode.NONE
+
+    def _is_proven(self, header: BatchHeader, terms: AppendTerms) -> bool:
+        proof = terms.proof
+        if proof is None:
+            return not terms.needs_proof or header.is_control
+        return self._verifications.get(header.producer_id) is proof
+
+    def _overtakes(self, header: BatchHeader) -> bool:
+        """Whether a batch that comes first is still to be written."""
+        known = self._verifications.get(header.producer_id)
+        if known is None:
+            return False
+        is_first_ever = known.adds and header.producer_id not in self.entries
+        return header.base_sequence > (0 if is_first_ever else known.lowest_sequence)
+
+    def _check_marker(
+        self, header: BatchHeader, marker: EndTransactionMarker, transaction_version: int
+    ) -> ErrorCode:
         entry = self.entries.get(header.producer_id)
         if entry is not None:
-            if header.producer_epoch < entry.epoch:
+            epoch = header.producer_epoch
+            # A marker that is sent again finds nothing open (KAFKA-19999).
+            is_again = entry.current_txn_start_offset < 0 or epoch == _LAST_EPOCH
+            has_risen = epoch > entry.epoch or (epoch == entry.epoch and is_again)
+            if epoch < entry.epoch or (transaction_version >= _BUMPS_AT_THE_END and not has_risen):
                 return ErrorCode.INVALID_PRODUCER_EPOCH
             if marker.coordinator_epoch < entry.coordinator_epoch:
                 return ErrorCode.TRANSACTION_COORDINATOR_FENCED
@@ -143,11 +190,18 @@ class ProducerState:
         Returns the entry for the transaction index if it aborts data.
         """
         self.end_offset = base_offset + header.last_offset_delta + 1
+        if self._verifications:
+            self._forget_verification(header)
         if marker is not None:
             return self._complete(header, base_offset, marker)
         if not header.is_control:
             self._update(header, base_offset, timestamp)
         return None
+
+    def _forget_verification(self, header: BatchHeader) -> None:
+        known = self._verifications.get(header.producer_id)
+        if known is not None and not known.outlasts(header):
+            del self._verifications[header.producer_id]
 
     def _update(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
         """Note a data batch appended at `base_offset`; `timestamp` is its largest."""
@@ -188,7 +242,9 @@ class ProducerState:
         return entry
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
-        """Forget producers without an open transaction that were silent for `producer.id.expiration.ms`."""
+        """Forget producers without an open transaction that were silent for `producer.id.expiration.ms`, and
+        who asked so long ago whether it may write.
+        """
         gone = [
             entry.producer_id
             for entry in self.entries.values()
@@ -196,6 +252,9 @@ class ProducerState:
         ]
         for producer_id in gone:
             del self.entries[producer_id]
+        for producer_id, verification in list(self._verifications.items()):
+            if now_ms - verification.began_ms >= expiration_ms:
+                del self._verifications[producer_id]
 
     # -- transactions ----------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from kcompat.log.manager import LogManager
 from kcompat.log.remembered_sessions import RememberedSessions
 from kcompat.net.helpers import Helpers
 from kcompat.node.elsewhere import Elsewhere
+from kcompat.node.marking import LocalMarkers
 from kcompat.node.peering import Peering
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.replication.fetch_session import FetchSessions
@@ -42,7 +43,12 @@ from kcompat.replication.moves import Moves
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.storage_config import cleaner_config
 from kcompat.replication.topic_log import TopicLog
-from kcompat.topics import CONSUMER_OFFSETS
+from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kcompat.transaction.coordinator import TransactionCoordinator
+from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
+from kcompat.transaction.marker_routes import MarkerRoutes
+from kcompat.transaction.markers import Markers
+from kcompat.transaction.verification import Verification
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,10 +58,13 @@ if TYPE_CHECKING:
     from kcompat.cluster.znodes import BrokerRegistration
     from kcompat.config.broker import BrokerConfig
     from kcompat.controller.state import RegisteredBroker
+    from kcompat.coordinator.operation import Writer
     from kcompat.log.log import Log
     from kcompat.node.world import World
     from kcompat.promise import Promise
+    from kcompat.protocol.errors import ErrorCode
     from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+    from kcompat.records.control import EndTransactionMarker
     from kcompat.security.authorizer import Authorizer
 
 
@@ -119,6 +128,10 @@ class Parts:
         self.moves = Moves(config.broker_id, self.logs, self.replicas, clock, moves_config(config))
         self.replicas.follow_with(self.moves)
         self.config.subscribe(lambda changed: self.moves.configure(moves_config(changed)))
+        self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
+        self.markers = LocalMarkers(self.replicas, self._end_in_groups, clock, self.config)
+        self.transactions = self._transactions()
+        self.verification = Verification(self.transactions, self.peering.peers, self.cluster, self.config)
         self.groups = self._groups()
         self.cleaner = LogCleaner(
             self.logs,
@@ -135,11 +148,14 @@ class Parts:
             cluster=self.cluster,
             decisions=self.decisions,
             configs=self.configs,
-            producer_ids=ProducerIds(self.decisions.allocate_producer_ids),
+            producer_ids=self.producer_ids,
             replicas=self.replicas,
             logs=self.logs,
             moves=self.moves,
             groups=self.groups,
+            transactions=self.transactions,
+            verifier=self.verification,
+            markers=self.markers,
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, world.random),
             clock=clock,
             helpers=self.helpers,
@@ -207,17 +223,47 @@ class Parts:
             log,
             self.world.clock,
             GroupCoordinatorConfig.read(config.get),
-            self._count_offsets_partitions,
+            lambda: self._count_partitions(CONSUMER_OFFSETS, "offsets.topic.num.partitions"),
             lambda: str(UUID(int=self.world.random.getrandbits(128), version=4)),
+            self.verification,
         )
         log.on_leadership(groups.load, groups.unload)
         return groups
 
-    def _count_offsets_partitions(self) -> int:
-        topic = self.cluster.image.topics.get(CONSUMER_OFFSETS)
-        if topic is None:
-            return self.config.current.integer("offsets.topic.num.partitions")
-        return len(topic.partitions)
+    def _transactions(self) -> TransactionCoordinator:
+        """The transactions; they follow the leaderships of their topic."""
+        clock, log = self.world.clock, TopicLog(self.replicas, TRANSACTION_STATE)
+        routes = MarkerRoutes(self.markers, self.peering.peers, self.cluster, self.config)
+        transactions = TransactionCoordinator(
+            log,
+            clock,
+            TransactionCoordinatorConfig.read(self.config.current.get),
+            lambda: self._count_partitions(TRANSACTION_STATE, "transaction.state.log.num.partitions"),
+            self.producer_ids.next,
+            Markers(routes, clock),
+        )
+        log.on_leadership(transactions.load, transactions.unload)
+        return transactions
+
+    def _end_in_groups(
+        self, partition: int, writer: Writer, marker: EndTransactionMarker
+    ) -> Promise[ErrorCode]:
+        return self.groups.end_transaction(partition, writer, marker)
+
+    def start_coordinators(self) -> None:
+        """Begin to look for what is overdue."""
+        self.groups.start()
+        self.transactions.start()
+
+    def stop_coordinators(self) -> None:
+        """Answer all who wait."""
+        self.transactions.stop()
+        self.groups.stop()
+
+    def _count_partitions(self, topic: str, key: str) -> int:
+        """Of a coordinator's topic; `key` says how many it will have."""
+        known = self.cluster.image.topics.get(topic)
+        return self.config.current.integer(key) if known is None else len(known.partitions)
 
     def _stable_offset(self, log: Log) -> int | None:
         partition = self.replicas.get(log.topic, log.partition)

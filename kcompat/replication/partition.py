@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.cluster.news import Role
-from kcompat.log.producers import AppendOrigin
+from kcompat.log.verification import BY_CLIENT, AppendTerms
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication import reading
 from kcompat.replication.faults import FAULTS, error_of
@@ -217,7 +217,7 @@ class Partition:
         header: BatchHeader,
         acks: int,
         now_ms: int,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
+        terms: AppendTerms = BY_CLIENT,
     ) -> AppendResult | ErrorCode:
         """Append one checked batch as the leader; an error code where this broker does not lead, too few
         are in sync, or the disk fails.
@@ -228,7 +228,7 @@ class Partition:
         if acks == -1 and not leader.has_quorum:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         try:
-            result = self.log.append_as_leader(batch, header, leader.epoch, now_ms, origin)
+            result = self.log.append_as_leader(batch, header, leader.epoch, now_ms, terms)
         except FAULTS as fault:
             return error_of(fault, self.log)
         if not result.error:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.log.producers import AppendOrigin
+from kcompat.log.producers import NO_SEQUENCE
+from kcompat.log.verification import BY_COORDINATOR, AppendTerms, Verification
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.replication.settling import Settling
+from kcompat.replication.verifying import begin_verification
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +50,18 @@ class TopicLog:
 
         self._replicas.on_leadership(self.topic, follow)
 
-    def append(self, partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
+    def begin_verification(
+        self, partition: int, producer_id: int, epoch: int, now_ms: int, *, adds: bool
+    ) -> Verification | ErrorCode:
+        """See `ProducerState`. What a coordinator writes has no sequence."""
+        found = self._replicas.get(self.topic, partition)
+        if found is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return begin_verification(found, producer_id, epoch, NO_SEQUENCE, now_ms, adds=adds)
+
+    def append(
+        self, partition: int, batch: bytearray, now_ms: int, terms: AppendTerms = BY_COORDINATOR
+    ) -> tuple[ErrorCode, int]:
         """Append one batch as acks=all demands; its last offset, or the error a produce would get and -1."""
         found = self._replicas.get(self.topic, partition)
         if found is None:
@@ -57,7 +70,7 @@ class TopicLog:
         header = read_header(view)
         if header.size > found.log.config.max_message_bytes:
             return ErrorCode.MESSAGE_TOO_LARGE, -1
-        result = found.append(view, header, ACKS_ALL, now_ms, AppendOrigin.COORDINATOR)
+        result = found.append(view, header, ACKS_ALL, now_ms, terms)
         if isinstance(result, ErrorCode):
             return result, -1
         return result.error, result.last_offset

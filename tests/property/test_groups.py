@@ -292,7 +292,12 @@ class Groups(RuleBasedStateMachine):
     @invariant()
     def replay_gives_the_live_state(self) -> None:
         copy = GroupCoordinator(
-            self.world.log, VirtualClock(), self.world.config, lambda: PARTITIONS, lambda: "no new member"
+            self.world.log,
+            VirtualClock(),
+            self.world.config,
+            lambda: PARTITIONS,
+            lambda: "no new member",
+            self.world.verifier,
         )
         for partition in range(PARTITIONS):
             copy.load(partition, 1)

@@ -10,6 +10,7 @@ from kcompat.log.cleaner.job import Interrupted
 from kcompat.log.cleaner.runners import StepRunner
 from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.files import Files
+from kcompat.log.verification import WITHOUT_PROOF
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.record import Record
 from support.log_manager import log_manager
@@ -108,7 +109,7 @@ def put(log: Log, *pairs: tuple[str, str], now_ms: int = 1000) -> None:
     """Append one batch of these keys and values."""
     records = [Record(0, now_ms, key.encode(), value.encode()) for key, value in pairs]
     batch = memoryview(build_batch(records))
-    assert not log.append_as_leader(batch, read_header(batch), 0, now_ms).error
+    assert not log.append_as_leader(batch, read_header(batch), 0, now_ms, WITHOUT_PROOF).error
 
 
 def fill(log: Log, segments: int = 2, value: str = "v" * 50) -> None:

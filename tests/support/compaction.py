@@ -9,7 +9,7 @@ from kcompat.log.cleaner.job import Damaged, Failed, Finished, GroupCleaned
 from kcompat.log.cleaner.run import run
 from kcompat.log.cleaner.selection import assess
 from kcompat.log.config import CleanerConfig
-from kcompat.log.producers import AppendOrigin
+from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF
 from kcompat.records.batch import build_batch, read_header, read_records
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
@@ -50,7 +50,7 @@ class CompactionHarness(LogHarness):
             transactional=transactional,
         )
         view = memoryview(batch)
-        return self.log.append_as_leader(view, read_header(view), 0, timestamp)
+        return self.log.append_as_leader(view, read_header(view), 0, timestamp, WITHOUT_PROOF)
 
     def end_transaction(
         self, producer_id: int, epoch: int, *, commit: bool, timestamp: int = 1000
@@ -62,7 +62,7 @@ class CompactionHarness(LogHarness):
                 marker, producer_id=producer_id, producer_epoch=epoch, timestamp=timestamp, leader_epoch=0
             )
         )
-        return self.log.append_as_leader(batch, read_header(batch), 0, timestamp, AppendOrigin.COORDINATOR)
+        return self.log.append_as_leader(batch, read_header(batch), 0, timestamp, BY_COORDINATOR)
 
     def roll(self, now_ms: int = 2000) -> None:
         """Close the active segment, so that it can be cleaned."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.log.verification import BY_COORDINATOR
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import assign, iter_headers, read_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from kcompat.log.verification import AppendTerms, Verification
 
 
 class MemoryCoordinatorLog:
@@ -30,10 +33,22 @@ class MemoryCoordinatorLog:
         self.unreadable: dict[int, Exception] = {}
         self._held = False
         self._waiting: list[tuple[int, int, Promise[ErrorCode]]] = []
+        self.verification: Verification | ErrorCode = ErrorCode.NONE
+        self.terms: list[AppendTerms] = []
 
-    def append(self, partition: int, batch: bytearray, _now_ms: int) -> tuple[ErrorCode, int]:
+    def begin_verification(
+        self, _partition: int, _producer_id: int, _epoch: int, _now_ms: int, *, adds: bool
+    ) -> Verification | ErrorCode:
+        """`verification`: nothing has to be verified unless a test says so."""
+        del adds
+        return self.verification
+
+    def append(
+        self, partition: int, batch: bytearray, _now_ms: int, terms: AppendTerms = BY_COORDINATOR
+    ) -> tuple[ErrorCode, int]:
         """Append at the log end, unless `error` says otherwise."""
         self.appends += 1
+        self.terms.append(terms)
         if self.error != ErrorCode.NONE:
             return self.error, -1
         assign(batch, 0, self.end_offset(partition), 0)

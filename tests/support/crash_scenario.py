@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.controller.values import PartitionsSpec, TopicSpec
 from kcompat.group.requests import CommitRequest, OffsetToCommit
-from kcompat.log.producers import AppendOrigin
+from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF, AppendTerms
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
@@ -209,12 +209,12 @@ class Life:
         producers = self._log(topic).producers
         return next((entry.last_sequence + 1 for entry in producers if entry.producer_id == producer_id), 0)
 
-    def _send(self, topic: str, batch: bytearray, origin: AppendOrigin = AppendOrigin.CLIENT) -> None:
+    def _send(self, topic: str, batch: bytearray, terms: AppendTerms = WITHOUT_PROOF) -> None:
         partition = self._world.replicas.get(topic, 0)
         assert partition is not None
         view = memoryview(batch)
         now_ms = self._world.clock.now_ms()
-        result = partition.append(view, read_header(view), -1, now_ms, origin)
+        result = partition.append(view, read_header(view), -1, now_ms, terms)
         assert not isinstance(result, int), result
         assert not result.error
         self._done("append and roll")
@@ -227,7 +227,7 @@ class Life:
             timestamp=self._world.clock.now_ms(),
             leader_epoch=0,
         )
-        self._send(topic, marker, AppendOrigin.COORDINATOR)
+        self._send(topic, marker, BY_COORDINATOR)
 
     async def _transactions(self) -> None:
         for topic in ("plain", "keyed"):

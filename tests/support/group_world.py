@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from kcompat.coordinator.operation import CoordinatorRecord
+from kcompat.coordinator.operation import CoordinatorRecord, Writer
 from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
@@ -16,6 +16,7 @@ from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommi
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from support.coordinator_log import MemoryCoordinatorLog
+from support.verifiers import Trusting
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class GroupWorld:
         self.clock = VirtualClock()
         self.log = MemoryCoordinatorLog()
         self.config = config or GroupCoordinatorConfig()
+        self.verifier = Trusting()
         self._ids = count(1)
         self.epoch = 0
         self.coordinator = self.restart()
@@ -46,7 +48,12 @@ class GroupWorld:
             self.coordinator.stop()
         self.epoch += 1
         self.coordinator = GroupCoordinator(
-            self.log, self.clock, self.config, lambda: PARTITIONS, lambda: str(next(self._ids))
+            self.log,
+            self.clock,
+            self.config,
+            lambda: PARTITIONS,
+            lambda: str(next(self._ids)),
+            self.verifier,
         )
         for partition in range(PARTITIONS):
             self.coordinator.load(partition, self.epoch)
@@ -167,7 +174,7 @@ class GroupWorld:
     ) -> Promise[ErrorCode]:
         """The marker of a transaction comes to the partition of a group."""
         partition = self.coordinator.partition_of(group_id)
-        return self.coordinator.runtime.end_transaction(partition, producer_id, 0, marker)
+        return self.coordinator.runtime.end_transaction(partition, Writer(producer_id, 0), marker)
 
     def fetch(self, *, group_id: str = GROUP, require_stable: bool = False) -> dict[tuple[str, int], int]:
         """OffsetFetch of all partitions, offsets alone."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcompat.log.context import LogContext
 from kcompat.log.loader import create_log, open_log
+from kcompat.log.verification import WITHOUT_PROOF
 from kcompat.records.batch import build_batch, iter_headers, read_header
 from kcompat.records.record import Record
 
@@ -52,7 +53,7 @@ class LogHarness:
     def append(self, count: int = 1, *, epoch: int = 0, now_ms: int = 1000, **options: Any) -> AppendResult:
         """Append a batch of `make_batch` as the leader."""
         batch = memoryview(make_batch(count, **options))
-        return self.log.append_as_leader(batch, read_header(batch), epoch, now_ms)
+        return self.log.append_as_leader(batch, read_header(batch), epoch, now_ms, WITHOUT_PROOF)
 
     def reopen(self, *, clean: bool = False, recovery_point: int = 0, log_start_offset: int = 0) -> Log:
         """Open the directory anew; the old log is dropped, not closed, unless the caller closed it."""

@@ -22,6 +22,7 @@ from kcompat.replication.fetch_session import FetchSessions
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.storage_config import log_config
 from support.asking import Client, ask, context_of, services_of
+from support.verifiers import Trusting
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class LogWorld:
         self._home = home
         self.clock = VirtualClock(NOW)
         self.helpers = Helpers()
+        self.verifier = Trusting()
         self.peer = Client()
         self.cluster = MetadataCache("cluster")
         self.replicas = ReplicaManager(ME, self.clock, self.cluster)
@@ -84,6 +86,7 @@ class LogWorld:
             clock=self.clock,
             helpers=self.helpers,
             fetch_sessions=FetchSessions(100, Random(0)),
+            verifier=self.verifier,
         )
 
     def create(self, topic: str, partitions: int = 1, topic_id: bytes = bytes(16), **settings: str) -> None:

@@ -86,13 +86,14 @@ class ClassicGroup(Roster):
             return ErrorCode.NONE  # an administrator, or a consumer that does without group management
         names_member = request.member_id != UNKNOWN_MEMBER or request.instance_id is not None
         if request.generation < 0 and not names_member:
-            return ErrorCode.UNKNOWN_MEMBER_ID
+            # Producers named no member before KIP-447, whatever the group was doing.
+            return ErrorCode.NONE if request.is_transactional else ErrorCode.UNKNOWN_MEMBER_ID
         error = self.member_error(request.member_id, request.instance_id)
         if error != ErrorCode.NONE:
             return error
         if request.generation != self.generation:
             return ErrorCode.ILLEGAL_GENERATION
-        if self.is_in(ClassicState.COMPLETING_REBALANCE):
+        if self.is_in(ClassicState.COMPLETING_REBALANCE) and not request.is_transactional:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 

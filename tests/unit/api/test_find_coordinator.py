@@ -10,7 +10,6 @@ from kcompat.api import (
     find_coordinator,
 )
 from kcompat.cluster.image import PartitionInfo, TopicImage
-from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
@@ -37,9 +36,7 @@ async def test_find_coordinator_of_many(version: int) -> None:
         assert rows == [(key, 0, 1, *LOCAL_ADDRESS) for key in ("g", "", "g")]
 
 
-@pytest.mark.parametrize(
-    ("version", "key_type", "error"), [(1, 1, 35), (1, 2, 42), (3, 9, 42), (5, 1, 35), (5, 2, 42), (6, 2, 15)]
-)
+@pytest.mark.parametrize(("version", "key_type", "error"), [(1, 2, 42), (3, 9, 42), (5, 2, 42), (6, 2, 15)])
 async def test_find_coordinator_of_other_kinds(version: int, key_type: int, error: int) -> None:
     async with ClusterWorld() as world:
         if version >= 4:
@@ -53,15 +50,13 @@ async def test_find_coordinator_of_other_kinds(version: int, key_type: int, erro
 
 
 @pytest.mark.parametrize("version", range(1, 7))
-async def test_transactional_producers_are_told_why_they_cannot_start(version: int) -> None:
-    """An error to be retried would hold a Streams application with exactly_once_v2 for many minutes."""
+async def test_the_topic_of_transactions_is_created(version: int) -> None:
     async with ClusterWorld() as world:
         keys: dict[str, Any] = {"coordinator_keys": ["t"]} if version >= 4 else {"key": "t"}
-        request = FindCoordinatorRequest(**keys, key_type=1)
-        response = await world.ask(find_coordinator, version, request)
+        response = await world.ask(find_coordinator, version, FindCoordinatorRequest(**keys, key_type=1))
         row = response.coordinators[0] if version >= 4 else response
-        assert row.error_code == ErrorCode.UNSUPPORTED_VERSION
-        assert row.error_message == "Transactions are not served yet."
+        assert (row.error_code, row.node_id, row.host, row.port) == (0, 1, *LOCAL_ADDRESS)
+        assert list(world.cluster.image.topics) == ["__transaction_state"]
 
 
 async def test_find_coordinator_follows_the_group_to_its_partition() -> None:

@@ -14,6 +14,7 @@ from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Denying
 from support.cluster_world import ClusterWorld
+from support.transaction_apis import FENCED, OLD_FENCED, TransactionHandlers
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -34,10 +35,6 @@ async def test_producer_ids_come_one_after_the_other(version: int) -> None:
         ({"producer_id": 5, "producer_epoch": 1}, 0),
         ({"producer_id": 5}, 42),
         ({"producer_epoch": 5}, 42),
-        ({"transactional_id": "", "transaction_timeout_ms": 1000}, 42),
-        ({"transactional_id": "x", "transaction_timeout_ms": 0}, 50),
-        ({"transactional_id": "x", "transaction_timeout_ms": 900_001}, 50),
-        ({"transactional_id": "x", "transaction_timeout_ms": 900_000}, 16),
         ({"transactional_id": "x", "transaction_timeout_ms": 0, "producer_id": 5}, 42),
     ],
 )
@@ -66,3 +63,28 @@ async def test_a_transactional_id_is_asked_for_before_all_else() -> None:
         world.authorizer = Denying((Operation.WRITE, Resource.transactional_id("x")))
         request = InitProducerIdRequest(transactional_id="x", producer_id=5)
         assert (await world.ask(init_producer_id, 4, request)).error_code == 53
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_a_transactional_id_has_one_producer_at_a_time(version: int) -> None:
+    broker = TransactionHandlers()
+    request = InitProducerIdRequest(transactional_id="id", transaction_timeout_ms=1000)
+    for epoch in range(2):
+        answer = broker.ask(request, version)
+        assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (0, 1000, epoch)
+
+
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_a_producer_that_is_not_who_it_takes_itself_for(version: int) -> None:
+    broker = TransactionHandlers()
+    former = broker.fenced()
+    request = InitProducerIdRequest("id", 1000, former.id + 7, former.epoch)
+    assert broker.ask(request, version).error_code == (FENCED if version >= 4 else OLD_FENCED)
+
+
+@pytest.mark.parametrize(
+    ("name", "timeout_ms", "error"), [("", 1000, 42), ("x", 0, 50), ("x", 900_001, 50), ("x", 900_000, 0)]
+)
+def test_what_transactional_producers_may_ask(name: str, timeout_ms: int, error: int) -> None:
+    answer = TransactionHandlers().ask(InitProducerIdRequest(name, timeout_ms), 5)
+    assert answer.error_code == error

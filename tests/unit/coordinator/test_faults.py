@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from kcompat.coordinator.operation import Answer, CoordinatorRecord, Result
+from kcompat.log.verification import BY_COORDINATOR
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from support.registers import Registers, RegisterWorld, Text, put
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.operation import ReplayPosition, ShardOperation
     from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.log.verification import AppendTerms
 
 
 class FragileRegisters(Registers):
@@ -149,10 +151,12 @@ def test_a_request_that_came_in_meanwhile_is_not_run_on_the_broken_shard() -> No
     nested: list[Promise[Any]] = []
     append = world.log.append
 
-    def append_and_wake(partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
+    def append_and_wake(
+        partition: int, batch: bytearray, now_ms: int, terms: AppendTerms = BY_COORDINATOR
+    ) -> tuple[ErrorCode, int]:
         if not nested:
             nested.append(world.write(put("b", "2")))
-        return append(partition, batch, now_ms)
+        return append(partition, batch, now_ms, terms)
 
     world.log.append = append_and_wake  # type: ignore[method-assign]
     assert_failed(world.write(put("a", "1")), "replay")
@@ -165,8 +169,10 @@ def test_an_append_that_raises_may_have_written_so_the_shard_is_loaded_again(wor
     world.load()
     append = world.log.append
 
-    def append_and_break(partition: int, batch: bytearray, now_ms: int) -> tuple[ErrorCode, int]:
-        append(partition, batch, now_ms)
+    def append_and_break(
+        partition: int, batch: bytearray, now_ms: int, terms: AppendTerms = BY_COORDINATOR
+    ) -> tuple[ErrorCode, int]:
+        append(partition, batch, now_ms, terms)
         world.log.append = append  # type: ignore[method-assign]
         raise ZeroDivisionError("append")
 

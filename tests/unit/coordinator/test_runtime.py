@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat.coordinator.operation import Answer, CoordinatorRecord, Result
+from kcompat.coordinator.operation import Answer, CoordinatorRecord, Result, Writer
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
@@ -167,8 +167,8 @@ ABORT = EndTransactionMarker(ControlType.ABORT, coordinator_epoch=3)
 def test_a_transaction_ends_with_a_marker_in_the_log(world: RegisterWorld) -> None:
     shard = world.load()
     world.write(put("a", "1"))
-    assert world.runtime.end_transaction(0, 7, 2, COMMIT).value == ErrorCode.NONE
-    assert world.runtime.end_transaction(0, 8, 0, ABORT).value == ErrorCode.NONE
+    assert world.runtime.end_transaction(0, Writer(7, 2), COMMIT).value == ErrorCode.NONE
+    assert world.runtime.end_transaction(0, Writer(8, 0), ABORT).value == ErrorCode.NONE
     assert shard.ended == [(7, True, 1), (8, False, 2)]
     assert shard.committed_to == 2
     batch = memoryview(world.log.batches[0][1])
@@ -183,7 +183,7 @@ def test_a_transaction_ends_with_a_marker_in_the_log(world: RegisterWorld) -> No
 def test_the_end_of_a_transaction_waits_for_its_commit(world: RegisterWorld) -> None:
     shard = world.load()
     world.log.hold()
-    ended = world.runtime.end_transaction(0, 7, 2, COMMIT)
+    ended = world.runtime.end_transaction(0, Writer(7, 2), COMMIT)
     assert not ended.done
     assert (shard.ended, shard.committed_to) == ([(7, True, 0)], -1)
     world.log.release()
@@ -199,7 +199,7 @@ def test_the_end_of_a_transaction_takes_its_turn(world: RegisterWorld) -> None:
     def end_once() -> None:
         if not ended:
             ended.append(Promise())
-            world.runtime.end_transaction(0, 7, 2, COMMIT).then(ended[0].complete)
+            world.runtime.end_transaction(0, Writer(7, 2), COMMIT).then(ended[0].complete)
 
     def follow_up(_shard: Registers, _now_ms: int, _outcome: ErrorCode) -> Result[None]:
         return Result(None, [CoordinatorRecord(Text("a"), None)])
@@ -214,14 +214,14 @@ def test_the_end_of_a_transaction_takes_its_turn(world: RegisterWorld) -> None:
 def test_a_marker_that_is_refused_ends_nothing(world: RegisterWorld) -> None:
     shard = world.load()
     world.log.error = ErrorCode.INVALID_PRODUCER_EPOCH
-    assert world.runtime.end_transaction(0, 7, 2, COMMIT).value == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert world.runtime.end_transaction(0, Writer(7, 2), COMMIT).value == ErrorCode.INVALID_PRODUCER_EPOCH
     assert shard.ended == []
 
 
 def test_the_end_of_a_transaction_and_a_shard_that_is_not_there(world: RegisterWorld) -> None:
-    assert world.runtime.end_transaction(0, 7, 2, COMMIT).value == ErrorCode.NOT_COORDINATOR
+    assert world.runtime.end_transaction(0, Writer(7, 2), COMMIT).value == ErrorCode.NOT_COORDINATOR
     world.load()
     world.log.hold()
-    ended = world.runtime.end_transaction(0, 7, 2, COMMIT)
+    ended = world.runtime.end_transaction(0, Writer(7, 2), COMMIT)
     world.runtime.unload(0, leader_epoch=2)
     assert ended.value == ErrorCode.NOT_COORDINATOR

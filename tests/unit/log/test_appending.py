@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcompat.log.producers import AppendOrigin
+from kcompat.log.verification import BY_COORDINATOR
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import crc_matches, iter_headers, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
@@ -81,7 +81,7 @@ def test_transactions_end_in_the_transaction_index(harness: Any) -> None:
             leader_epoch=0,
         )
     )
-    assert log.append_as_leader(marker, read_header(marker), 0, 1, AppendOrigin.COORDINATOR).base_offset == 2
+    assert log.append_as_leader(marker, read_header(marker), 0, 1, BY_COORDINATOR).base_offset == 2
     assert log.producer_state.first_open_offset is None
     assert (log.producer_state.last_stable_offset(2), log.producer_state.last_stable_offset(3)) == (0, 3)
     harness.append()
@@ -98,7 +98,7 @@ def test_transactions_end_in_the_transaction_index(harness: Any) -> None:
             leader_epoch=0,
         )
     )
-    refused = log.append_as_leader(stale, read_header(stale), 0, 1, AppendOrigin.COORDINATOR)
+    refused = log.append_as_leader(stale, read_header(stale), 0, 1, BY_COORDINATOR)
     assert refused.error is ErrorCode.TRANSACTION_COORDINATOR_FENCED
 
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from kcompat.log.producers import AppendOrigin, BatchMetadata, ProducerState
+from kcompat.log.producers import BatchMetadata, ProducerState
+from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF, AppendTerms
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import BatchHeader
 from kcompat.records.control import ControlType, EndTransactionMarker
 
-CLIENT, COORDINATOR = AppendOrigin.CLIENT, AppendOrigin.COORDINATOR
+COORDINATOR = AppendTerms(is_client=False, needs_proof=False)
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 
 
@@ -23,8 +24,8 @@ class Producers:
     def __init__(self) -> None:
         self.state = ProducerState()
 
-    def send(self, batch: BatchHeader, origin: AppendOrigin = CLIENT) -> ErrorCode | BatchMetadata:
-        found = self.state.check(batch, None, origin)
+    def send(self, batch: BatchHeader, terms: AppendTerms = WITHOUT_PROOF) -> ErrorCode | BatchMetadata:
+        found = self.state.check(batch, None, terms)
         if found is ErrorCode.NONE:
             self.state.note(batch, None, self.state.end_offset, batch.max_timestamp)
         self.state.check_invariants()
@@ -35,7 +36,7 @@ class Producers:
     ) -> object:
         batch = header(-1, epoch=epoch, producer_id=producer_id, attributes=TRANSACTIONAL | CONTROL)
         marker = EndTransactionMarker(kind, coordinator_epoch)
-        error = self.state.check(batch, marker, AppendOrigin.COORDINATOR)
+        error = self.state.check(batch, marker, BY_COORDINATOR)
         if error:
             return error
         return self.state.note(batch, marker, self.state.end_offset, batch.max_timestamp)

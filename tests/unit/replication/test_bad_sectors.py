@@ -19,9 +19,10 @@ from kcompat.log.files import FILES
 from kcompat.log.loader import create_log
 from kcompat.log.log import Log
 from kcompat.log.names import LEADER_EPOCH_CHECKPOINT, LOG, TIME_INDEX, TXN_INDEX, segment_name
-from kcompat.log.producers import AppendOrigin, ProducerState
+from kcompat.log.producers import ProducerState
 from kcompat.log.segment import Segment
 from kcompat.log.segments import Segments
+from kcompat.log.verification import WITHOUT_PROOF
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
@@ -64,7 +65,7 @@ def partition(tmp_path: Path, disk: BadSectors, replicas: ReplicaManager) -> Par
     marker = build_marker(abort, producer_id=7, producer_epoch=0, timestamp=-1, leader_epoch=0)
     for batch in (data, marker):
         view = memoryview(batch)
-        partition.append(view, read_header(view), 1, 0, AppendOrigin.COORDINATOR)
+        partition.append(view, read_header(view), 1, 0, WITHOUT_PROOF)
     log.roll(0)
     append(partition, b"b", timestamp=OLD_MS)
     log.roll(0)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.news import Role
+from kcompat.coordinator.claim import UNVERIFIED
+from kcompat.coordinator.operation import Writer
 from kcompat.coordinator.runtime import Runtime
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
@@ -79,13 +81,13 @@ def test_the_end_of_a_transaction_that_was_open_when_the_log_was_loaded(
     partition = make_partition("t", 0)
     records = [Record(0, 0, b"a", b"1")]
     batch = memoryview(build_batch(records, producer_id=7, producer_epoch=2, transactional=True))
-    partition.append(batch, read_header(batch), -1, 0)
+    assert not partition.append(batch, read_header(batch), -1, 0, UNVERIFIED).error
     runtime.load(0, leader_epoch=0)
     assert partition.last_stable_offset == 0
     stale, marker = (EndTransactionMarker(ControlType.COMMIT, coordinator_epoch=epoch) for epoch in (0, 1))
-    assert runtime.end_transaction(0, 7, 1, stale).value == ErrorCode.INVALID_PRODUCER_EPOCH
-    assert runtime.end_transaction(0, 7, 2, marker).value == ErrorCode.NONE
-    assert runtime.end_transaction(0, 7, 2, stale).value == ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    assert runtime.end_transaction(0, Writer(7, 1), stale).value == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert runtime.end_transaction(0, Writer(7, 2), marker).value == ErrorCode.NONE
+    assert runtime.end_transaction(0, Writer(7, 2), stale).value == ErrorCode.TRANSACTION_COORDINATOR_FENCED
     assert dict(runtime.active())[0].ended == [(7, True, 1)]
     assert partition.last_stable_offset == 2
 

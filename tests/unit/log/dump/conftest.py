@@ -8,7 +8,7 @@ import pytest
 
 from kcompat.log.config import LogConfig
 from kcompat.log.loader import create_log
-from kcompat.log.producers import AppendOrigin
+from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
@@ -36,13 +36,13 @@ def partition(tmp_path: Path) -> Path:
                 codec=Codec(number % 5),
             )
         )
-        log.append_as_leader(batch, read_header(batch), number // 20, 0)
+        log.append_as_leader(batch, read_header(batch), number // 20, 0, WITHOUT_PROOF)
         if number % 30 == 29:
             marker = EndTransactionMarker(ControlType(number // 30), 2)
             batch = memoryview(
                 build_marker(marker, producer_id=7, producer_epoch=0, timestamp=1000 + number, leader_epoch=0)
             )
-            log.append_as_leader(batch, read_header(batch), number // 20, 0, AppendOrigin.COORDINATOR)
+            log.append_as_leader(batch, read_header(batch), number // 20, 0, BY_COORDINATOR)
     log.close()
     assert len(log.local.segments.base_offsets) == 3
     return directory

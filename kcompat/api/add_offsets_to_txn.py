@@ -1,0 +1,45 @@
+"""AddOffsetsToTxn (key 25), versions 0-4.
+
+Behaviour
+- Adds the partition of `__consumer_offsets` that keeps a group to a transaction, before TxnOffsetCommit.
+- A topic that is missing is as good as there: the partition is the one that the group will have.
+
+Version notes
+- 2: PRODUCER_FENCED (KIP-588); before, INVALID_PRODUCER_EPOCH. 4: TRANSACTION_ABORTABLE (KIP-890). Clients
+  with `transaction.version` 2 do not ask: TxnOffsetCommit adds the partition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
+from kcompat.topics import CONSUMER_OFFSETS
+from kcompat.transaction.errors import FIRST_WITH_FENCED, known_to
+from kcompat.transaction.requests import Producer
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+
+def handle(
+    context: RequestContext, request: AddOffsetsToTxnRequest
+) -> AddOffsetsToTxnResponse | Promise[AddOffsetsToTxnResponse]:
+    """Add a group's partition."""
+    if not context.may(Operation.WRITE, Resource.transactional_id(request.transactional_id)):
+        return AddOffsetsToTxnResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if not context.may(Operation.READ, Resource.group(request.group_id)):
+        return AddOffsetsToTxnResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    services = context.services
+    place = (CONSUMER_OFFSETS, services.groups.partition_of(request.group_id))
+    producer = Producer(request.producer_id, request.producer_epoch)
+    added = services.transactions.add_partitions(request.transactional_id, producer, [place], 0)
+    return added.map(
+        lambda error: AddOffsetsToTxnResponse(
+            error_code=known_to(context.api_version, FIRST_WITH_FENCED, error)
+        )
+    )

@@ -1,0 +1,120 @@
+"""AddPartitionsToTxn (key 24), versions 0-5.
+
+Behaviour
+- All partitions of a transaction are added, or none: where one is refused the others are answered
+  OPERATION_NOT_ATTEMPTED.
+- Topics need WRITE, internal ones are refused.
+
+Version notes
+- 2: PRODUCER_FENCED (KIP-588); before, INVALID_PRODUCER_EPOCH.
+- 4: from brokers, for several transactions, and perhaps only to be told whether partitions are in them; needs
+  CLUSTER_ACTION (KIP-890).
+- 5: from brokers whose clients add partitions by writing (`transaction.version` 2).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from kcompat.promise import Promise, gather
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+)
+from kcompat.security.authorizer import CLUSTER, Resource
+from kcompat.security.operations import Operation
+from kcompat.topics import is_internal
+from kcompat.transaction.errors import FIRST_WITH_FENCED, known_to
+from kcompat.transaction.requests import Errors, Producer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.api.context import RequestContext
+
+FIRST_OF_BROKERS = 4
+ADDING_BY_WRITING = 2
+
+Asked = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
+TopicAnswer = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
+PartitionAnswer = AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
+Answer = AddPartitionsToTxnResponse.AddPartitionsToTxnResult
+
+
+def handle(
+    context: RequestContext, request: AddPartitionsToTxnRequest
+) -> AddPartitionsToTxnResponse | Promise[AddPartitionsToTxnResponse]:
+    """Add partitions, or say which are in."""
+    if context.api_version < FIRST_OF_BROKERS:
+        asked = Asked(
+            request.v3_and_below_transactional_id,
+            request.v3_and_below_producer_id,
+            request.v3_and_below_producer_epoch,
+            verify_only=False,
+            topics=request.v3_and_below_topics,
+        )
+        return _of_client(context, asked).map(
+            lambda errors: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_by_topic(errors))
+        )
+    if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
+        return AddPartitionsToTxnResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    answers = [
+        _add(context, asked, {}).map(partial(_answer, asked.transactional_id))
+        for asked in request.transactions
+    ]
+    return gather(answers).map(lambda rows: AddPartitionsToTxnResponse(results_by_transaction=rows))
+
+
+def _answer(transactional_id: str, errors: Errors) -> Answer:
+    return Answer(transactional_id, _by_topic(errors))
+
+
+def _of_client(context: RequestContext, asked: Asked) -> Promise[Errors]:
+    if not context.may(Operation.WRITE, Resource.transactional_id(asked.transactional_id)):
+        refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return Promise.resolved(dict.fromkeys(_partitions(asked), refused))
+    denied = {
+        topic.name
+        for topic in asked.topics
+        if is_internal(topic.name) or not context.may(Operation.WRITE, Resource.topic(topic.name))
+    }
+    return _add(
+        context,
+        asked,
+        {each: ErrorCode.TOPIC_AUTHORIZATION_FAILED for each in _partitions(asked) if each[0] in denied},
+    )
+
+
+def _add(context: RequestContext, asked: Asked, refused: Errors) -> Promise[Errors]:
+    image = context.services.cluster.image
+    partitions = _partitions(asked)
+    for each in partitions:
+        if each not in refused and image.partition(*each) is None:
+            refused[each] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if refused:
+        rest = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        return Promise.resolved(rest | refused)
+    name, producer = asked.transactional_id, Producer(asked.producer_id, asked.producer_epoch)
+    transactions = context.services.transactions
+    if asked.verify_only:
+        return Promise.resolved(transactions.verify(name, producer, partitions))
+    version = context.api_version
+    client_version = ADDING_BY_WRITING if version >= FIRST_OF_BROKERS else 0
+    added = transactions.add_partitions(name, producer, partitions, client_version)
+    return added.map(lambda error: dict.fromkeys(partitions, known_to(version, FIRST_WITH_FENCED, error)))
+
+
+def _partitions(asked: Asked) -> list[tuple[str, int]]:
+    return [(topic.name, index) for topic in asked.topics for index in topic.partitions]
+
+
+def _by_topic(errors: Errors) -> list[TopicAnswer]:
+    rows: Iterable[tuple[tuple[str, int], ErrorCode]] = sorted(errors.items())
+    return [
+        TopicAnswer(topic, [PartitionAnswer(index, error) for (_, index), error in found])
+        for topic, found in groupby(rows, lambda row: itemgetter(0)(row[0]))
+    ]

@@ -1,0 +1,104 @@
+"""The rows of OffsetCommit and TxnOffsetCommit: which of them can be committed, and the answer to each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcompat.group.requests import OffsetToCommit
+from kcompat.protocol.errors import ErrorCode
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcompat.api.context import RequestContext
+
+
+class CommitRows:
+    """Partitions are refused one by one; the others are `offsets`."""
+
+    def __init__(
+        self, context: RequestContext, topics: Sequence[Any], answers: tuple[type, type], *, by_id: bool
+    ) -> None:
+        """`topics` are those of the request, `answers` the classes of a topic's and a partition's answer, and
+        `by_id` says whether topics are named by their ids.
+        """
+        self._topic_answer, self._partition_answer = answers
+        self._refused: list[tuple[Any, Any]] = []
+        self._taken: list[tuple[Any, Any]] = []
+        self.offsets: list[OffsetToCommit] = []
+        for topic in topics:
+            name = _name(context, topic.topic_id) if by_id else topic.name
+            error = _error(context, name)
+            for partition in topic.partitions:
+                self._take(context, topic, name, partition, error)
+
+    def _take(
+        self, context: RequestContext, topic: Any, name: str | None, partition: Any, error: ErrorCode
+    ) -> None:
+        index = partition.partition_index
+        if name is not None and not error and context.services.cluster.image.partition(name, index) is None:
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        row = self._partition_answer(partition_index=index, error_code=error)
+        if name is None or error:
+            self._refused.append((topic, row))
+            return
+        self._taken.append((topic, row))
+        self.offsets.append(
+            OffsetToCommit(
+                name,
+                index,
+                partition.committed_offset,
+                partition.committed_leader_epoch,
+                partition.committed_metadata,
+                getattr(partition, "commit_timestamp", -1),
+            )
+        )
+
+    def settle(self, errors: dict[tuple[str, int], ErrorCode]) -> list[Any]:
+        """The answers, with what became of each of `offsets`."""
+        for offset, (_, row) in zip(self.offsets, self._taken, strict=True):
+            row.error_code = errors[offset.topic, offset.partition]
+        return self.answers()
+
+    def answers(self) -> list[Any]:
+        """The rows under their topics. Those refused come first, as on a Kafka broker."""
+        return self._by_topic([*self._refused, *self._taken])
+
+    def _by_topic(self, rows: Iterable[tuple[Any, Any]]) -> list[Any]:
+        topics: dict[tuple[str, bytes], Any] = {}
+        for topic, row in rows:
+            key = (topic.name, topic.topic_id)
+            if key not in topics:
+                topics[key] = self._topic_answer(name=topic.name, topic_id=topic.topic_id)
+            topics[key].partitions.append(row)
+        return list(topics.values())
+
+
+def refuse_all(topics: Sequence[Any], answers: tuple[type, type], error: ErrorCode) -> list[Any]:
+    """Every row as it was asked, refused with the whole request."""
+    topic_answer, partition_answer = answers
+    return [
+        topic_answer(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partitions=[partition_answer(row.partition_index, error) for row in topic.partitions],
+        )
+        for topic in topics
+    ]
+
+
+def _name(context: RequestContext, topic_id: bytes) -> str | None:
+    """The topic's name; None for an id that nobody has."""
+    image = context.services.cluster.image.topic_by_id(topic_id)
+    return None if image is None else image.name
+
+
+def _error(context: RequestContext, name: str | None) -> ErrorCode:
+    """What is wrong with all partitions of a topic."""
+    if name is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if not context.may(Operation.READ, Resource.topic(name)):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.NONE

@@ -1,0 +1,49 @@
+"""EndTxn (key 26), versions 0-5.
+
+Behaviour
+- Decides how a transaction ends, and answers once that is for good. Its markers follow: what was written is
+  seen a moment later.
+- Asked again, it says the same; CONCURRENT_TRANSACTIONS while markers are being written.
+
+Version notes
+- 2: PRODUCER_FENCED (KIP-588); before, INVALID_PRODUCER_EPOCH. 4: TRANSACTION_ABORTABLE (KIP-890). 5: the
+  epoch rises with each end, and the answer has it (KIP-890).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
+from kcompat.transaction.errors import FIRST_WITH_FENCED, known_to
+from kcompat.transaction.requests import EndRequest, Producer, ProducerAnswer
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+FIRST_WITH_EPOCH = 5
+
+
+def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Promise[EndTxnResponse]:
+    """End a transaction."""
+    if not context.may(Operation.WRITE, Resource.transactional_id(request.transactional_id)):
+        return EndTxnResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    version = context.api_version
+    end = EndRequest(
+        request.transactional_id,
+        Producer(request.producer_id, request.producer_epoch),
+        request.committed,
+        client_version=2 if version >= FIRST_WITH_EPOCH else 0,
+    )
+
+    def told(answer: ProducerAnswer) -> EndTxnResponse:
+        error = known_to(version, FIRST_WITH_FENCED, answer.error)
+        return EndTxnResponse(
+            error_code=error, producer_id=answer.producer.id, producer_epoch=answer.producer.epoch
+        )
+
+    return context.services.transactions.end(end).map(told)

@@ -1,0 +1,68 @@
+"""WriteTxnMarkers (key 27), versions 0-2.
+
+Behaviour
+- From a transaction coordinator, or an administrator who ends a transaction that hangs: writes markers to the
+  partitions that this broker leads, and answers once all are as safe as acks=all asks.
+- What a transaction committed to `__consumer_offsets` counts from the marker on.
+- Needs ALTER on the cluster, or CLUSTER_ACTION.
+
+Version notes
+- 2: the `transaction.version` of the producer; with 2 the epoch of a marker is above that of the records
+  before it (KIP-1228).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.promise import gather
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
+from kcompat.transaction.markers import Marker
+from kcompat.transaction.requests import Errors, Producer
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+Row = WriteTxnMarkersRequest.WritableTxnMarker
+Result = WriteTxnMarkersResponse.WritableTxnMarkerResult
+TopicResult = WriteTxnMarkersResponse.WritableTxnMarkerTopicResult
+PartitionResult = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
+
+
+def handle(
+    context: RequestContext, request: WriteTxnMarkersRequest
+) -> WriteTxnMarkersResponse | Promise[WriteTxnMarkersResponse]:
+    """Write markers."""
+    if not (context.may(Operation.ALTER, CLUSTER) or context.may(Operation.CLUSTER_ACTION, CLUSTER)):
+        denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return _response(request, [dict.fromkeys(_marker(row).partitions, denied) for row in request.markers])
+    written = [context.services.markers.write(_marker(row)) for row in request.markers]
+    return gather(written).map(lambda errors: _response(request, errors))
+
+
+def _marker(row: Row) -> Marker:
+    return Marker(
+        Producer(row.producer_id, row.producer_epoch),
+        row.coordinator_epoch,
+        row.transaction_result,
+        row.transaction_version,
+        tuple((topic.name, index) for topic in row.topics for index in topic.partition_indexes),
+    )
+
+
+def _response(request: WriteTxnMarkersRequest, errors: list[Errors]) -> WriteTxnMarkersResponse:
+    """One row for each producer, as on a Kafka broker."""
+    by_producer: dict[int, Errors] = {}
+    for row, found in zip(request.markers, errors, strict=True):
+        by_producer.setdefault(row.producer_id, {}).update(found)
+    response = WriteTxnMarkersResponse()
+    for producer_id, found in by_producer.items():
+        topics: dict[str, TopicResult] = {}
+        for (topic, index), error in found.items():
+            topics.setdefault(topic, TopicResult(topic)).partitions.append(PartitionResult(index, error))
+        response.markers.append(Result(producer_id, list(topics.values())))
+    return response

@@ -1,0 +1,44 @@
+"""What a producer claims that writes in a transaction, and who says whether it is true (KIP-890)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from kcompat.log.verification import AppendTerms
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kcompat.promise import Promise
+    from kcompat.protocol.errors import ErrorCode
+
+TopicPartition = tuple[str, int]
+
+
+class Claim(NamedTuple):
+    """A producer and its transaction."""
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    adds: bool = False
+    """Whether a partition is added to the transaction by being written to (`transaction.version` 2)."""
+    knows_abortable: bool = False
+    """Whether the client knows TRANSACTION_ABORTABLE."""
+
+
+class Verifier(Protocol):
+    """Whoever asks the transaction coordinator."""
+
+    @property
+    def is_required(self) -> bool:
+        """`transaction.partition.verification.enable`."""
+
+    def ask(
+        self, claim: Claim, partitions: Collection[TopicPartition]
+    ) -> Promise[dict[TopicPartition, ErrorCode]]:
+        """Have these partitions added or verified: the errors of those that are not in the transaction."""
+
+
+UNVERIFIED: Final = AppendTerms(is_client=False, needs_proof=False)
+"""By a coordinator, where nothing has to be proved."""

@@ -1,0 +1,53 @@
+"""Which partitions are in a transaction: AddPartitionsToTxn, AddOffsetsToTxn, and leaders that verify it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.transaction.base import pending_error, producer_error, write
+from kcompat.transaction.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kcompat.transaction.base import Transactions, TransactionTurn
+    from kcompat.transaction.requests import Errors, Producer
+    from kcompat.transaction.transaction import TopicPartition
+
+
+def add(
+    turn: TransactionTurn,
+    name: str,
+    producer: Producer,
+    partitions: Collection[TopicPartition],
+    client_version: int,
+) -> ErrorCode:
+    """Have these partitions in the producer's transaction, which begins if none is open."""
+    transaction = turn.shard.transactions.get(name)
+    if error := producer_error(transaction, producer) or pending_error(turn.shard, name):
+        return error
+    assert transaction is not None
+    if transaction.state.is_prepared:
+        return ErrorCode.CONCURRENT_TRANSACTIONS
+    if transaction.state is not State.ONGOING or not transaction.partitions.issuperset(partitions):
+        write(turn, name, transaction.with_partitions(partitions, client_version, turn.now_ms))
+    return ErrorCode.NONE
+
+
+def verify(
+    shard: Transactions, name: str, producer: Producer, partitions: Collection[TopicPartition]
+) -> Errors:
+    """Whether each partition is in the producer's transaction: TRANSACTION_ABORTABLE where it is not. Nothing
+    is changed, and what is not committed counts, as the leader looks again when it appends (KIP-890).
+    """
+    transaction = shard.transactions.get(name)
+    error = producer_error(transaction, producer)
+    if transaction is not None and not error and transaction.state.is_prepared:
+        error = ErrorCode.CONCURRENT_TRANSACTIONS
+    if error or transaction is None:
+        return dict.fromkeys(partitions, error)
+    return {
+        each: ErrorCode.NONE if each in transaction.partitions else ErrorCode.TRANSACTION_ABORTABLE
+        for each in partitions
+    }

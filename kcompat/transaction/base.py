@@ -1,0 +1,56 @@
+"""The transactional ids of one partition of `__transaction_state`, as operations on them see their shard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.transaction_log import TransactionLogKey
+from kcompat.transaction.serde import value_of
+
+if TYPE_CHECKING:
+    from kcompat.coordinator.timeline import TimelineDict
+    from kcompat.coordinator.turn import Turn
+    from kcompat.transaction.requests import Producer
+    from kcompat.transaction.transaction import Transaction
+
+    TransactionTurn = Turn["Transactions"]
+
+
+class Transactions(Protocol):
+    """What operations read, and what they may touch beside the log."""
+
+    transactions: TimelineDict[str, Transaction]
+    before: dict[str, tuple[Producer, Producer]]
+    """The producer of an id, and who that was before the request that made it so: a request that is sent
+    again is known by it. It is in no record, so a new coordinator fences who asks again.
+    """
+
+    def is_decided(self, transactional_id: str) -> None:
+        """The end of a transaction is decided and committed: have its markers written."""
+
+
+def pending_error(shard: Transactions, transactional_id: str) -> ErrorCode:
+    """CONCURRENT_TRANSACTIONS while the last change of an id is not committed."""
+    pending = shard.transactions.is_pending(transactional_id)
+    return ErrorCode.CONCURRENT_TRANSACTIONS if pending else ErrorCode.NONE
+
+
+def producer_error(transaction: Transaction | None, producer: Producer) -> ErrorCode:
+    """Whether the id belongs to this producer."""
+    if transaction is None or transaction.producer_id != producer.id:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    return ErrorCode.NONE if transaction.producer_epoch == producer.epoch else ErrorCode.PRODUCER_FENCED
+
+
+def write(turn: TransactionTurn, transactional_id: str, transaction: Transaction) -> None:
+    """Write what an id is from now on; where the end of a transaction is decided, its markers follow."""
+    transaction.check_invariants()
+    turn.write(TransactionLogKey(transactional_id), value_of(transaction))
+    if transaction.state.is_prepared:
+
+        def follow(turn: TransactionTurn, error: ErrorCode) -> None:
+            if error == ErrorCode.NONE:
+                turn.shard.is_decided(transactional_id)
+
+        turn.then(follow)

@@ -1,0 +1,239 @@
+"""The transaction coordinator: what handlers ask, one method an API, each on the shard that owns the id.
+
+Kafka's counterpart: `TransactionCoordinator`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from kcompat.coordinator.partitioning import partition_for
+from kcompat.coordinator.runtime import Runtime
+from kcompat.coordinator.turn import on_turn
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.transaction import additions, describe, ending, producers
+from kcompat.transaction.describe import DescribedTransaction
+from kcompat.transaction.errors import transaction_error
+from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
+from kcompat.transaction.serde import TRANSACTION_SERDE
+from kcompat.transaction.shard import TransactionShard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.coordinator.ports import CoordinatorLog
+    from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.transaction.base import TransactionTurn
+    from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
+    from kcompat.transaction.describe import TransactionFilter
+    from kcompat.transaction.markers import Markers
+    from kcompat.transaction.requests import EndRequest, Errors, InitRequest
+    from kcompat.transaction.transaction import TopicPartition, Transaction
+
+T = TypeVar("T")
+
+
+class TransactionCoordinator:
+    """All transactional ids of one broker. Partitions come and go with `load` and `unload`.
+
+    `partition_count` tells how many partitions `__transaction_state` has, `next_producer_id` gives one that
+    nobody has, or None while none can be had.
+    """
+
+    def __init__(
+        self,
+        log: CoordinatorLog,
+        clock: Clock,
+        config: TransactionCoordinatorConfig,
+        partition_count: Callable[[], int],
+        next_producer_id: Callable[[], Promise[int | None]],
+        markers: Markers,
+    ) -> None:
+        self.config = config
+        self._clock = clock
+        self._partition_count = partition_count
+        self._next_producer_id = next_producer_id
+        self._markers = markers
+        self.runtime: Runtime[TransactionShard] = Runtime(
+            log, TRANSACTION_SERDE, clock, self._make_shard, config.commit_timeout_ms
+        )
+        self._timers: dict[Callable[[], None], Timer] = {}
+
+    def _make_shard(self, _timers: KeyedTimers) -> TransactionShard:
+        return TransactionShard(self._decided)
+
+    # --- life
+
+    def start(self) -> None:
+        """Begin to look for transactions that are overdue, and for ids that nobody uses."""
+        self._look_later(self._abort_overdue, self.config.abort_interval_ms)
+        self._look_later(self._expire_all, self.config.expiry_interval_ms)
+
+    def stop(self) -> None:
+        """Answer NOT_COORDINATOR to all who wait, and serve nothing more."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._markers.close()
+        self.runtime.close()
+
+    def load(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads a partition of `__transaction_state`."""
+        self._markers.forget(partition)
+        self.runtime.load(partition, leader_epoch)
+
+    def unload(self, partition: int, leader_epoch: int | None) -> None:
+        """This broker leads a partition of `__transaction_state` no more; None when it is deleted."""
+        self.runtime.unload(partition, leader_epoch)
+        self._markers.forget(partition)
+
+    def partition_of(self, transactional_id: str) -> int:
+        """The partition of `__transaction_state` that keeps the id."""
+        return partition_for(transactional_id, self._partition_count())
+
+    # --- the APIs
+
+    def initialize(self, request: InitRequest) -> Promise[ProducerAnswer]:
+        """InitProducerId with a transactional id."""
+        if not request.transactional_id:
+            return Promise.resolved(ProducerAnswer(ErrorCode.INVALID_REQUEST))
+        if not 0 < request.timeout_ms <= self.config.max_timeout_ms:
+            return Promise.resolved(ProducerAnswer(ErrorCode.INVALID_TRANSACTION_TIMEOUT))
+        return self._with_producer_id(
+            request.transactional_id, lambda turn, fresh_id: producers.initialize(turn, request, fresh_id)
+        )
+
+    def add_partitions(
+        self, name: str, producer: Producer, partitions: Collection[TopicPartition], client_version: int
+    ) -> Promise[ErrorCode]:
+        """AddPartitionsToTxn and AddOffsetsToTxn: all of these, or none."""
+        if not name:
+            return Promise.resolved(ErrorCode.INVALID_REQUEST)
+        return self._write(
+            name,
+            lambda turn: additions.add(turn, name, producer, partitions, client_version),
+            transaction_error,
+        )
+
+    def verify(self, name: str, producer: Producer, partitions: Collection[TopicPartition]) -> Errors:
+        """AddPartitionsToTxn that verifies only: the error of each partition."""
+        if not name:
+            return dict.fromkeys(partitions, ErrorCode.INVALID_REQUEST)
+        return self.runtime.read(
+            self.partition_of(name),
+            lambda shard, _: additions.verify(shard, name, producer, partitions),
+            lambda error: dict.fromkeys(partitions, error),
+        )
+
+    def end(self, request: EndRequest) -> Promise[ProducerAnswer]:
+        """EndTxn: answered once it is decided for good; the markers follow."""
+        if not request.transactional_id:
+            return Promise.resolved(ProducerAnswer(ErrorCode.INVALID_REQUEST))
+        return self._with_producer_id(
+            request.transactional_id, lambda turn, fresh_id: ending.end(turn, request, fresh_id)
+        )
+
+    def describe(self, name: str) -> DescribedTransaction:
+        """DescribeTransactions of one id."""
+        if not name:
+            return DescribedTransaction(ErrorCode.INVALID_REQUEST)
+        return self.runtime.read(
+            self.partition_of(name), lambda shard, _: describe.describe(shard, name), DescribedTransaction
+        )
+
+    def list_all(self, wanted: TransactionFilter) -> tuple[ErrorCode, list[tuple[str, Transaction]]]:
+        """ListTransactions over the partitions of this broker; none while any is being loaded."""
+        if self.runtime.is_loading:
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, []
+        now_ms = self._clock.now_ms()
+        shards = (shard for _, shard in self.runtime.active())
+        return ErrorCode.NONE, [row for shard in shards for row in describe.list_all(shard, wanted, now_ms)]
+
+    # --- inside
+
+    def _with_producer_id(
+        self,
+        name: str,
+        decide: Callable[[TransactionTurn, int | None], ProducerAnswer | NeedsProducerId],
+        fresh_id: int | None = None,
+    ) -> Promise[ProducerAnswer]:
+        """Ask; where that needs a producer id, get one and ask again: it may no longer be needed then."""
+
+        def answer(outcome: ProducerAnswer | NeedsProducerId) -> Promise[ProducerAnswer]:
+            if isinstance(outcome, ProducerAnswer):
+                return Promise.resolved(outcome)
+            return self._next_producer_id().flat_map(again)
+
+        def again(fresh_id: int | None) -> Promise[ProducerAnswer]:
+            if fresh_id is None:
+                return Promise.resolved(ProducerAnswer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+            return self._with_producer_id(name, decide, fresh_id)
+
+        asked: Promise[ProducerAnswer | NeedsProducerId] = self._write(
+            name, lambda turn: decide(turn, fresh_id), lambda error: ProducerAnswer(transaction_error(error))
+        )
+        return asked.flat_map(answer)
+
+    def _write(
+        self,
+        name: str,
+        decide: Callable[[TransactionTurn], T | Promise[T]],
+        failed: Callable[[ErrorCode], T],
+    ) -> Promise[T]:
+        return self._run(self.partition_of(name), decide, failed)
+
+    def _run(
+        self,
+        partition: int,
+        decide: Callable[[TransactionTurn], T | Promise[T]],
+        failed: Callable[[ErrorCode], T],
+    ) -> Promise[T]:
+        operation = on_turn(decide)
+        return self.runtime.write(partition, operation, failed)
+
+    def _decided(self, name: str, transaction: Transaction) -> None:
+        partition = self.partition_of(name)
+        epoch = self.runtime.leader_epoch(partition)
+        self._markers.begin(partition, epoch, name, transaction, partial(self._marked, name))
+
+    def _marked(self, name: str, producer: Producer) -> None:
+        """Complete it; where that cannot be written now, ask again in a moment, for as long as it is ours."""
+
+        def written(error: ErrorCode) -> None:
+            if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
+                self._clock.call_later(RETRY_MS, partial(self._marked, name, producer))
+
+        def decide(turn: TransactionTurn) -> ErrorCode:
+            ending.complete(turn, name, producer)
+            return ErrorCode.NONE
+
+        self._write(name, decide, transaction_error).then(written)
+
+    def _look_later(self, look: Callable[[], None], interval_ms: int) -> None:
+        def again() -> None:
+            self._look_later(look, interval_ms)
+            look()
+
+        self._timers[look] = self._clock.call_later(interval_ms, again)
+
+    def _abort_overdue(self) -> None:
+        for partition, _ in list(self.runtime.active()):
+            self._run(partition, ending.abort_overdue, lambda _: None)
+
+    def _expire_all(self) -> None:
+        for partition, _ in list(self.runtime.active()):
+            self._expire(partition)
+
+    def _expire(self, partition: int) -> None:
+        def again(is_done: bool) -> None:
+            if not is_done:
+                self._clock.call_later(0, partial(self._expire, partition))
+
+        retention_ms = self.config.retention_ms
+        self._run(partition, lambda turn: ending.expire(turn, retention_ms), lambda _: True).then(again)
+
+
+RETRY_MS = 100
+"""After a completion that could not be written."""

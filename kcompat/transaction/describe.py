@@ -1,0 +1,59 @@
+"""DescribeTransactions and ListTransactions (KIP-664): what is known of transactional ids. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.transaction.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
+
+    from kcompat.transaction.base import Transactions
+    from kcompat.transaction.transaction import Transaction
+
+STATE_OF_LABEL: Final = {state.label: state for state in State}
+
+
+class DescribedTransaction(Struct, frozen=True):
+    """A transactional id, or why this broker cannot say."""
+
+    error: ErrorCode = ErrorCode.NONE
+    transaction: Transaction | None = None
+
+
+class TransactionFilter(Struct, frozen=True):
+    """Which transactional ids are asked for: those that pass all of what is given."""
+
+    states: AbstractSet[State] | None = None
+    producer_ids: AbstractSet[int] = frozenset()
+    longer_than_ms: int = -1
+    """Since the transaction began; one that never began is as old as can be."""
+
+    def passes(self, transaction: Transaction, now_ms: int) -> bool:
+        """Whether one is asked for."""
+        return (
+            (not self.producer_ids or transaction.producer_id in self.producer_ids)
+            and (self.states is None or transaction.state in self.states)
+            and (self.longer_than_ms < 0 or now_ms - transaction.started_ms > self.longer_than_ms)
+        )
+
+
+def describe(shard: Transactions, name: str) -> DescribedTransaction:
+    """One id; TRANSACTIONAL_ID_NOT_FOUND where it is not known."""
+    transaction = shard.transactions.get(name)
+    error = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if transaction is None else ErrorCode.NONE
+    return DescribedTransaction(error, transaction)
+
+
+def list_all(
+    shard: Transactions, wanted: TransactionFilter, now_ms: int
+) -> Iterator[tuple[str, Transaction]]:
+    """Those that pass the filter."""
+    for name, transaction in shard.transactions.items():
+        if wanted.passes(transaction, now_ms):
+            yield name, transaction

@@ -1,0 +1,135 @@
+"""How transactions end: EndTxn, timeouts, and the completion once all markers are written.
+
+The end is decided by a record, and from then on nothing can change it: whoever coordinates has the markers
+written until all are. Kafka's counterpart: `TransactionCoordinator.endTransaction`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.transaction_log import TransactionLogKey
+from kcompat.transaction.base import pending_error, producer_error, write
+from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
+from kcompat.transaction.states import State
+from kcompat.transaction.transaction import (
+    BUMPS_AT_THE_END,
+    LAST_EPOCH,
+    NO_PRODUCER_ID,
+    Transaction,
+)
+
+if TYPE_CHECKING:
+    from kcompat.transaction.base import TransactionTurn
+    from kcompat.transaction.requests import EndRequest
+
+
+def end(turn: TransactionTurn, request: EndRequest, fresh_id: int | None) -> ProducerAnswer | NeedsProducerId:
+    """EndTxn: decide how the producer's transaction ends, and tell what the producer goes on with.
+
+    Who asks again is told what was decided: that it is done, or CONCURRENT_TRANSACTIONS as long as markers
+    are being written. INVALID_TXN_STATE where the other end was decided, or nothing is open.
+    """
+    name, shard = request.transactional_id, turn.shard
+    transaction = shard.transactions.get(name)
+    is_again = transaction is not None and _is_asked_again(transaction, request)
+    error = ErrorCode.NONE if is_again else producer_error(transaction, request.producer)
+    if error := error or pending_error(shard, name):
+        return ProducerAnswer(error)
+    assert transaction is not None
+    if transaction.state is State.ONGOING and not is_again:
+        return _decide(turn, request, transaction, fresh_id)
+    bumps = request.client_version >= BUMPS_AT_THE_END
+    if transaction.state.is_prepared:
+        return ProducerAnswer(_prepared_error(transaction.state, commits=request.commits))
+    done = State.COMPLETE_COMMIT if request.commits else State.COMPLETE_ABORT
+    if transaction.state is done and (is_again or not transaction.bumps_at_the_end):
+        return ProducerAnswer(producer=_producer_after(transaction))
+    if bumps and not request.commits and not is_again:
+        # Since transaction.version 2 partitions are added by what is written to them, so the producer cannot
+        # know whether any was: it may abort where nothing is open.
+        return _decide(turn, request, transaction, fresh_id)
+    return ProducerAnswer(ErrorCode.INVALID_TXN_STATE)
+
+
+def _decide(
+    turn: TransactionTurn, request: EndRequest, transaction: Transaction, fresh_id: int | None
+) -> ProducerAnswer | NeedsProducerId:
+    bumps = request.client_version >= BUMPS_AT_THE_END
+    next_id = NO_PRODUCER_ID
+    if bumps and transaction.is_exhausted:
+        if fresh_id is None:
+            return NeedsProducerId()
+        next_id = fresh_id
+    decided = transaction.decided(request.commits, request.client_version, turn.now_ms, next_id)
+    write(turn, request.transactional_id, decided)
+    return ProducerAnswer(producer=_producer_after(decided))
+
+
+def _is_asked_again(transaction: Transaction, request: EndRequest) -> bool:
+    """Whether the epoch was raised by this very request before, whose answer was lost."""
+    if not transaction.bumps_at_the_end:
+        return False
+    producer = request.producer
+    has_rotated = transaction.producer_id == producer.id or transaction.next_producer_id != NO_PRODUCER_ID
+    if has_rotated:
+        return transaction.producer_id == producer.id and transaction.producer_epoch == producer.epoch + 1
+    return (
+        transaction.previous_producer_id == producer.id
+        and producer.epoch == LAST_EPOCH
+        and transaction.producer_epoch == 0
+    )
+
+
+def _prepared_error(state: State, *, commits: bool) -> ErrorCode:
+    is_same = (state is State.PREPARE_COMMIT) == commits
+    return ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE
+
+
+def _producer_after(transaction: Transaction) -> Producer:
+    """What the producer goes on with, once the markers are written."""
+    if transaction.next_producer_id != NO_PRODUCER_ID:
+        return Producer(transaction.next_producer_id, 0)
+    return Producer(transaction.producer_id, transaction.producer_epoch)
+
+
+def complete(turn: TransactionTurn, name: str, marked: Producer) -> None:
+    """All markers of what `marked` left are written, or are nobody's any more."""
+    transaction = turn.shard.transactions.get(name)
+    if (
+        transaction is not None
+        and transaction.state.is_prepared
+        and (transaction.producer_id, transaction.producer_epoch) == (marked.id, marked.epoch)
+    ):
+        write(turn, name, transaction.completed(turn.now_ms))
+
+
+def abort_overdue(turn: TransactionTurn) -> None:
+    """Abort what has been open for longer than its producer said, in a higher epoch."""
+    for name, transaction in list(turn.shard.transactions.items()):
+        is_overdue = (
+            transaction.state is State.ONGOING
+            and transaction.started_ms + transaction.timeout_ms < turn.now_ms
+        )
+        if is_overdue and not turn.shard.transactions.is_pending(name):
+            write(turn, name, transaction.fenced(turn.now_ms))
+
+
+MAX_TOMBSTONES = 1000
+"""Of one operation, to keep its batch below the topic's limit."""
+
+
+def expire(turn: TransactionTurn, retention_ms: int) -> bool:
+    """Forget ids that nobody has used for `retention_ms`; False if there may be more."""
+    shard = turn.shard
+    expired = [
+        name
+        for name, transaction in shard.transactions.items()
+        if transaction.state.is_over
+        and transaction.updated_ms <= turn.now_ms - retention_ms
+        and not shard.transactions.is_pending(name)
+    ][:MAX_TOMBSTONES]
+    for name in expired:
+        turn.write(TransactionLogKey(name), None)
+    return len(expired) < MAX_TOMBSTONES

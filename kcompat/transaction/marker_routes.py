@@ -1,0 +1,79 @@
+"""How markers come to the brokers that lead their partitions: straight to this one, by WriteTxnMarkers to
+others.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kcompat.promise import Promise, gather
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.config.feed import ConfigFeed
+    from kcompat.peer.peers import Cluster, Peers
+    from kcompat.transaction.markers import Marker
+    from kcompat.transaction.requests import Errors
+    from kcompat.transaction.transaction import TopicPartition
+
+Row = WriteTxnMarkersRequest.WritableTxnMarker
+
+
+class MarkerWriter(Protocol):
+    """Writes markers to partitions that this broker leads."""
+
+    def write(self, marker: Marker) -> Promise[Errors]:
+        """The error of each partition, once all are as safe as acks=all asks."""
+
+
+class MarkerRoutes:
+    """See `kcompat.transaction.markers.MarkerPorts`."""
+
+    def __init__(self, here: MarkerWriter, peers: Peers, cluster: Cluster, config: ConfigFeed) -> None:
+        self._here = here
+        self._peers = peers
+        self._cluster = cluster
+        self._config = config
+
+    def leader_of(self, partition: TopicPartition) -> int | None:
+        """See `MarkerPorts`. A leader whose broker is gone is none."""
+        image = self._cluster.image
+        known = image.partition(*partition)
+        if known is None:
+            return None
+        return known.leader if known.leader in image.brokers else -1
+
+    def write(self, broker_id: int, markers: Sequence[Marker]) -> Promise[list[Errors]]:
+        """See `MarkerPorts`."""
+        if broker_id == self._peers.broker_id:
+            return gather([self._here.write(marker) for marker in markers])
+        request = WriteTxnMarkersRequest(markers=[_row(marker) for marker in markers])
+        client = self._peers.of(broker_id, "transaction markers")
+        answer: Promise[Any] = client.call(request, self._config.current.integer("request.timeout.ms"))
+        return answer.map(partial(_errors, markers))
+
+
+def _row(marker: Marker) -> Row:
+    topics = [
+        WriteTxnMarkersRequest.WritableTxnMarkerTopic(topic, [index for _, index in rows])
+        for topic, rows in groupby(sorted(marker.partitions), itemgetter(0))
+    ]
+    producer = marker.producer
+    return Row(producer.id, producer.epoch, marker.commits, topics, marker.coordinator_epoch, marker.version)
+
+
+def _errors(markers: Sequence[Marker], response: Any) -> list[Errors]:
+    """By marker; of the answers a producer id has one, whatever the order."""
+    found: dict[int, Errors] = {}
+    for row in response.markers:
+        errors = found.setdefault(row.producer_id, {})
+        for topic in row.topics:
+            for result in topic.partitions:
+                errors[topic.name, result.partition_index] = ErrorCode.of(result.error_code)
+    return [found.get(marker.producer.id, {}) for marker in markers]

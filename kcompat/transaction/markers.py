@@ -1,0 +1,204 @@
+"""Markers on their way: what has to be written to which partition, until all of it is.
+
+A queue for each broker, one request under way to each; a marker that was not written goes to whoever leads
+its partition by then. Kafka's counterparts: `TransactionMarkerChannelManager` and
+`TransactionMarkerRequestCompletionHandler`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
+
+from kcompat.faults import contained
+from kcompat.protocol.errors import ErrorCode
+from kcompat.transaction.requests import Producer
+from kcompat.transaction.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.clock import Clock
+    from kcompat.promise import Promise
+    from kcompat.transaction.requests import Errors
+    from kcompat.transaction.transaction import TopicPartition, Transaction
+
+RETRY_MS: Final = 100
+"""Before a marker that was not written is sent again."""
+
+WRITTEN: Final = frozenset(
+    {ErrorCode.NONE, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION}
+)
+"""The partition has the marker, or can have none."""
+
+SUPERSEDED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
+"""Somebody else coordinates the id, and completes the transaction."""
+
+
+class Marker(Struct, frozen=True):
+    """How one transaction ends, and where that is to be written."""
+
+    producer: Producer
+    coordinator_epoch: int
+    commits: bool
+    version: int
+    """The `transaction.version` of its producer."""
+    partitions: tuple[TopicPartition, ...]
+
+
+class MarkerPorts(Protocol):
+    """What markers travel by."""
+
+    def leader_of(self, partition: TopicPartition) -> int | None:
+        """The broker that leads a partition; -1 while nobody does, None if there is no such partition."""
+
+    def write(self, broker_id: int, markers: Sequence[Marker]) -> Promise[list[Errors]]:
+        """Have a broker write markers: for each one the error of each partition. Fails where it cannot be
+        asked.
+        """
+
+
+class _Left:
+    """What is left to do of one transaction."""
+
+    def __init__(self, partition: int, name: str, marker: Marker, done: Callable[[Producer], object]) -> None:
+        self.partition = partition
+        self.name = name
+        self.marker = marker
+        self.done = done
+        self.unwritten = set(marker.partitions)
+
+
+class Markers:
+    """The markers that one broker, as coordinator, has written."""
+
+    def __init__(self, ports: MarkerPorts, clock: Clock) -> None:
+        self._ports = ports
+        self._clock = clock
+        self._left: dict[str, _Left] = {}
+        self._waiting: dict[int, dict[_Left, list[TopicPartition]]] = {}
+        self._under_way: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def begin(
+        self,
+        partition: int,
+        coordinator_epoch: int,
+        name: str,
+        transaction: Transaction,
+        done: Callable[[Producer], object],
+    ) -> None:
+        """Have the markers of a decided transaction written; `done(producer)` once all are. `partition` is
+        that of `__transaction_state` which keeps the id. What was begun for the id before is forgotten.
+        """
+        marker = Marker(
+            Producer(transaction.producer_id, transaction.producer_epoch),
+            coordinator_epoch,
+            transaction.state is State.PREPARE_COMMIT,
+            transaction.client_version,
+            tuple(sorted(transaction.partitions)),
+        )
+        left = self._left[name] = _Left(partition, name, marker, done)
+        self._send(left, marker.partitions)
+
+    def forget(self, partition: int) -> None:
+        """The ids of this partition are coordinated elsewhere, or anew."""
+        for name in [name for name, left in self._left.items() if left.partition == partition]:
+            del self._left[name]
+
+    def close(self) -> None:
+        """Write nothing more."""
+        self._left.clear()
+
+    def _send(self, left: _Left, partitions: Sequence[TopicPartition]) -> None:
+        """Queue these at their leaders; those of deleted topics need none."""
+        without_leader: list[TopicPartition] = []
+        for each in partitions:
+            leader = self._ports.leader_of(each)
+            if leader is None:
+                left.unwritten.discard(each)
+            elif leader < 0:
+                without_leader.append(each)
+            else:
+                self._waiting.setdefault(leader, {}).setdefault(left, []).append(each)
+        if without_leader:
+            self._send_later(left, without_leader)
+        for broker_id in list(self._waiting):
+            self._flush(broker_id)
+        self._finish_if_written(left)
+
+    def _send_later(self, left: _Left, partitions: Sequence[TopicPartition]) -> None:
+        def again() -> None:
+            if self._is_mine(left):
+                self._send(left, partitions)
+
+        self._clock.call_later(RETRY_MS, again)
+
+    def _flush(self, broker_id: int) -> None:
+        """Send a broker all that waits for it, unless it is at work."""
+        if broker_id in self._under_way:
+            return
+        waiting = {
+            left: partitions
+            for left, partitions in self._waiting.pop(broker_id, {}).items()
+            if self._is_mine(left)
+        }
+        if not waiting:
+            return
+        self._under_way.add(broker_id)
+        markers = [
+            Marker(
+                left.marker.producer,
+                left.marker.coordinator_epoch,
+                left.marker.commits,
+                left.marker.version,
+                tuple(partitions),
+            )
+            for left, partitions in waiting.items()
+        ]
+        self._ports.write(broker_id, markers).then(
+            partial(self._answered, broker_id, waiting), lambda _: self._failed(broker_id, waiting)
+        )
+
+    def _answered(
+        self, broker_id: int, sent: dict[_Left, list[TopicPartition]], answers: list[Errors]
+    ) -> None:
+        self._under_way.discard(broker_id)
+        for (left, partitions), errors in zip(sent.items(), answers, strict=True):
+            if self._is_mine(left):
+                self._take(left, partitions, errors)
+        self._flush(broker_id)
+
+    def _failed(self, broker_id: int, sent: dict[_Left, list[TopicPartition]]) -> None:
+        self._under_way.discard(broker_id)
+        for left, partitions in sent.items():
+            self._send_later(left, partitions)
+        self._flush(broker_id)
+
+    def _take(self, left: _Left, partitions: Sequence[TopicPartition], errors: Errors) -> None:
+        again: list[TopicPartition] = []
+        for each in partitions:
+            error = errors.get(each, ErrorCode.UNKNOWN_SERVER_ERROR)
+            if error in SUPERSEDED:
+                del self._left[left.name]
+                return
+            if error in WRITTEN:
+                left.unwritten.discard(each)
+            else:
+                again.append(each)
+        if again:
+            self._send_later(left, again)
+        self._finish_if_written(left)
+
+    def _finish_if_written(self, left: _Left) -> None:
+        if not left.unwritten and self._is_mine(left):
+            del self._left[left.name]
+            with contained("what follows once all markers are written"):
+                left.done(left.marker.producer)
+
+    def _is_mine(self, left: _Left) -> bool:
+        return self._left.get(left.name) is left

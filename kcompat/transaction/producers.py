@@ -1,0 +1,85 @@
+"""InitProducerId: who may use a transactional id from now on.
+
+Whoever asks fences all who used the id before: in a higher epoch, or with another producer id when the epochs
+are used up. What a former one has left open is aborted first. Kafka's counterpart:
+`TransactionCoordinator.handleInitProducerId`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.transaction.base import pending_error, write
+from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
+from kcompat.transaction.states import State
+from kcompat.transaction.transaction import LAST_EPOCH, Transaction
+
+if TYPE_CHECKING:
+    from kcompat.transaction.base import Transactions, TransactionTurn
+    from kcompat.transaction.requests import InitRequest
+
+
+def initialize(
+    turn: TransactionTurn, request: InitRequest, fresh_id: int | None
+) -> ProducerAnswer | NeedsProducerId:
+    """Give the id to who asks; `fresh_id` is a producer id that nobody has, if one was got already.
+
+    CONCURRENT_TRANSACTIONS while a transaction is being ended, which the client waits for and asks again;
+    PRODUCER_FENCED for one that expects to be another producer than the last.
+    """
+    name, expected, shard = request.transactional_id, request.expected, turn.shard
+    transaction = shard.transactions.get(name)
+    if transaction is None:
+        if fresh_id is None:
+            return NeedsProducerId()
+        begun = Transaction(fresh_id, 0, request.timeout_ms, State.EMPTY, turn.now_ms)
+        return _give(turn, name, begun, Producer())
+    if error := pending_error(shard, name):
+        return ProducerAnswer(error)
+    before = _before(shard, name, transaction)
+    if expected is not None and not _may_be(expected, transaction, before):
+        return ProducerAnswer(ErrorCode.PRODUCER_FENCED)
+    if transaction.state.is_prepared:
+        return ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
+    if transaction.state is State.ONGOING:
+        write(turn, name, transaction.fenced(turn.now_ms))
+        return ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
+
+    def given_to(producer_id: int, epoch: int) -> Transaction:
+        return transaction.given_to(producer_id, epoch, request.timeout_ms, turn.now_ms)
+
+    if expected is None or expected.epoch == transaction.producer_epoch:
+        former = Producer() if expected is None else _producer(transaction)
+        if not transaction.is_exhausted:
+            next_epoch = transaction.producer_epoch + 1
+            return _give(turn, name, given_to(transaction.producer_id, next_epoch), former)
+        if fresh_id is None:
+            return NeedsProducerId()
+        return _give(turn, name, given_to(fresh_id, 0), former)
+    if expected.epoch == before.epoch:  # asked before, and the answer was lost
+        return _give(turn, name, given_to(transaction.producer_id, transaction.producer_epoch), before)
+    return ProducerAnswer(ErrorCode.PRODUCER_FENCED)
+
+
+def _may_be(expected: Producer, transaction: Transaction, before: Producer) -> bool:
+    """Who has used up its epochs may ask again with the producer id that it had then."""
+    is_former = expected.id in (before.id, transaction.previous_producer_id)
+    return expected.id == transaction.producer_id or (is_former and expected.epoch >= LAST_EPOCH)
+
+
+def _before(shard: Transactions, name: str, transaction: Transaction) -> Producer:
+    """Who the producer was before the request that made it what it is; nobody where that is not known."""
+    producer, before = shard.before.get(name, (Producer(), Producer()))
+    return before if producer == _producer(transaction) else Producer()
+
+
+def _producer(transaction: Transaction) -> Producer:
+    return Producer(transaction.producer_id, transaction.producer_epoch)
+
+
+def _give(turn: TransactionTurn, name: str, transaction: Transaction, before: Producer) -> ProducerAnswer:
+    producer = _producer(transaction)
+    turn.shard.before[name] = producer, before
+    write(turn, name, transaction)
+    return ProducerAnswer(producer=producer)

@@ -1,0 +1,52 @@
+"""The states of a transactional id, and which may follow which (Kafka's `TransactionState`)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class State(IntEnum):
+    """As in the records of `__transaction_state`. Kafka's two further ones, Dead and PrepareEpochFence, are
+    never in a record: here an id that expires is gone, and a fence is an abort in a higher epoch.
+    """
+
+    EMPTY = 0
+    ONGOING = 1
+    PREPARE_COMMIT = 2
+    PREPARE_ABORT = 3
+    COMPLETE_COMMIT = 4
+    COMPLETE_ABORT = 5
+
+    @property
+    def label(self) -> str:
+        """As clients are told: "PrepareCommit"."""
+        return self.name.title().replace("_", "")
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether it is decided how the transaction ends, and its markers are being written."""
+        return self in (State.PREPARE_COMMIT, State.PREPARE_ABORT)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no transaction is open: the producer may begin one, or be replaced, or forgotten."""
+        return self in (State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT)
+
+
+_OVER: Final = frozenset({State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT})
+
+PREVIOUS: Final[Mapping[State, frozenset[State]]] = {
+    State.EMPTY: _OVER,
+    State.ONGOING: _OVER | {State.ONGOING},
+    State.PREPARE_COMMIT: frozenset({State.ONGOING}),
+    State.PREPARE_ABORT: _OVER | {State.ONGOING},
+    State.COMPLETE_COMMIT: frozenset({State.PREPARE_COMMIT}),
+    State.COMPLETE_ABORT: frozenset({State.PREPARE_ABORT}),
+}
+"""From which states each can be reached. Since `transaction.version` 2 a producer may abort where nothing is
+open (KIP-890).
+"""

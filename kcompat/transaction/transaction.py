@@ -1,0 +1,128 @@
+"""One transactional id: its producer, and its transaction as far as it has come. Pure.
+
+Every change is a method that gives the value after it; nothing here knows of time, logs or markers. Kafka's
+counterpart: `TransactionMetadata`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.transaction.states import PREVIOUS, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TopicPartition = tuple[str, int]
+
+NO_PRODUCER_ID: Final = -1
+NO_EPOCH: Final = -1
+NO_TIMESTAMP: Final = -1
+LAST_EPOCH: Final = 32_766
+"""The last that a producer is given: one more is left to fence it (Kafka's `isEpochExhausted`)."""
+
+BUMPS_AT_THE_END: Final = 2
+"""The `transaction.version` from which each end of a transaction raises the producer's epoch (KIP-890)."""
+
+
+class Transaction(Struct, frozen=True):
+    """What is known of a transactional id; times in ms since the epoch."""
+
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    state: State
+    updated_ms: int
+    started_ms: int = NO_TIMESTAMP
+    """When the first partition was added to the transaction that is open, or was last."""
+    partitions: frozenset[TopicPartition] = frozenset()
+    """Where markers have to be written."""
+    previous_producer_id: int = NO_PRODUCER_ID
+    """Before the last change."""
+    next_producer_id: int = NO_PRODUCER_ID
+    """What the producer goes on with after the transaction that is being ended, as its epochs are used up."""
+    client_version: int = 0
+    """The `transaction.version` that the client went by when it last wrote."""
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the producer id has no epoch left."""
+        return self.producer_epoch >= LAST_EPOCH
+
+    @property
+    def bumps_at_the_end(self) -> bool:
+        """Whether the epoch was raised with the end of the transaction."""
+        return self.client_version >= BUMPS_AT_THE_END
+
+    def given_to(self, producer_id: int, producer_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:
+        """The id with another producer, or the same in another epoch; nothing is open."""
+        return self._to(
+            State.EMPTY,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            timeout_ms=timeout_ms,
+            started_ms=NO_TIMESTAMP,
+            updated_ms=now_ms,
+        )
+
+    def with_partitions(
+        self, partitions: Iterable[TopicPartition], client_version: int, now_ms: int
+    ) -> Transaction:
+        """A transaction that these partitions are in too; it begins now if none was open."""
+        return self._to(
+            State.ONGOING,
+            partitions=self.partitions.union(partitions),
+            started_ms=now_ms if self.state.is_over else self.started_ms,
+            updated_ms=now_ms,
+            client_version=client_version,
+        )
+
+    def decided(
+        self, commits: bool, client_version: int, now_ms: int, next_producer_id: int = NO_PRODUCER_ID
+    ) -> Transaction:
+        """The end of the transaction is decided. Since `transaction.version` 2 the epoch rises with it; where
+        it has no room left, `next_producer_id` follows.
+        """
+        bump = 1 if client_version >= BUMPS_AT_THE_END else 0
+        return self._to(
+            State.PREPARE_COMMIT if commits else State.PREPARE_ABORT,
+            producer_epoch=self.producer_epoch + bump,
+            started_ms=now_ms if self.state.is_over else self.started_ms,
+            updated_ms=now_ms,
+            client_version=client_version,
+            next_producer_id=next_producer_id,
+        )
+
+    def fenced(self, now_ms: int) -> Transaction:
+        """The transaction is aborted in an epoch that nobody is given: its producer writes no more."""
+        return self._to(
+            State.PREPARE_ABORT, producer_epoch=self.producer_epoch + 1, updated_ms=now_ms, client_version=0
+        )
+
+    def completed(self, now_ms: int) -> Transaction:
+        """All markers are written."""
+        follows = self.next_producer_id != NO_PRODUCER_ID
+        return self._to(
+            State.COMPLETE_COMMIT if self.state is State.PREPARE_COMMIT else State.COMPLETE_ABORT,
+            producer_id=self.next_producer_id if follows else self.producer_id,
+            producer_epoch=0 if follows else self.producer_epoch,
+            partitions=frozenset(),
+            updated_ms=now_ms,
+            next_producer_id=NO_PRODUCER_ID,
+        )
+
+    def _to(self, state: State, **changes: object) -> Transaction:
+        assert self.state in PREVIOUS[state], f"{self.state.label} then {state.label}"
+        changed = {"partitions": frozenset(), **changes} if state is State.EMPTY else changes
+        return replace(self, state=state, previous_producer_id=self.producer_id, **changed)
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        assert self.producer_id >= 0
+        assert 0 <= self.producer_epoch <= LAST_EPOCH + 1
+        assert not self.partitions or not self.state.is_over
+        assert (self.started_ms == NO_TIMESTAMP) == (self.state is State.EMPTY)
+        assert self.next_producer_id == NO_PRODUCER_ID or self.state.is_prepared

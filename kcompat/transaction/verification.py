@@ -1,0 +1,179 @@
+"""Asks the coordinator of a transaction whether partitions are in it, or to add them (KIP-890).
+
+A coordinator on this broker is asked directly. To each other broker one request is under way at a time, with
+all that has come up meanwhile. Kafka's counterpart: `AddPartitionsToTxnManager`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from kcompat.peer.errors import PeerError, PeerFault
+from kcompat.promise import Promise
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kcompat.topics import TRANSACTION_STATE
+from kcompat.transaction.requests import Producer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kcompat.config.feed import ConfigFeed
+    from kcompat.coordinator.claim import Claim
+    from kcompat.peer.peers import Cluster, Peers
+    from kcompat.transaction.coordinator import TransactionCoordinator
+    from kcompat.transaction.requests import Errors
+    from kcompat.transaction.transaction import TopicPartition
+
+FIRST_BETWEEN_BROKERS: Final = 4
+ADDING_BY_WRITING: Final = 2
+"""The `transaction.version` of clients whose partitions are added by what they write."""
+
+Request = AddPartitionsToTxnRequest
+
+
+class Verification:
+    """Who asks on behalf of the partitions of one broker (as `kcompat.coordinator.claim.Verifier`)."""
+
+    def __init__(
+        self, coordinator: TransactionCoordinator, peers: Peers, cluster: Cluster, config: ConfigFeed
+    ) -> None:
+        self._coordinator = coordinator
+        self._peers = peers
+        self._cluster = cluster
+        self._config = config
+        self._waiting: dict[int, dict[str, _Question]] = {}
+        self._asked: set[int] = set()
+
+    @property
+    def is_required(self) -> bool:
+        """See `Verifier`."""
+        return bool(self._config.current.get("transaction.partition.verification.enable"))
+
+    def ask(self, claim: Claim, partitions: Collection[TopicPartition]) -> Promise[Errors]:
+        """See `Verifier`. The errors are those that producers expect."""
+        leader = self._leader_for(claim.transactional_id)
+        if leader == self._peers.broker_id:
+            return self._ask_here(claim, partitions).map(partial(_told, claim))
+        if leader not in self._cluster.image.brokers:
+            return Promise.resolved(dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        question = _Question(claim, partitions)
+        self._queue(leader, question)
+        return question.promise.map(partial(_told, claim))
+
+    def _leader_for(self, transactional_id: str) -> int:
+        partition = self._coordinator.partition_of(transactional_id)
+        known = self._cluster.image.partition(TRANSACTION_STATE, partition)
+        return -1 if known is None else known.leader
+
+    def _ask_here(self, claim: Claim, partitions: Collection[TopicPartition]) -> Promise[Errors]:
+        name, producer = claim.transactional_id, Producer(claim.producer_id, claim.epoch)
+        if not claim.adds:
+            return Promise.resolved(self._coordinator.verify(name, producer, partitions))
+        added = self._coordinator.add_partitions(name, producer, partitions, ADDING_BY_WRITING)
+        return added.map(lambda error: dict.fromkeys(partitions, error))
+
+    def _queue(self, broker_id: int, question: _Question) -> None:
+        """At most one question of an id waits: of two the producer has given the older up."""
+        waiting = self._waiting.setdefault(broker_id, {})
+        name = question.claim.transactional_id
+        former = waiting.get(name)
+        if former is not None and former.claim.epoch > question.claim.epoch:
+            question.answer_all(ErrorCode.INVALID_PRODUCER_EPOCH)
+            return
+        waiting[name] = question
+        if former is not None:
+            is_fenced = former.claim.epoch < question.claim.epoch
+            former.answer_all(ErrorCode.INVALID_PRODUCER_EPOCH if is_fenced else ErrorCode.NETWORK_EXCEPTION)
+        self._send(broker_id)
+
+    def _send(self, broker_id: int) -> None:
+        if broker_id in self._asked:
+            return
+        questions = self._waiting.pop(broker_id, None)
+        if not questions:
+            return
+        self._asked.add(broker_id)
+        client = self._peers.of(broker_id, "transactions")
+        timeout_ms = self._config.current.integer("request.timeout.ms")
+        client.ask(ApiKey.ADD_PARTITIONS_TO_TXN, partial(_request, questions.values()), timeout_ms).then(
+            partial(self._answered, broker_id, questions), partial(self._failed, broker_id, questions)
+        )
+
+    def _answered(self, broker_id: int, questions: dict[str, _Question], response: Any) -> None:
+        self._asked.discard(broker_id)
+        rows = (
+            {}
+            if response.error_code
+            else {row.transactional_id: row for row in response.results_by_transaction}
+        )
+        for name, question in questions.items():
+            if name in rows:
+                question.promise.complete(
+                    {
+                        (topic.name, row.partition_index): ErrorCode.of(row.partition_error_code)
+                        for topic in rows[name].topic_results
+                        for row in topic.results_by_partition
+                    }
+                )
+            else:
+                refused = ErrorCode.of(response.error_code) or ErrorCode.UNKNOWN_SERVER_ERROR
+                is_denied = refused == ErrorCode.CLUSTER_AUTHORIZATION_FAILED  # no matter of the client's
+                question.answer_all(ErrorCode.INVALID_TXN_STATE if is_denied else refused)
+        self._send(broker_id)
+
+    def _failed(self, broker_id: int, questions: dict[str, _Question], error: Exception) -> None:
+        self._asked.discard(broker_id)
+        cannot_know = isinstance(error, PeerError) and error.fault is PeerFault.UNSUPPORTED
+        for question in questions.values():
+            question.answer_all(ErrorCode.NONE if cannot_know else ErrorCode.NETWORK_EXCEPTION)
+        self._send(broker_id)
+
+
+class _Question:
+    """What one producer waits for."""
+
+    def __init__(self, claim: Claim, partitions: Collection[TopicPartition]) -> None:
+        self.claim = claim
+        self.partitions = partitions
+        self.promise: Promise[Errors] = Promise()
+
+    def answer_all(self, error: ErrorCode) -> None:
+        self.promise.complete(dict.fromkeys(self.partitions, error))
+
+
+def _request(questions: Collection[_Question], version: int) -> AddPartitionsToTxnRequest:
+    if version < FIRST_BETWEEN_BROKERS:
+        raise PeerError(PeerFault.UNSUPPORTED, "the transaction coordinator")
+    return Request(
+        transactions=[
+            Request.AddPartitionsToTxnTransaction(
+                question.claim.transactional_id,
+                question.claim.producer_id,
+                question.claim.epoch,
+                not question.claim.adds,
+                [
+                    Request.AddPartitionsToTxnTopic(topic, [index for _, index in rows])
+                    for topic, rows in groupby(sorted(question.partitions), itemgetter(0))
+                ],
+            )
+            for question in questions
+        ]
+    )
+
+
+def _told(claim: Claim, errors: Errors) -> Errors:
+    """The errors as the client's version knows them, of those partitions that have one."""
+    return {each: _known(claim, error) for each, error in errors.items() if error}
+
+
+def _known(claim: Claim, error: ErrorCode) -> ErrorCode:
+    if error == ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if error == ErrorCode.TRANSACTION_ABORTABLE and not (claim.adds or claim.knows_abortable):
+        return ErrorCode.INVALID_TXN_STATE
+    return error

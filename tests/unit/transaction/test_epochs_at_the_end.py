@@ -1,0 +1,81 @@
+"""With `transaction.version` 2 the end of each transaction raises its producer's epoch (KIP-890)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.transaction.requests import Producer, ProducerAnswer
+from kcompat.transaction.transaction import LAST_EPOCH
+from support.transaction_world import A
+
+if TYPE_CHECKING:
+    from support.transaction_world import TransactionWorld
+
+VERSION = 2
+
+
+def begin(world: TransactionWorld, producer: Producer | None = None) -> Producer:
+    producer = producer or world.init().producer
+    assert world.add(producer, A, client_version=VERSION) == ErrorCode.NONE
+    return producer
+
+
+def end(world: TransactionWorld, producer: Producer, *, commits: bool = True) -> ProducerAnswer:
+    return world.end(producer, commits=commits, client_version=VERSION)
+
+
+def test_the_producer_goes_on_in_the_next_epoch_in_which_the_markers_are(world: TransactionWorld) -> None:
+    first = begin(world)
+    answer = end(world, first)
+    assert answer == ProducerAnswer(producer=Producer(first.id, first.epoch + 1))
+    assert [marker.producer for _, marker in world.brokers.written] == [answer.producer]
+    assert world.add(first, A, client_version=VERSION) == ErrorCode.PRODUCER_FENCED
+    begin(world, answer.producer)
+    assert world.state == "Ongoing"
+
+
+def test_who_asks_again_is_told_the_same(world: TransactionWorld) -> None:
+    for commits in (True, False):
+        producer = begin(world)
+        world.brokers.hold()
+        answer = end(world, producer, commits=commits)
+        assert end(world, producer, commits=commits).error == ErrorCode.CONCURRENT_TRANSACTIONS
+        assert end(world, producer, commits=not commits).error == ErrorCode.INVALID_TXN_STATE
+        world.brokers.release()
+        assert end(world, producer, commits=commits) == answer
+        assert end(world, producer, commits=not commits).error == ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_commit_of_nothing_is_refused_an_abort_of_nothing_is_one(world: TransactionWorld) -> None:
+    producer = world.init().producer
+    assert end(world, producer).error == ErrorCode.INVALID_TXN_STATE
+    answer = end(world, producer, commits=False)
+    assert answer.producer == Producer(producer.id, producer.epoch + 1)
+    assert world.state == "CompleteAbort"
+    assert world.brokers.written == []
+    again = end(world, answer.producer, commits=False)
+    assert again.producer == Producer(producer.id, producer.epoch + 2)
+    assert end(world, again.producer).error == ErrorCode.INVALID_TXN_STATE
+
+
+def test_after_the_last_epoch_the_producer_goes_on_with_another_id(world: TransactionWorld) -> None:
+    producer = begin(world, world.find_the_last_epoch())
+    world.brokers.hold()
+    answer = end(world, producer)
+    assert answer.producer == Producer(1001, 0)
+    assert end(world, producer).error == ErrorCode.CONCURRENT_TRANSACTIONS
+    world.restart()
+    world.brokers.release()
+    assert {marker.producer for _, marker in world.brokers.written} == {Producer(1000, LAST_EPOCH + 1)}
+    assert end(world, producer) == answer
+    begin(world, answer.producer)
+
+
+def test_the_record_tells_a_new_coordinator_all_of_it(world: TransactionWorld) -> None:
+    producer = begin(world)
+    answer = end(world, producer)
+    before = world.transaction()
+    world.restart()
+    assert world.transaction() == before
+    assert end(world, producer) == answer

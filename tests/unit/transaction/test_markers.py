@@ -1,0 +1,148 @@
+"""Markers are written until all are, whoever leads by then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.transaction.markers import RETRY_MS
+from kcompat.transaction.requests import EndRequest
+from support.transaction_world import NAME, A, B
+
+if TYPE_CHECKING:
+    from support.transaction_world import TransactionWorld
+
+
+def sent(world: TransactionWorld) -> list[tuple[int, tuple[tuple[str, int], ...]]]:
+    """To whom, and which partitions; forgotten then."""
+    found = [(broker, marker.partitions) for broker, marker in world.brokers.written]
+    world.brokers.written.clear()
+    return found
+
+
+def test_each_leader_is_sent_its_own_in_one_request(world: TransactionWorld) -> None:
+    world.brokers.leaders = {A: 2, B: 3}
+    producer = world.begin()
+    world.brokers.hold()
+    world.end(producer)
+    assert world.brokers.held == 2
+    world.brokers.release()
+    assert sent(world) == [(2, (A,)), (3, (B,))]
+    assert world.state == "CompleteCommit"
+
+
+def test_a_broker_is_given_one_request_at_a_time_and_all_that_waits_in_the_next(
+    world: TransactionWorld,
+) -> None:
+    names = ["a", "b", "c"]
+    producers = {name: world.init(name=name).producer for name in names}
+    world.brokers.hold()
+    for name, producer in producers.items():
+        world.add(producer, A, name=name)
+        world.coordinator.end(EndRequest(name, producer, commits=True))
+    assert world.brokers.held == 1
+    world.brokers.release()
+    assert [marker.producer for _, marker in world.brokers.written] == list(producers.values())
+    assert [world.state_of(name) for name in names] == ["CompleteCommit"] * 3
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ],
+)
+def test_what_was_not_written_goes_to_whoever_leads_later(world: TransactionWorld, error: ErrorCode) -> None:
+    world.brokers.errors = {B: error}
+    world.end(world.begin())
+    assert sent(world) == [(1, (A, B))]
+    assert world.state == "PrepareCommit"
+    world.brokers.leaders = {B: 3}
+    world.clock.advance(RETRY_MS)
+    assert sent(world) == [(3, (B,))]
+    world.brokers.errors.clear()
+    world.clock.advance(RETRY_MS)
+    assert world.state == "CompleteCommit"
+
+
+@pytest.mark.parametrize("error", [ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION])
+def test_a_log_that_can_have_no_marker_needs_none(world: TransactionWorld, error: ErrorCode) -> None:
+    world.brokers.errors = {B: error}
+    world.end(world.begin())
+    assert world.state == "CompleteCommit"
+
+
+@pytest.mark.parametrize(
+    "error", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED]
+)
+def test_a_coordinator_that_is_superseded_writes_no_more(world: TransactionWorld, error: ErrorCode) -> None:
+    world.brokers.errors = {B: error}
+    world.end(world.begin())
+    world.brokers.errors.clear()
+    world.clock.advance(10 * RETRY_MS)
+    assert len(sent(world)) == 1
+    assert world.state == "PrepareCommit"
+
+
+def test_a_partition_that_nobody_leads_is_waited_for_and_a_deleted_one_dropped(
+    world: TransactionWorld,
+) -> None:
+    world.brokers.leaders = {A: None, B: -1}
+    world.end(world.begin())
+    world.clock.advance(5 * RETRY_MS)
+    assert sent(world) == []
+    assert world.state == "PrepareCommit"
+    world.brokers.leaders[B] = 2
+    world.clock.advance(RETRY_MS)
+    assert sent(world) == [(2, (B,))]
+    assert world.state == "CompleteCommit"
+
+
+def test_a_broker_that_cannot_be_reached_is_asked_again(world: TransactionWorld) -> None:
+    world.brokers.is_reachable = False
+    world.end(world.begin())
+    world.clock.advance(3 * RETRY_MS)
+    assert world.state == "PrepareCommit"
+    world.brokers.is_reachable = True
+    world.clock.advance(RETRY_MS)
+    assert world.state == "CompleteCommit"
+
+
+def test_a_new_coordinator_writes_them_all_again_in_its_own_epoch(world: TransactionWorld) -> None:
+    world.brokers.hold()
+    world.end(world.begin(), commits=False)
+    world.restart()
+    world.brokers.release()
+    assert {marker.coordinator_epoch for _, marker in world.brokers.written} == {1, 2}
+    assert world.state == "CompleteAbort"
+    assert len(world.markers) == 0
+
+
+def test_what_another_coordinates_now_is_written_no_more(world: TransactionWorld) -> None:
+    world.brokers.errors = {A: ErrorCode.NOT_ENOUGH_REPLICAS}
+    world.end(world.begin())
+    assert len(sent(world)) == 1
+    world.coordinator.unload(world.coordinator.partition_of(NAME), 2)
+    world.clock.advance(10 * RETRY_MS)
+    assert sent(world) == []
+
+
+def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionWorld) -> None:
+    producer = world.begin()
+    world.brokers.hold()
+    world.end(producer)
+    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    world.brokers.release()
+    world.clock.advance(5 * RETRY_MS)
+    assert world.state == "PrepareCommit"
+    world.log.error = ErrorCode.NONE
+    world.clock.advance(RETRY_MS)
+    assert world.state == "CompleteCommit"

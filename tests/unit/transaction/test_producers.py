@@ -1,0 +1,112 @@
+"""InitProducerId: epochs rise, are used up, and requests that are sent again are known (KIP-360)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.transaction.requests import InitRequest, Producer, ProducerAnswer
+from kcompat.transaction.transaction import LAST_EPOCH
+
+if TYPE_CHECKING:
+    from support.transaction_world import TransactionWorld
+
+FENCED = ProducerAnswer(ErrorCode.PRODUCER_FENCED)
+BUSY = ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
+
+
+def given(producer_id: int, epoch: int) -> ProducerAnswer:
+    return ProducerAnswer(producer=Producer(producer_id, epoch))
+
+
+def test_each_id_has_a_producer_of_its_own_whose_epoch_rises(world: TransactionWorld) -> None:
+    assert [world.init(name=name) for name in ("a", "b", "a", "a")] == [
+        given(1000, 0),
+        given(1001, 0),
+        given(1000, 1),
+        given(1000, 2),
+    ]
+
+
+def test_no_producer_id_to_be_had(world: TransactionWorld) -> None:
+    world.has_ids = False
+    assert world.init() == ProducerAnswer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    assert world.transaction() is None
+
+
+def test_timeouts_that_are_too_long_or_none(world: TransactionWorld) -> None:
+    for timeout_ms in (-1, 0, 900_001):
+        answer = world.coordinator.initialize(InitRequest("id", timeout_ms)).value
+        assert answer.error == ErrorCode.INVALID_TRANSACTION_TIMEOUT
+
+
+def test_an_open_transaction_is_aborted_in_an_epoch_that_nobody_is_given(world: TransactionWorld) -> None:
+    former = world.begin()
+    assert world.init() == BUSY
+    (_, marker) = world.brokers.written[0]
+    assert (marker.producer, marker.commits) == (Producer(former.id, former.epoch + 1), False)
+    assert world.init() == given(former.id, former.epoch + 2)
+    assert world.end(former).error == ErrorCode.PRODUCER_FENCED
+
+
+def test_a_producer_that_goes_on_after_an_error(world: TransactionWorld) -> None:
+    first = world.init().producer
+    assert world.init(expected=first) == given(first.id, 1)
+    assert world.init(expected=first) == given(first.id, 1)  # the same request, sent again
+    assert world.init(expected=Producer(first.id, 1)) == given(first.id, 2)
+    assert world.init(expected=first) == FENCED
+    assert world.init(expected=Producer(first.id + 1, 2)) == FENCED
+
+
+def test_who_begins_anew_fences_who_would_go_on(world: TransactionWorld) -> None:
+    first = world.init().producer
+    assert world.init() == given(first.id, 1)
+    assert world.init(expected=first) == FENCED
+
+
+def test_a_producer_that_is_new_to_the_coordinator_may_expect_anything(world: TransactionWorld) -> None:
+    assert world.init(expected=Producer(77, 5)) == given(1000, 0)
+
+
+def test_after_the_last_epoch_comes_another_producer_id(world: TransactionWorld) -> None:
+    last = world.find_the_last_epoch()
+    assert last == Producer(1000, LAST_EPOCH)
+    assert world.init() == given(1001, 0)
+    assert world.init(expected=last) == FENCED  # another has begun meanwhile
+
+
+def test_the_last_epoch_and_the_same_producer(world: TransactionWorld) -> None:
+    last = world.find_the_last_epoch()
+    assert world.init(expected=last) == given(1001, 0)
+    assert world.init(expected=last) == given(1001, 0)  # sent again
+    assert world.init(expected=Producer(1001, 0)) == given(1001, 1)
+
+
+def test_one_epoch_is_left_to_fence_the_last(world: TransactionWorld) -> None:
+    last = world.find_the_last_epoch()
+    assert world.add(last) == ErrorCode.NONE
+    assert world.init() == BUSY
+    assert world.brokers.written[0][1].producer == Producer(1000, LAST_EPOCH + 1)
+    assert world.init() == given(1001, 0)
+
+
+def test_a_record_that_cannot_be_written_gives_nothing(world: TransactionWorld) -> None:
+    first = world.init().producer
+    for error, answer in (
+        (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ):
+        world.log.error = error
+        assert world.init().error == answer
+    world.log.error = ErrorCode.NONE
+    assert world.init(expected=first) == given(first.id, 1)
+
+
+def test_a_new_coordinator_knows_the_producer_but_not_what_it_was(world: TransactionWorld) -> None:
+    first = world.init().producer
+    world.init(expected=first)
+    world.restart()
+    assert world.init(expected=first) == FENCED
+    assert world.init(expected=Producer(first.id, 1)) == given(first.id, 2)

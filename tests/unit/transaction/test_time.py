@@ -1,0 +1,76 @@
+"""Transactions that are open for too long are aborted, ids that nobody uses are forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
+from kcompat.transaction.requests import Producer
+from support.transaction_world import TIMEOUT_MS, TransactionWorld
+
+LOOK_MS = 10_000
+HOUR_MS = 3_600_000
+WEEK_MS = 7 * 24 * HOUR_MS
+
+
+def test_an_overdue_transaction_is_aborted_and_its_producer_fenced(world: TransactionWorld) -> None:
+    producer = world.begin()
+    world.clock.advance(TIMEOUT_MS)
+    assert world.state == "Ongoing"
+    world.clock.advance(LOOK_MS)
+    assert world.state == "CompleteAbort"
+    assert world.brokers.written[0][1].producer == Producer(producer.id, producer.epoch + 1)
+    assert world.end(producer).error == ErrorCode.PRODUCER_FENCED
+    assert world.init().producer == Producer(producer.id, producer.epoch + 2)
+
+
+def test_the_time_counts_from_the_first_partition_also_for_a_new_coordinator(world: TransactionWorld) -> None:
+    producer = world.begin()
+    world.clock.advance(TIMEOUT_MS - LOOK_MS // 2)
+    world.add(producer, ("late", 0))
+    world.restart()
+    world.clock.advance(LOOK_MS)
+    assert world.state == "CompleteAbort"
+
+
+def test_a_commit_that_is_decided_is_never_overdue(world: TransactionWorld) -> None:
+    producer = world.begin()
+    world.brokers.hold()
+    world.end(producer)
+    world.clock.advance(2 * TIMEOUT_MS)
+    assert world.state == "PrepareCommit"
+    world.brokers.release()
+    assert world.state == "CompleteCommit"
+
+
+@pytest.fixture
+def years() -> TransactionWorld:
+    """One in which nobody looks for transactions that are overdue, so that time passes quickly."""
+    return TransactionWorld(TransactionCoordinatorConfig(abort_interval_ms=10 * WEEK_MS))
+
+
+def test_an_id_that_nobody_uses_is_forgotten(years: TransactionWorld) -> None:
+    years.end(years.begin())
+    years.clock.advance(WEEK_MS - HOUR_MS)
+    assert years.state == "CompleteCommit"
+    years.clock.advance(2 * HOUR_MS)
+    assert years.transaction() is None
+    years.restart()
+    assert years.transaction() is None
+    assert years.init().producer == Producer(1001, 0)
+
+
+def test_an_id_in_use_is_not_forgotten(years: TransactionWorld) -> None:
+    years.end(years.begin())
+    years.clock.advance(WEEK_MS - HOUR_MS)
+    years.init()
+    years.clock.advance(2 * HOUR_MS)
+    assert years.state == "Empty"
+
+
+def test_thousands_of_ids_are_forgotten_in_batches(years: TransactionWorld) -> None:
+    for number in range(2500):
+        years.init(name=f"id-{number}")
+    years.clock.advance(WEEK_MS + HOUR_MS)
+    assert sum(len(shard.transactions) for _, shard in years.coordinator.runtime.active()) == 0
