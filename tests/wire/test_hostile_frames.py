@@ -62,6 +62,7 @@ CHANGES_STATE = frozenset(
         ApiKey.LEADER_AND_ISR,
         ApiKey.STOP_REPLICA,
         ApiKey.UPDATE_METADATA,
+        ApiKey.WRITE_TXN_MARKERS,
     }
 )
 TOPIC_FIELDS = frozenset({"name", "topic", "topics", "topic_name", "topic_names", "resource_name"})
