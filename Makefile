@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters clean
+.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults exactly-once other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -16,6 +16,7 @@ help:
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
 	@echo "make simulation  10,000 stories of brokers with everything against them, KCOMPAT_SEEDS=N for another number: an hour and a half"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
+	@echo "make exactly-once  100,000 records copied in transactions, copiers and brokers killed 10 times each: some minutes"
 	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three"
 	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"
 
@@ -70,6 +71,10 @@ simulation: $(TOOLS)
 # `make test` has a short form of it too.
 cluster-faults: fetched
 	KCOMPAT_FAULTS=100 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_cluster_faults.py
+
+# `make test` has a short form of it too.
+exactly-once: fetched
+	KCOMPAT_COPIED=100000 KCOMPAT_KILLS=10 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_exactly_once.py
 
 # On another Python than that of the tests so far: the unit and wire tests with nothing but Python, and of the system
 # only what every system has; and those of what is compiled.
