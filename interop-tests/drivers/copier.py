@@ -2,8 +2,8 @@
 
     python copier.py BOOTSTRAP SOURCE TARGET GROUP TRANSACTIONAL_ID RECORDS
 
-At most RECORDS go in one transaction; who aborts begins again where the group was. It ends when something else fails,
-and whoever watches it starts it again.
+At most RECORDS go in one transaction; who aborts begins again where the group was. It ends when something
+else fails, and whoever watches it starts it again.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 TIMEOUT_S = 8
 STALLED_S = 12
-"""After so long in one transaction the process ends: when its broker was killed, librdkafka now and then does not come
-back from `send_offsets_to_transaction`, though all its requests were answered."""
+"""After so long in one transaction the process ends: when its broker was killed, librdkafka now and then does
+not come back from `send_offsets_to_transaction`, though all its requests were answered."""
 PATIENT = {"socket.timeout.ms": 10_000, "retry.backoff.ms": 50, "reconnect.backoff.max.ms": 500}
 
 
