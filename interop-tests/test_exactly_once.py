@@ -1,4 +1,4 @@
-"""A topic copied in transactions by processes that are killed, over brokers that are killed: all once, in order.
+"""A topic copied in transactions by processes that are killed, over brokers that are killed.
 
 `KCOMPAT_COPIED=100000` copies that many records instead of a few, `KCOMPAT_KILLS=10` kills as often.
 """
