@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
-from kcompat.transaction.describe import STATE_OF_LABEL, TransactionFilter
+from kcompat.transaction.describe import KNOWN_LABELS, STATE_OF_LABEL, TransactionFilter
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -36,7 +36,7 @@ def handle(context: RequestContext, request: ListTransactionsRequest) -> ListTra
     error, found = context.services.transactions.list_all(wanted)
     return ListTransactionsResponse(
         error_code=error,
-        unknown_state_filters=[] if error else [label for label in labels if label not in STATE_OF_LABEL],
+        unknown_state_filters=[] if error else [label for label in labels if label not in KNOWN_LABELS],
         transaction_states=[
             Row(name, transaction.producer_id, transaction.state.label)
             for name, transaction in found

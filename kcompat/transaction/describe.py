@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from kcompat.transaction.transaction import Transaction
 
 STATE_OF_LABEL: Final = {state.label: state for state in State}
+KNOWN_LABELS: Final = STATE_OF_LABEL.keys() | {"Dead", "PrepareEpochFence"}
+"""Those of Kafka's states too in which nothing is ever found here."""
 
 
 class DescribedTransaction(Struct, frozen=True):

@@ -61,6 +61,12 @@ def test_a_state_that_there_is_not(broker: TransactionHandlers) -> None:
     assert names(answer) == []
 
 
+@pytest.mark.parametrize("label", ["Dead", "PrepareEpochFence"])
+def test_a_state_that_only_kafka_has(broker: TransactionHandlers, label: str) -> None:
+    answer = broker.ask(ListTransactionsRequest(state_filters=[label]), 0)
+    assert (names(answer), answer.unknown_state_filters) == ([], [])
+
+
 def test_how_long_a_transaction_is_open(broker: TransactionHandlers) -> None:
     """KIP-994. An id that has no transaction counts as open since long ago, as on a Kafka broker."""
     assert names(broker.ask(ListTransactionsRequest(duration_filter=999), 1)) == [NAME, "idle"]
