@@ -44,7 +44,7 @@ def end(turn: TransactionTurn, request: EndRequest, fresh_id: int | None) -> Pro
     if transaction.state.is_prepared:
         return ProducerAnswer(_prepared_error(transaction.state, commits=request.commits))
     done = State.COMPLETE_COMMIT if request.commits else State.COMPLETE_ABORT
-    if transaction.state is done and (is_again or not transaction.bumps_at_the_end):
+    if transaction.state is done and (is_again or not bumps):
         return ProducerAnswer(producer=_producer_after(transaction))
     if bumps and not request.commits and not is_again:
         # Since transaction.version 2 partitions are added by what is written to them, so the producer cannot
@@ -68,8 +68,10 @@ def _decide(
 
 
 def _is_asked_again(transaction: Transaction, request: EndRequest) -> bool:
-    """Whether the epoch was raised by this very request before, whose answer was lost."""
-    if not transaction.bumps_at_the_end:
+    """Whether the epoch was raised by this very request before, whose answer was lost. Where a transaction is
+    open, or an id was given anew, it was raised by something else.
+    """
+    if request.client_version < BUMPS_AT_THE_END or transaction.state in (State.EMPTY, State.ONGOING):
         return False
     producer = request.producer
     has_rotated = transaction.producer_id == producer.id or transaction.next_producer_id != NO_PRODUCER_ID

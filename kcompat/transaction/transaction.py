@@ -52,11 +52,6 @@ class Transaction(Struct, frozen=True):
         """Whether the producer id has no epoch left."""
         return self.producer_epoch >= LAST_EPOCH
 
-    @property
-    def bumps_at_the_end(self) -> bool:
-        """Whether the epoch was raised with the end of the transaction."""
-        return self.client_version >= BUMPS_AT_THE_END
-
     def given_to(self, producer_id: int, producer_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:
         """The id with another producer, or the same in another epoch; nothing is open."""
         return self._to(

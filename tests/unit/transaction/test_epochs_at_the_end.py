@@ -47,6 +47,35 @@ def test_who_asks_again_is_told_the_same(world: TransactionWorld) -> None:
         assert end(world, producer, commits=not commits).error == ErrorCode.INVALID_TXN_STATE
 
 
+def test_who_was_fenced_does_not_ask_again(world: TransactionWorld) -> None:
+    former = begin(world)
+    end(world, former)
+    newer = world.init().producer
+    before = Producer(newer.id, newer.epoch - 1)
+    for _ in ("nothing is open", "a transaction is open"):
+        for commits in (True, False):
+            assert end(world, before, commits=commits).error == ErrorCode.PRODUCER_FENCED
+        begin(world, newer)
+
+
+def test_whose_transaction_was_aborted_in_a_higher_epoch_goes_on_in_that(world: TransactionWorld) -> None:
+    """As on a Kafka broker: the epoch alone tells who asks again."""
+    producer = begin(world)
+    assert world.init().error == ErrorCode.CONCURRENT_TRANSACTIONS
+    assert world.state == "CompleteAbort"
+    assert end(world, producer).error == ErrorCode.INVALID_TXN_STATE
+    answer = end(world, producer, commits=False)
+    assert answer == ProducerAnswer(producer=Producer(producer.id, producer.epoch + 1))
+
+
+def test_an_end_in_the_old_way_is_not_repeated_in_the_new_one(world: TransactionWorld) -> None:
+    producer = world.init().producer
+    assert world.add(producer, A) == ErrorCode.NONE
+    assert world.end(producer).error == ErrorCode.NONE
+    assert end(world, producer).error == ErrorCode.INVALID_TXN_STATE
+    assert end(world, producer, commits=False).producer == Producer(producer.id, producer.epoch + 1)
+
+
 def test_a_commit_of_nothing_is_refused_an_abort_of_nothing_is_one(world: TransactionWorld) -> None:
     producer = world.init().producer
     assert end(world, producer).error == ErrorCode.INVALID_TXN_STATE
