@@ -26,6 +26,9 @@ KAFKA_3_9_LAST = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: 0, ApiKey.LIST_PARTITION_REASSIGNMENTS: 0,
     ApiKey.ALTER_REPLICA_LOG_DIRS: 2,
     ApiKey.UPDATE_FEATURES: 1,
+    ApiKey.ADD_PARTITIONS_TO_TXN: 5, ApiKey.ADD_OFFSETS_TO_TXN: 4, ApiKey.END_TXN: 4,
+    ApiKey.WRITE_TXN_MARKERS: 1, ApiKey.TXN_OFFSET_COMMIT: 4,
+    ApiKey.DESCRIBE_TRANSACTIONS: 0, ApiKey.LIST_TRANSACTIONS: 1,
 }  # fmt: skip
 """The last version of each API that a Kafka 3.9.2 advertises; a test holds it against the running one."""
 
@@ -33,7 +36,7 @@ KAFKA_4_3_LAST = {
     ApiKey.PRODUCE: 13, ApiKey.FETCH: 18, ApiKey.LIST_OFFSETS: 11, ApiKey.METADATA: 13,
     ApiKey.OFFSET_COMMIT: 10, ApiKey.OFFSET_FETCH: 10, ApiKey.DESCRIBE_GROUPS: 6, ApiKey.DESCRIBE_CLUSTER: 2,
     ApiKey.DESCRIBE_LOG_DIRS: 5, ApiKey.LIST_CONFIG_RESOURCES: 1, ApiKey.ALTER_PARTITION_REASSIGNMENTS: 1,
-    ApiKey.UPDATE_FEATURES: 2,
+    ApiKey.UPDATE_FEATURES: 2, ApiKey.END_TXN: 5, ApiKey.WRITE_TXN_MARKERS: 2, ApiKey.TXN_OFFSET_COMMIT: 5,
 }  # fmt: skip
 """Where a Kafka 4.3.0 goes further."""
 
