@@ -6,27 +6,33 @@ from typing import TYPE_CHECKING, Any
 
 from admission.stage import DENIED, GROUPS, OPEN_TOPIC, SHARED, UNKNOWN, Asker, offsets_of, scene
 from differential.members import ASSIGNMENT, joining
+from differential.transactions import coordinated
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from kcompat.protocol.messages.list_groups import ListGroupsResponse
 
+TRANSACTIONAL_IDS = ("open-id", "secret-id")
+SHARE = 2
+
 
 @scene(ApiKey.FIND_COORDINATOR, 0, 1, 3, 4, 6)
 def find_coordinator(play: Asker, version: int) -> None:
     def only_denials(answer: Any) -> None:
-        """Transactions and share groups are not served yet."""
+        """Share groups are not served."""
         for row in (answer, *answer.coordinators):
             if row.error_code not in DENIED:
                 row.error_code, row.error_message, row.node_id, row.host, row.port = 0, "", -1, "", -1
 
+    for name in TRANSACTIONAL_IDS:
+        coordinated(play, name)
     key = ApiKey.FIND_COORDINATOR
     for group in GROUPS:
         play.call(key, version, key=group, coordinator_keys=[group])
     if version >= 1:
-        for kind in (0, 1, 2, 9):
-            for name in ("open-id", "secret-id", "secret-id:AAAAAAAAAAAAAAAAAAAAAA:0"):
-                trim = None if kind == 9 else only_denials
+        for kind in (0, 1, SHARE, 9):
+            for name in (*TRANSACTIONAL_IDS, "secret-id:AAAAAAAAAAAAAAAAAAAAAA:0"):
+                trim = only_denials if kind == SHARE else None
                 play.call(key, version, trim=trim, key=name, coordinator_keys=[name], key_type=kind)
     if version >= 4:
         play.call(key, version, coordinator_keys=list(GROUPS))

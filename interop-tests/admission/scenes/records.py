@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from admission.stage import DENIED, SHARED, TIMEOUT_MS, UNKNOWN, WRITTEN, Asker, scene
+from admission.stage import SHARED, TIMEOUT_MS, UNKNOWN, WRITTEN, Asker, scene
 from differential.play import batch
 from kcompat.protocol.api_keys import ApiKey
 
 
-def producing(*topics: str, data: bytes | None = None) -> list[dict[str, Any]]:
+def producing(*topics: str) -> list[dict[str, Any]]:
     """Topics of a Produce, one batch each."""
-    rows = [{"index": 0, "records": batch(b"v") if data is None else data}]
+    rows = [{"index": 0, "records": batch(b"v")}]
     return [{"name": topic, "partition_data": rows} for topic in topics]
 
 
@@ -36,25 +36,6 @@ def _no_offsets(answer: Any) -> None:
 
 def _no_rows(answer: Any) -> None:
     answer.api_keys = []
-
-
-@scene(ApiKey.PRODUCE, 3, 9, 11)
-def produce_in_a_transaction(play: Asker, version: int) -> None:
-    data = batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
-
-    def only_denials(answer: Any) -> None:
-        """Transactions are not served yet: what became of the batches that were let in is not compared."""
-        for topic in answer.responses:
-            for row in topic.partition_responses:
-                if row.error_code not in DENIED:
-                    row.error_code, row.error_message, row.log_start_offset = 0, None, -1
-
-    for transactional_id in ("open-id", "secret-id", None):
-        asked = producing(*WRITTEN, data=data)
-        play.call(
-            ApiKey.PRODUCE, version, trim=only_denials, transactional_id=transactional_id,
-            acks=-1, timeout_ms=TIMEOUT_MS, topic_data=asked,
-        )  # fmt: skip
 
 
 def fetching(*topics: str) -> list[dict[str, Any]]:
@@ -130,15 +111,3 @@ def init_producer_id(play: Asker, version: int) -> None:
     play.call(
         ApiKey.INIT_PRODUCER_ID, version, transactional_id=None, producer_id=5, transaction_timeout_ms=1000
     )
-
-    def only_denials(answer: Any) -> None:
-        """Transactions are not served yet."""
-        if answer.error_code not in DENIED:
-            answer.error_code, answer.producer_id, answer.producer_epoch = 0, -1, -1
-
-    for transactional_id in ("open-id", "secret-id", ""):
-        for producer_id in (-1, 5):
-            play.call(
-                ApiKey.INIT_PRODUCER_ID, version, trim=only_denials, transactional_id=transactional_id,
-                transaction_timeout_ms=1000, producer_id=producer_id,
-            )  # fmt: skip
