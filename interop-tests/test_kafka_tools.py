@@ -148,6 +148,8 @@ delete-records --offset-json-file FILES/twice.json
 get-offsets --topic r1 --time earliest
 reassign --generate --topics-to-move-json-file FILES/topics.json --broker-list 1
 transactions find-hanging --topic r1
+transactions list
+transactions describe --transactional-id nobody
 topics --delete --topic r1
 """
 
@@ -164,7 +166,6 @@ REFUSED = """
 DESCRIBE_CLIENT_QUOTAS configs --describe --entity-type clients
 DESCRIBE_CLIENT_QUOTAS configs --alter --ip 10.0.0.1 --add-config connection_creation_rate=100
 ALTER_USER_SCRAM_CREDENTIALS configs --alter --user a --add-config SCRAM-SHA-256=[password=b]
-LIST_TRANSACTIONS transactions list
 DESCRIBE_DELEGATION_TOKEN delegation-tokens --describe --command-config FILES/client.properties
 DESCRIBE_QUORUM metadata-quorum describe --status
 """
