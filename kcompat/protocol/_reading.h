@@ -175,7 +175,7 @@ static inline PyObject *read_one(reader *in, const field *f, int nullable, PyObj
         const uint8_t *mark = take(in, 1);
         if (mark == NULL)
             return NULL;
-        if (*mark >= 0x80)
+        if (f->tag < 0 ? *mark >= 0x80 : *mark == 0) /* in the tag section it is a varint */
             return Py_NewRef(Py_None);
     }
     return read_struct(in, f->element, values);

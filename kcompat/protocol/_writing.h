@@ -224,7 +224,8 @@ static int write_field(writer *out, const field *f, PyObject *value)
 {
     int is_null = f->nullable && value == Py_None;
     if (f->kind == STRUCT && !f->array)
-        return (!f->nullable || write_integer(out, is_null ? 0xFF : 1, 1)) && (is_null || write_one(out, f, value));
+        return (!f->nullable || write_integer(out, !is_null ? 1 : f->tag < 0 ? 0xFF : 0, 1)) &&
+               (is_null || write_one(out, f, value));
     if (is_null)
         return write_length(out, f->compact, f->kind == STRING && !f->array ? 2 : 4, -1);
     return f->array ? write_array(out, f, value) : write_one(out, f, value);

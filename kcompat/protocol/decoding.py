@@ -153,7 +153,8 @@ class _DecoderSource:
         value = out.fresh(field.name)
         mark = self._fixed("b", "mark")
         self._flush()
-        with out.block(f"if {mark} < 0:"):
+        null = "< 0" if field.tag is None else "== 0"  # in the tag section it is a varint
+        with out.block(f"if {mark} {null}:"):
             out.line(f"{value} = None")
         with out.block("else:"):
             built = self._struct(plan)

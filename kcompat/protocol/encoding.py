@@ -201,7 +201,7 @@ class _EncoderSource:
         before = list(self._run)
         with out.block(f"if {name} is None:"):
             if field.element is not None and not field.array:
-                self._run.append(("b", "-1"))
+                self._run.append(("b", "-1" if field.tag is None else "0"))
                 self._flush()
             else:
                 self._null(field, "h" if field.kind == "string" and not field.array else "i")

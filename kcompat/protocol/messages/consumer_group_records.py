@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kcompat.protocol.message import Message, message
 from kcompat.protocol.schema import ZERO_UUID, binary, int8, int32, int64, string, struct, uuid
@@ -122,7 +122,7 @@ class ConsumerGroupMemberMetadataValue(Message):
     server_assignor: Annotated[str | None, string("0+", nullable="0+")] = ""
     classic_member_metadata: Annotated[
         ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None, struct("0+", nullable="0+", tag=0)
-    ] = None
+    ] = field(default_factory=lambda: ConsumerGroupMemberMetadataValue.ClassicMemberMetadata())
 
 
 @message("0", flexible="0+", record_type=6)

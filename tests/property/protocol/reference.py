@@ -62,7 +62,8 @@ def _field(value, wire: Wire, is_array: bool, version: int, flexible: bool) -> b
         elements = [_one(element, wire, version, flexible) for element in value]
         return _length(len(elements), flexible, "i") + b"".join(elements)
     if wire.kind == "struct" and nullable:
-        return b"\xff" if value is None else b"\x01" + _one(value, wire, version, flexible)
+        null = b"\xff" if wire.tag is None else b"\x00"
+        return null if value is None else b"\x01" + _one(value, wire, version, flexible)
     return _one(value, wire, version, flexible)
 
 
