@@ -1,0 +1,149 @@
+"""Classes in brackets and what begins with a backslash."""
+
+from __future__ import annotations
+
+import re
+
+from kcompat.regex.classes import (
+    EVERYTHING,
+    PERL,
+    POSIX,
+    folded,
+    folded_span,
+    span,
+    unicode_class,
+)
+from kcompat.regex.errors import PatternError
+
+MAX_CODE = 0x10FFFF
+_BAD_RANGE = "invalid character class range"
+_BAD_ESCAPE = "invalid escape sequence"
+_CONTROLS = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
+_OCTAL = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}")
+_HEX = re.compile(r"x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{2}))")
+
+
+class Reader:
+    """A pattern and how far it has been read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether anything is left."""
+        return self.at < len(self.text)
+
+    def take(self) -> str:
+        """The next character."""
+        self.at += 1
+        return self.text[self.at - 1]
+
+    def is_at(self, text: str) -> bool:
+        """Whether this comes next."""
+        return self.text.startswith(text, self.at)
+
+
+def read_class(reader: Reader, folds: bool) -> int:
+    """A class in brackets."""
+    reader.at += 1
+    negated = reader.is_at("^")
+    reader.at += negated
+    mask, first = 0, True
+    while first or not reader.is_at("]"):
+        first = False
+        found = _named_class(reader, folds) if reader.is_at("[:") else class_escape(reader, folds)
+        mask |= _range(reader, folds) if found is None else found
+    reader.at += 1
+    return EVERYTHING & ~mask if negated else mask
+
+
+def _range(reader: Reader, folds: bool) -> int:
+    low = high = _class_character(reader)
+    if reader.is_at("-") and not reader.is_at("-]"):
+        reader.at += 1
+        high = _class_character(reader)
+        if high < low:
+            raise PatternError(_BAD_RANGE)
+    return folded_span(low, high) if folds else span(low, high)
+
+
+def _class_character(reader: Reader) -> int:
+    if not reader.has_more:
+        raise PatternError("missing closing ]")
+    return read_escape(reader) if reader.is_at("\\") else ord(reader.take())
+
+
+def _named_class(reader: Reader, folds: bool) -> int | None:
+    """`[:name:]` or `[:^name:]`; None if it is not ended, and so just two characters."""
+    end = reader.text.find(":]", reader.at)
+    if end < 0:
+        return None
+    name = reader.text[reader.at + 2 : end]
+    mask = POSIX.get(name.removeprefix("^"))
+    if mask is None:
+        raise PatternError(_BAD_RANGE)
+    reader.at = end + 2
+    return _signed(mask, folds, name.startswith("^"))
+
+
+def class_escape(reader: Reader, folds: bool) -> int | None:
+    """`\\d`, `\\W`, `\\pL`, `\\P{Greek}` and their like; None if nothing of that kind comes next."""
+    if not reader.is_at("\\"):
+        return None
+    letter = reader.text[reader.at + 1 : reader.at + 2]
+    if letter and letter in "pP":
+        return _unicode_class(reader, folds, letter == "P")
+    mask = PERL.get(letter.lower())
+    if mask is None:
+        return None
+    reader.at += 2
+    return _signed(mask, folds, letter.isupper())
+
+
+def _unicode_class(reader: Reader, folds: bool, negated: bool) -> int:
+    reader.at += 2
+    if not reader.has_more:
+        raise PatternError(_BAD_RANGE)
+    name = reader.take()
+    if name == "{":
+        end = reader.text.find("}", reader.at)
+        if end < 0:
+            raise PatternError(_BAD_RANGE)
+        name = reader.text[reader.at : end]
+        reader.at = end + 1
+    mask = unicode_class(name.removeprefix("^"))
+    if mask is None:
+        raise PatternError(_BAD_RANGE)
+    return _signed(mask, folds, negated != name.startswith("^"))
+
+
+def _signed(mask: int, folds: bool, negated: bool) -> int:
+    mask = folded(mask) if folds else mask
+    return EVERYTHING & ~mask if negated else mask
+
+
+def read_escape(reader: Reader) -> int:
+    """One character behind a backslash, by its code."""
+    reader.at += 1
+    if not reader.has_more:
+        raise PatternError("trailing backslash at end of expression")
+    letter = reader.text[reader.at]
+    if not (letter.isascii() and letter.isalnum()):
+        reader.at += 1
+        return ord(letter)
+    if letter in _CONTROLS:
+        reader.at += 1
+        return _CONTROLS[letter]
+    octal = _OCTAL.match(reader.text, reader.at)
+    if octal is not None:
+        reader.at = octal.end()
+        return int(octal[0], 8)
+    found = _HEX.match(reader.text, reader.at)
+    if found is not None:
+        digits = (found[1] or found[2]).lstrip("0")
+        if len(digits) <= len(f"{MAX_CODE:x}") and int(digits or "0", 16) <= MAX_CODE:
+            reader.at = found.end()
+            return int(digits or "0", 16)
+    raise PatternError(_BAD_ESCAPE)
