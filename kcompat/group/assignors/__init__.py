@@ -1,0 +1,1 @@
+"""Server-side assignors: pure functions from members, subscriptions and targets to the next targets."""

@@ -1,0 +1,45 @@
+"""What an assignor is asked, and what it answers.
+
+Kafka's counterparts: `GroupSpec`, `MemberSubscription`, `ConsumerGroupPartitionAssignor`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from kcompat.group.modern.assignment import NO_PARTITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class MemberSpec(Struct, frozen=True):
+    """A member: the ids of the topics that it subscribes to, as far as they exist, and its last target."""
+
+    topics: frozenset[bytes]
+    target: Mapping[bytes, frozenset[int]] = NO_PARTITIONS
+    instance_id: str | None = None
+
+
+class GroupSpec(Struct, frozen=True):
+    """A group, by member id. `partition_counts` has every topic that anybody subscribes to.
+
+    `is_homogeneous`: all members subscribe to the same topics.
+    """
+
+    members: Mapping[str, MemberSpec]
+    partition_counts: Mapping[bytes, int]
+    is_homogeneous: bool
+
+
+class Assignor(Protocol):
+    """A way to share partitions out."""
+
+    @property
+    def name(self) -> str:
+        """What clients and configurations call it."""
+
+    def assign(self, spec: GroupSpec) -> Mapping[str, Mapping[bytes, frozenset[int]]]:
+        """The next target of each member; one that is not named gets nothing."""

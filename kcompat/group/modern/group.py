@@ -1,0 +1,177 @@
+"""What consumer and share groups keep in the log alike: members, target assignment, and the epochs of both.
+
+Only replay changes it. Each part has a latest view, which the next operation builds on, and a committed one,
+which is shown. Kafka's counterpart: `ModernGroup`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.coordinator.timeline import TimelineDict
+from kcompat.group.modern.assignment import NO_PARTITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.coordinator.timeline import Timeline
+
+NO_TIMESTAMP = 0
+FIRST_GROUP_EPOCH = 1
+"""That of a group of which nothing is written yet: the first change makes it 2."""
+
+
+class ModernMember(Protocol):
+    """A member as every such group knows it."""
+
+    @property
+    def member_id(self) -> str:
+        """Its id, chosen by the client."""
+
+    @property
+    def subscribed_topics(self) -> frozenset[str]:
+        """The topics that it names."""
+
+
+M = TypeVar("M", bound=ModernMember)
+
+
+class Header(Struct, frozen=True):
+    """What the records of the group itself say. `assignment_timestamp` is in ms, 0 where it is not known.
+
+    A target assignment is out of date while its epoch is below that of the group.
+    """
+
+    group_epoch: int = FIRST_GROUP_EPOCH
+    metadata_hash: int = 0
+    assignment_epoch: int = 0
+    assignment_timestamp: int = NO_TIMESTAMP
+
+
+class ModernGroup(Generic[M]):
+    """One group, as the log says."""
+
+    def __init__(self, group_id: str, timeline: Timeline) -> None:
+        self.group_id = group_id
+        self.members: TimelineDict[str, M] = TimelineDict(timeline)
+        self.targets: TimelineDict[str, Mapping[bytes, frozenset[int]]] = TimelineDict(timeline)
+        self._headers: TimelineDict[str, Header] = TimelineDict(timeline)
+        self._subscribers: Counter[str] = Counter()
+        self._fresh_since: int | None = None
+        """The group epoch from which on it is known that its topics are as their hash says."""
+
+    # --- what the log says
+
+    @property
+    def header(self) -> Header:
+        """The latest epochs."""
+        return self._headers.get("") or Header()
+
+    @property
+    def committed_header(self) -> Header:
+        """The epochs to show."""
+        return self._headers.committed("") or Header()
+
+    @property
+    def group_epoch(self) -> int:
+        """Raised by each change that may need another target assignment."""
+        return self.header.group_epoch
+
+    @property
+    def assignment_epoch(self) -> int:
+        """The group epoch that the target assignment was made for."""
+        return self.header.assignment_epoch
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the log has a record of the group itself, beside those of its offsets."""
+        return bool(len(self.members) or len(self.targets) or len(self._headers))
+
+    def target(self, member_id: str) -> Mapping[bytes, frozenset[int]]:
+        """What a member is to have."""
+        return self.targets.get(member_id) or NO_PARTITIONS
+
+    @property
+    def subscribers(self) -> Mapping[str, int]:
+        """How many members name each topic."""
+        return self._subscribers
+
+    def subscribed_names(self) -> Iterable[str]:
+        """The topics that the group depends on."""
+        return self._subscribers.keys()
+
+    # --- replay
+
+    def set_header(self, offset: int, **changes: int) -> None:
+        """The record at `offset` changed some of the epochs."""
+        self._headers.set("", replace(self.header, **changes), offset)
+
+    def forget_header(self, offset: int) -> None:
+        """The tombstone of the group at `offset`."""
+        if len(self._headers):
+            self._headers.set("", None, offset)
+
+    def set_member(self, member: M, offset: int) -> None:
+        """A record of a member at `offset`."""
+        before = self.members.get(member.member_id)
+        if before is not None:
+            self._count(before, -1)
+        self._count(member, 1)
+        self.members.set(member.member_id, member, offset)
+
+    def remove_member(self, member_id: str, offset: int) -> None:
+        """The tombstone of a member at `offset`; harmless where there is no such member."""
+        before = self.members.get(member_id)
+        if before is not None:
+            self._count(before, -1)
+            self.members.set(member_id, None, offset)
+
+    def set_target(self, member_id: str, target: Mapping[bytes, frozenset[int]] | None, offset: int) -> None:
+        """The record of a member's target at `offset`, or its tombstone."""
+        if target is not None or self.targets.get(member_id) is not None:
+            self.targets.set(member_id, target, offset)
+
+    def _count(self, member: M, by: int) -> None:
+        """Have a member's subscription count once more, or once less."""
+        count_topics(self._subscribers, member.subscribed_topics, by)
+
+    # --- topics that change
+
+    def refresh_due(self) -> bool:
+        """Whether topics may have changed since the group last looked at them.
+
+        The epoch is compared for the case that what was written then got lost.
+        """
+        return self._fresh_since is None or self.group_epoch < self._fresh_since
+
+    def refreshed(self, group_epoch: int) -> None:
+        """The topics were looked at, and what follows is written under this group epoch."""
+        self._fresh_since = group_epoch
+
+    def request_refresh(self) -> None:
+        """A topic of the group has changed: the next heartbeat looks at it."""
+        self._fresh_since = None
+
+    def depends_on_change(self, old: ClusterImage, new: ClusterImage) -> bool:
+        """Whether any topic of the group is another in `new` than in `old`."""
+        return any(old.topics.get(name) is not new.topics.get(name) for name in self.subscribed_names())
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        members = dict(self.members.items())
+        assert all(member_id == member.member_id for member_id, member in members.items())
+        subscribed = Counter(name for member in members.values() for name in member.subscribed_topics)
+        assert +self._subscribers == subscribed
+
+
+def count_topics(counts: Counter[str], names: Iterable[str], by: int) -> None:
+    """Count each of the topics `by` more; those that nobody counts any more are left out."""
+    for name in names:
+        counts[name] += by
+        if not counts[name]:
+            del counts[name]

@@ -1,0 +1,32 @@
+"""The next target assignment: what an assignor is asked, and what of its answer is news.
+
+Kafka's counterpart: `TargetAssignmentBuilder`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.modern.assignment import NO_PARTITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kcompat.coordinator.timeline import TimelineDict
+    from kcompat.group.assignors.spec import Assignor, GroupSpec
+
+
+def assign(assignor: Assignor, spec: GroupSpec) -> dict[str, Mapping[bytes, frozenset[int]]]:
+    """The target of each member of the group, empty for those that the assignor does not name."""
+    found = assignor.assign(spec)
+    return {member_id: found.get(member_id, NO_PARTITIONS) for member_id in spec.members}
+
+
+def news(
+    known: TimelineDict[str, Mapping[bytes, frozenset[int]]],
+    targets: Mapping[str, Mapping[bytes, frozenset[int]]],
+) -> Iterator[tuple[str, Mapping[bytes, frozenset[int]]]]:
+    """The targets that are others than those known, members of whom none is known included."""
+    for member_id, target in targets.items():
+        if known.get(member_id) != target:
+            yield member_id, target
