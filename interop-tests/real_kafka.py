@@ -88,6 +88,7 @@ class RealKafka(BrokerProcess):
         if self.version.startswith("3."):
             settings["group.coordinator.rebalance.protocols"] = "classic,consumer"
         else:
+            settings["group.consumer.assignment.interval.ms"] = "0"
             settings["share.coordinator.state.topic.replication.factor"] = "1"
             settings["share.coordinator.state.topic.min.isr"] = "1"
         return settings | self._extra

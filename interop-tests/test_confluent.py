@@ -59,6 +59,29 @@ def test_a_static_member_comes_back_without_a_rebalance(driver, broker, name):
         assert driver.group(name) == ("Stable", 1), "a static member does not leave"
 
 
+def test_a_group_that_the_broker_assigns(driver, broker, name):
+    """KIP-848: names, a pattern, and a static member that restarts."""
+    driver.create_topic(f"{name}-a", 2, {})
+    driver.create_topic(f"{name}-b", 2, {})
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": name, "group.protocol": "consumer"}
+    named: Any = ck.Consumer({**settings, "group.instance.id": "one"})
+    named.subscribe([f"{name}-a"])
+    eventually(lambda: owns(named), "the first member owns its partitions", 60)
+    found: Any = ck.Consumer(settings)
+    found.subscribe([f"^{name}-b"])
+    eventually(lambda: owns(found), "the pattern finds its topic", 60)
+    assert {row.topic for row in found.assignment()} == {f"{name}-b"}
+    assert driver.group(name) == ("Stable", 2)
+    described = driver.admin.describe_consumer_groups([name])[name].result(10)
+    assert described.type == ck.ConsumerGroupType.CONSUMER
+    named.close()
+    back: Any = ck.Consumer({**settings, "group.instance.id": "one"})
+    back.subscribe([f"{name}-a"])
+    eventually(lambda: owns(back), "the static member has its partitions again", 60)
+    back.close()
+    found.close()
+
+
 def test_topics_and_the_cluster_are_described(driver, broker, name):
     driver.create_topic(name, 3, {})
     described = driver.admin.describe_topics(ck.TopicCollection([name]))[name].result(10)

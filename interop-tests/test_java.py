@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from contextlib import closing
@@ -106,7 +107,8 @@ class Tools:
         summary = json.loads(out.splitlines()[-1])
         assert (summary["sent"], summary["acked"]) == (count, count)
 
-    def verifiable_consumer(self, topic: str, group: str) -> list[str]:
+    def verifiable_consumer(self, topic: str, group: str, *protocol: str) -> list[str]:
+        """`protocol` says which group protocol it speaks: the session timeout is set by a classic member."""
         main_class = "org.apache.kafka.tools.VerifiableConsumer"
         arguments = [
             "--topic",
@@ -115,8 +117,7 @@ class Tools:
             group,
             "--reset-policy",
             "earliest",
-            "--session-timeout",
-            "6000",
+            *(protocol or ("--session-timeout", "6000")),
         ]
         return self.command(main_class, *arguments)
 
@@ -235,6 +236,36 @@ def test_groups_share_commit_and_resume(tools, name):
         eventually(lambda: consumed(third) >= 10, "the third member has the rest")
         eventually(lambda: lag(tools, name) == 0, "the group has no lag")
         assert consumed(third) == 10
+
+
+def held(member: Running) -> set[int]:
+    """The partitions of a member that is told only what is new (KIP-848)."""
+    partitions: set[int] = set()
+    for line in member.lines():
+        event = json.loads(line) if line.startswith("{") else {}
+        rows = {row["partition"] for row in event.get("partitions", ()) if isinstance(row, dict)}
+        if event.get("name") == "partitions_assigned":
+            partitions |= rows
+        elif event.get("name") == "partitions_revoked":
+            partitions -= rows
+    return partitions
+
+
+def test_groups_that_the_broker_assigns(tools, name):
+    tools.topics("--create", "--topic", name, "--partitions", "4")
+    command = tools.verifiable_consumer(name, name, "--group-protocol", "consumer")
+    with Running(command) as first, Running(command) as second:
+        eventually(
+            lambda: len(held(first)) == len(held(second)) == 2 and held(first) | held(second) == {0, 1, 2, 3},
+            "the members share the partitions",
+            timeout_s=90,
+        )
+        tools.verifiable_produce(name, 200)
+        eventually(lambda: consumed(first) + consumed(second) == 200, "every record has arrived", 60)
+        assert "Stable" in tools.groups("--describe", "--group", name, "--state")
+        assert len(tools.groups("--describe", "--group", name, "--members").strip().splitlines()) == 3
+        assert re.search(rf"{name}\s+Consumer", tools.groups("--list", "--type"))
+        eventually(lambda: lag(tools, name) == 0, "the group has no lag", 60)
 
 
 def lag(tools: Tools, group: str) -> int:

@@ -79,6 +79,7 @@ ACCEPTED: tuple[Accepted, ...] = (
     Accepted("create_topics_with_illegal_names", r"9 .*topics\[1\]", "Topic names that collide"),
     Accepted("create_topics_with_bad_configs", r"11 .*\.value$", "Spaces around config values", since=5),
     Accepted("describe_groups", r"\.authorized_operations$", "Where Kafka 4.3 answers differently", since=6),
+    Accepted("describe_consumer_groups", r"\.authorized_operations$", "Where Kafka 4.3 answers differently"),
     Accepted(
         r"list_offsets_(of_one_partition_twice|with_unknown_isolation)",
         r"\.(partitions|error_code|offset|leader_epoch)$",

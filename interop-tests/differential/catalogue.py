@@ -37,8 +37,9 @@ KAFKA_4_3_LAST = {
     ApiKey.OFFSET_COMMIT: 10, ApiKey.OFFSET_FETCH: 10, ApiKey.DESCRIBE_GROUPS: 6, ApiKey.DESCRIBE_CLUSTER: 2,
     ApiKey.DESCRIBE_LOG_DIRS: 5, ApiKey.LIST_CONFIG_RESOURCES: 1, ApiKey.ALTER_PARTITION_REASSIGNMENTS: 1,
     ApiKey.UPDATE_FEATURES: 2, ApiKey.END_TXN: 5, ApiKey.WRITE_TXN_MARKERS: 2, ApiKey.TXN_OFFSET_COMMIT: 5,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: 1, ApiKey.CONSUMER_GROUP_DESCRIBE: 1,
 }  # fmt: skip
-"""Where a Kafka 4.3.0 goes further."""
+"""Where a Kafka 4.3.0 goes further, or is the reference for all versions: consumer groups have changed."""
 
 AMONG_BROKERS = {
     ApiKey.LEADER_AND_ISR: 7, ApiKey.STOP_REPLICA: 4, ApiKey.UPDATE_METADATA: 8,
@@ -79,7 +80,8 @@ def common_versions(key: ApiKey) -> range:
 
 def release_of(key: ApiKey, version: int) -> str:
     """The Kafka that is the reference for a version."""
-    return "4.3.0" if version > KAFKA_3_9_LAST.get(key, version) else "3.9.2"
+    last = KAFKA_3_9_LAST.get(key, version if key in AMONG_BROKERS else -1)
+    return "4.3.0" if version > last else "3.9.2"
 
 
 def needs_zookeeper(key: ApiKey, version: int) -> bool:

@@ -3,7 +3,7 @@
 Behaviour
 - State, protocol and members of classic groups. Protocol and subscriptions are shown only in a stable
   group.
-- A group that does not exist is Dead.
+- A group that does not exist is Dead, and so is one of another kind.
 
 Version notes
 - 3: authorised operations, if asked for (KIP-430).
@@ -45,12 +45,9 @@ def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeG
 
 
 def _response(group: requests.DescribedGroup, version: int) -> DescribedGroup:
-    error, message = group.error, None
-    if error == ErrorCode.GROUP_ID_NOT_FOUND:
-        if version >= 6:
-            message = f"Group {group.group_id} not found."
-        else:
-            error = ErrorCode.NONE
+    error, message = group.error, group.message
+    if error == ErrorCode.GROUP_ID_NOT_FOUND and version < 6:
+        error, message = ErrorCode.NONE, None
     return DescribedGroup(
         error_code=error,
         error_message=message,

@@ -4,6 +4,8 @@ Behaviour
 - Writes offsets to `__consumer_offsets` and answers once they are committed there.
 - A commit of a group's member needs its generation; one without a generation is taken while the group has no
   members.
+- A member of a consumer group commits in its epoch, or in an older one offsets of partitions that it had by
+  then (KIP-1251); else STALE_MEMBER_EPOCH for all. With a version below 9 it is UNSUPPORTED_VERSION.
 - Partitions that do not exist are refused one by one; the others are written.
 
 Version notes
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.promise import Promise
 
-FIRST_WITH_MISSING_GROUPS = 9
+FIRST_WITH_EPOCHS = 9
 FIRST_WITH_IDS = 10
 ANSWERS = (
     OffsetCommitResponse.OffsetCommitResponseTopic,
@@ -59,6 +61,7 @@ def handle(
         request.generation_id_or_member_epoch,
         request.group_instance_id,
         request.retention_time_ms,
+        knows_epochs=version >= FIRST_WITH_EPOCHS,
     )
 
     def settle(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:
@@ -70,6 +73,6 @@ def handle(
 
 def _told(error: ErrorCode, version: int) -> ErrorCode:
     """The error as the version knows it."""
-    if error == ErrorCode.GROUP_ID_NOT_FOUND and version < FIRST_WITH_MISSING_GROUPS:
+    if error == ErrorCode.GROUP_ID_NOT_FOUND and version < FIRST_WITH_EPOCHS:
         return ErrorCode.ILLEGAL_GENERATION
     return error

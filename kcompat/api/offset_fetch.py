@@ -13,7 +13,7 @@ Version notes
 - 7: `require_stable` refuses partitions with a commit still being written or in an open
   transaction (KIP-447).
 - 8: many groups in one request (KIP-709).
-- 9: member id and epoch, which mean nothing to classic groups (KIP-848).
+- 9: member id and epoch, which a consumer group compares with what it knows (KIP-848).
 - 10: topics by id (KIP-848).
 """
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kcompat.group.requests import FetchAnswer, FetchedOffset
+from kcompat.group.requests import FetchAnswer, FetchedOffset, FetchingMember
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kcompat.security.authorizer import Resource
@@ -54,21 +54,21 @@ def handle(context: RequestContext, request: OffsetFetchRequest) -> OffsetFetchR
 
 
 def _fetch(
-    context: RequestContext, group_id: str, wanted: Wanted | None, require_stable: bool
+    context: RequestContext, asker: FetchingMember, wanted: Wanted | None, require_stable: bool
 ) -> tuple[FetchAnswer, Wanted]:
     """What the coordinator says, and the partitions to answer: those asked for, or all that there are.
 
     Topics that the client may not describe are refused where they are asked for, and left out of all.
     """
-    if not context.may(Operation.DESCRIBE, Resource.group(group_id)):
+    if not context.may(Operation.DESCRIBE, Resource.group(asker.group_id)):
         return FetchAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED), wanted or []
     if wanted is None:
-        answer = context.services.groups.fetch(group_id, None, require_stable)
+        answer = context.services.groups.fetch(asker, None, require_stable)
         return answer, [row for row in _by_topic(answer.offsets) if _may_describe(context, row[0])]
     hidden = {name for name, _ in wanted if not _may_describe(context, name)}
     asked = [(name, index) for name, indexes in wanted for index in indexes]
     shown = [partition for partition in asked if partition[0] not in hidden]
-    answer = context.services.groups.fetch(group_id, shown, require_stable)
+    answer = context.services.groups.fetch(asker, shown, require_stable)
     if hidden:
         refusal = FetchedOffset(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         refused = {partition: refusal for partition in asked if partition[0] in hidden}
@@ -92,7 +92,7 @@ def _fetch_single(
 ) -> OffsetFetchResponse:
     """One group, as versions 0 to 7 ask for it."""
     version = context.api_version
-    answer, topics = _fetch(context, group_id, wanted, require_stable)
+    answer, topics = _fetch(context, FetchingMember(group_id), wanted, require_stable)
     if answer.error != ErrorCode.NONE and version >= 2:
         return OffsetFetchResponse(error_code=answer.error)
 
@@ -129,7 +129,8 @@ def _fetch_group(context: RequestContext, group: GroupRequest, require_stable: b
                 strangers.append(_unknown_topic(topic))
             else:
                 wanted.append((name, topic.partition_indexes))
-    answer, topics = _fetch(context, group.group_id, wanted, require_stable)
+    asker = FetchingMember(group.group_id, group.member_id, group.member_epoch)
+    answer, topics = _fetch(context, asker, wanted, require_stable)
     if answer.error != ErrorCode.NONE:
         return GroupAnswer(group_id=group.group_id, error_code=answer.error)
     known = (_group_topic(context, name, indexes, answer) for name, indexes in topics)

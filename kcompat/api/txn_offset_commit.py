@@ -82,5 +82,7 @@ def _denial(context: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCo
 
 def _told(error: ErrorCode, version: int) -> ErrorCode:
     """The error as the version knows it."""
+    if error == ErrorCode.STALE_MEMBER_EPOCH:
+        return ErrorCode.ILLEGAL_GENERATION
     is_loading = error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     return ErrorCode.COORDINATOR_NOT_AVAILABLE if is_loading and version < FIRST_WITH_LOADING else error

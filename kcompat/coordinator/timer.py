@@ -27,6 +27,10 @@ class KeyedTimers:
         self.cancel(key)
         self._timers[key] = self._clock.call_later(delay_ms, partial(self._expire, key, operation))
 
+    def is_set(self, key: Hashable) -> bool:
+        """Whether the key has a timer that is not due yet."""
+        return key in self._timers
+
     def cancel(self, key: Hashable) -> None:
         """Call the key's timer off, if it has one."""
         timer = self._timers.pop(key, None)

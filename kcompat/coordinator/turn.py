@@ -45,6 +45,10 @@ class Turn(Generic[S]):
         """Write a record; None is a tombstone."""
         self._records.append(CoordinatorRecord(key, value))
 
+    def take_back(self) -> None:
+        """Write nothing of what was to be written so far: the operation is refused."""
+        self._records.clear()
+
     def then(self, follow: Callable[[Turn[S], ErrorCode], None]) -> None:
         """Run `follow(turn, error)` when the fate of the records is known: NONE once they are committed."""
         self._follow_ups.append(follow)

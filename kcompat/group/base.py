@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcompat.cluster.image import ClusterImage
     from kcompat.coordinator.operation import Answer
+    from kcompat.coordinator.timeline import Timeline
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.coordinator.turn import Turn
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.modern.topics import TopicHashes
     from kcompat.group.offsets import CommittedOffset, GroupOffsets
     from kcompat.group.requests import CommitRequest, DescribedGroup, ListedGroup
     from kcompat.protocol.errors import ErrorCode
@@ -34,6 +37,12 @@ class Group(Protocol):
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
         """Whether who asks may commit offsets of the group."""
+
+    def partition_commit_error(self, request: CommitRequest, topic_id: bytes, partition: int) -> ErrorCode:
+        """Whether who may commit offsets of the group may commit that of this partition."""
+
+    def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """Whether who asks may fetch offsets of the group (KIP-848); it need not say who it is."""
 
     def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
         """A member, if there is one of this id, has committed: a sign of life where the kind takes it so."""
@@ -77,6 +86,13 @@ class Groups(Protocol):
     timers: KeyedTimers
     config: GroupCoordinatorConfig
     new_uuid: Callable[[], str]
+    image: Callable[[], ClusterImage]
+    """The picture of the cluster in force."""
+    hashes: TopicHashes
+    topics_made_ms: int
+    """When the latest topics were made, as far as is known; when the shard was loaded, if none was since."""
+    timeline: Timeline
+    """The changes that are not committed yet."""
 
     def create_simple(self, group_id: str, now_ms: int) -> Group:
         """A new group without members, to hold offsets. Nothing of the group itself is written."""

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from kcompat.group.requests import FetchAnswer, FetchedOffset
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
+from kcompat.protocol.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcompat.group.base import Groups, GroupTurn
+    from kcompat.group.base import Group, Groups, GroupTurn
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
-    from kcompat.group.requests import CommitRequest, OffsetToCommit, TopicPartition
+    from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit, TopicPartition
 
 MAX_TIMESTAMP = 2**63 - 1
 Errors = dict["TopicPartition", ErrorCode]
@@ -33,11 +34,26 @@ def commit(turn: GroupTurn, request: CommitRequest) -> Errors:
     error = group.commit_error(request)
     if error != ErrorCode.NONE:
         return every(request.offsets, error)
+    error = _partition_error(turn, group, request)
+    if error != ErrorCode.NONE:
+        return every(request.offsets, error)
     if not request.is_transactional:
         group.keep_alive(turn, request.member_id)
     return {
         (offset.topic, offset.partition): _commit_one(turn, request, offset) for offset in request.offsets
     }
+
+
+def _partition_error(turn: GroupTurn, group: Group, request: CommitRequest) -> ErrorCode:
+    """The first error that the group has for a partition: it is that of all, as in Kafka."""
+    topics = turn.shard.image().topics
+    for offset in request.offsets:
+        topic = topics.get(offset.topic)
+        topic_id = ZERO_UUID if topic is None else topic.topic_id
+        error = group.partition_commit_error(request, topic_id, offset.partition)
+        if error != ErrorCode.NONE and _metadata_fits(offset.metadata or "", turn.shard.config):
+            return error
+    return ErrorCode.NONE
 
 
 def every(offsets: Iterable[OffsetToCommit], error: ErrorCode) -> Errors:
@@ -74,9 +90,14 @@ def _metadata_fits(metadata: str, config: GroupCoordinatorConfig) -> bool:
 
 
 def fetch(
-    shard: Groups, group_id: str, partitions: Iterable[TopicPartition] | None, require_stable: bool
+    shard: Groups, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool
 ) -> FetchAnswer:
     """Committed offsets; of all partitions the group has any for, when `partitions` is None."""
+    group_id = asker.group_id
+    group = shard.groups.get(group_id)
+    error = ErrorCode.NONE if group is None else group.fetch_error(asker.member_id, asker.member_epoch)
+    if error != ErrorCode.NONE:
+        return FetchAnswer(error)
     offsets = shard.offsets.get(group_id)
     if offsets is None:
         return FetchAnswer(offsets={partition: FetchedOffset() for partition in partitions or ()})

@@ -12,7 +12,12 @@ from kcompat.coordinator.runtime import Runtime
 from kcompat.coordinator.turn import Turn, on_turn
 from kcompat.group import commits, describe, removal
 from kcompat.group.classic import joins, membership, syncs
-from kcompat.group.errors import commit_error, group_error
+from kcompat.group.consumer import describe as consumer_describe
+from kcompat.group.consumer import heartbeat
+from kcompat.group.consumer.requests import DescribedConsumerGroup, HeartbeatAnswer
+from kcompat.group.consumer.roster import CONSUMER
+from kcompat.group.consumer.validation import request_refusal
+from kcompat.group.errors import commit_error, group_error, modern_error
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.group.shard import GroupShard
@@ -25,14 +30,17 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from kcompat.clock import Clock, Timer
+    from kcompat.cluster.image import ClusterImage
     from kcompat.coordinator.claim import Claim, Verifier
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.base import GroupTurn
     from kcompat.group.commits import Errors
+    from kcompat.group.consumer.requests import HeartbeatRequest
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.requests import (
         CommitRequest,
+        FetchingMember,
         JoinRequest,
         ListedGroup,
         MemberIdentity,
@@ -45,7 +53,7 @@ T = TypeVar("T")
 
 
 class GroupCoordinator:
-    """All groups of one broker.
+    """All groups of one broker, whose picture of the cluster is `image()`.
 
     `partition_count` tells how many partitions `__consumer_offsets` has. `new_uuid` gives the part of a new
     member's id that nobody can guess, as Java's `UUID.toString` writes it. Partitions come and go with `load`
@@ -60,8 +68,10 @@ class GroupCoordinator:
         partition_count: Callable[[], int],
         new_uuid: Callable[[], str],
         verifier: Verifier,
+        image: Callable[[], ClusterImage],
     ) -> None:
         self.config = config
+        self._image = image
         self._log = log
         self._clock = clock
         self._verifier = verifier
@@ -73,7 +83,7 @@ class GroupCoordinator:
         self._expiry: Timer | None = None
 
     def _make_shard(self, timers: KeyedTimers) -> GroupShard:
-        return GroupShard(timers, self.config, self._new_uuid)
+        return GroupShard(timers, self.config, self._new_uuid, self._image)
 
     # --- life
 
@@ -199,12 +209,12 @@ class GroupCoordinator:
         return self.runtime.end_transaction(partition, writer, marker)
 
     def fetch(
-        self, group_id: str, partitions: Iterable[TopicPartition] | None, require_stable: bool
+        self, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool
     ) -> FetchAnswer:
         """OffsetFetch of one group; None asks for every partition it has an offset of."""
         return self.runtime.read(
-            self.partition_of(group_id),
-            lambda shard, _: commits.fetch(shard, group_id, partitions, require_stable),
+            self.partition_of(asker.group_id),
+            lambda shard, _: commits.fetch(shard, asker, partitions, require_stable),
             FetchAnswer,
         )
 
@@ -239,6 +249,37 @@ class GroupCoordinator:
     def delete(self, group_id: str) -> Promise[ErrorCode]:
         """DeleteGroups of one group."""
         return self._write(group_id, lambda turn: removal.delete_group(turn, group_id), group_error)
+
+    @property
+    def serves_consumer_groups(self) -> bool:
+        """Whether the configuration has consumer groups served."""
+        return CONSUMER in self.config.rebalance_protocols
+
+    def consumer_heartbeat(self, request: HeartbeatRequest) -> Promise[HeartbeatAnswer]:
+        """ConsumerGroupHeartbeat of a valid request."""
+
+        def failed(error: ErrorCode) -> HeartbeatAnswer:
+            return HeartbeatAnswer(modern_error(error))
+
+        refusal = request_refusal(request, self.config.consumer.assignors)
+        if refusal is not None:
+            return Promise.resolved(HeartbeatAnswer(refusal.error, refusal.message))
+        return self._write(request.group_id, lambda turn: heartbeat.heartbeat(turn, request), failed)
+
+    def describe_consumers(self, group_id: str) -> DescribedConsumerGroup:
+        """ConsumerGroupDescribe of one group."""
+        assignor = self.config.consumer.assignors[0]
+        return self.runtime.read(
+            self.partition_of(group_id),
+            lambda shard, _: consumer_describe.describe(shard, group_id, assignor),
+            lambda error: DescribedConsumerGroup(group_id, error),
+        )
+
+    def topics_made(self) -> None:
+        """There are new topics, which patterns may match."""
+        now_ms = self._clock.now_ms()
+        for _, shard in self.runtime.active():
+            shard.topics_made_ms = now_ms
 
     def forget_topics(self, gone: Callable[[TopicPartition], bool]) -> None:
         """Delete the offsets of partitions that exist no more."""

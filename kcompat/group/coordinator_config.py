@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from kcompat.group.modern.settings import ConsumerGroupConfig
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,6 +26,9 @@ class GroupCoordinatorConfig(Struct, frozen=True):
     offsets_retention_ms: int = 10_080 * 60_000
     retention_check_interval_ms: int = 600_000
     commit_timeout_ms: int = 5_000
+    consumer: ConsumerGroupConfig = ConsumerGroupConfig()
+    rebalance_protocols: frozenset[str] = frozenset({"classic", "consumer"})
+    """The kinds of groups that are served."""
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> GroupCoordinatorConfig:
@@ -37,4 +42,6 @@ class GroupCoordinatorConfig(Struct, frozen=True):
             offsets_retention_ms=get("offsets.retention.minutes") * 60_000,
             retention_check_interval_ms=get("offsets.retention.check.interval.ms"),
             commit_timeout_ms=get("offsets.commit.timeout.ms"),
+            consumer=ConsumerGroupConfig.read(get),
+            rebalance_protocols=frozenset(get("group.coordinator.rebalance.protocols")),
         )

@@ -21,7 +21,12 @@ def describe(shard: Groups, group_id: str) -> DescribedGroup:
     """One group; GROUP_ID_NOT_FOUND and the state that Kafka gives with it, if there is none."""
     group = shard.groups.get(group_id)
     if group is None:
-        return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, state=STATE_OF_NO_GROUP)
+        return DescribedGroup(
+            group_id,
+            ErrorCode.GROUP_ID_NOT_FOUND,
+            STATE_OF_NO_GROUP,
+            message=f"Group {group_id} not found.",
+        )
     return group.described()
 
 

@@ -23,6 +23,12 @@ _GROUP = _UNAVAILABLE | {
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
+_MODERN = _UNAVAILABLE | {
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
 
 
 def commit_error(error: ErrorCode) -> ErrorCode:
@@ -33,3 +39,8 @@ def commit_error(error: ErrorCode) -> ErrorCode:
 def group_error(error: ErrorCode) -> ErrorCode:
     """The answer to a request whose group record failed with `error`; other errors stay as they are."""
     return _GROUP.get(error, error)
+
+
+def modern_error(error: ErrorCode) -> ErrorCode:
+    """The answer to a heartbeat whose records failed with `error` (`GroupCoordinatorService` of Kafka 4)."""
+    return _MODERN.get(error, error)

@@ -107,6 +107,9 @@ class OffsetToCommit(Struct, frozen=True):
 class CommitRequest(Struct, frozen=True):
     """A commit of offsets. `retention_ms` is the client's (v2 to v4), -1 for the broker's. In a transaction
     they count once that commits.
+
+    `generation` is the member epoch of a member of a consumer group; `knows_epochs` says whether the client
+    can be one (OffsetCommit v9+).
     """
 
     group_id: str
@@ -115,7 +118,16 @@ class CommitRequest(Struct, frozen=True):
     generation: int = NO_GENERATION
     instance_id: str | None = None
     retention_ms: int = -1
+    knows_epochs: bool = True
     is_transactional: bool = False
+
+
+class FetchingMember(Struct, frozen=True):
+    """Who fetches offsets of a group: a member of a consumer group may say who it is (OffsetFetch v9+)."""
+
+    group_id: str
+    member_id: str | None = None
+    member_epoch: int = NO_GENERATION
 
 
 class FetchedOffset(Struct, frozen=True):
@@ -154,6 +166,7 @@ class DescribedGroup(Struct, frozen=True):
     protocol_type: str = ""
     protocol: str = ""
     members: tuple[DescribedMember, ...] = ()
+    message: str | None = None
 
 
 class ListedGroup(Struct, frozen=True):

@@ -12,6 +12,10 @@ from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
 from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.classic.roster import NO_TIMESTAMP
+from kcompat.group.consumer.group import ConsumerGroup
+from kcompat.group.consumer.replay import KEYS as CONSUMER_KEYS
+from kcompat.group.consumer.replay import replay as replay_consumer_group
+from kcompat.group.modern.topics import TopicHashes
 from kcompat.group.offsets import CommittedOffset, GroupOffsets
 from kcompat.protocol.messages.group_records import (
     GroupMetadataKey,
@@ -23,6 +27,7 @@ from kcompat.protocol.messages.group_records import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcompat.cluster.image import ClusterImage
     from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.base import Group, Groups
@@ -30,17 +35,25 @@ if TYPE_CHECKING:
 
 
 class GroupShard:
-    """One partition's groups. Other types of groups will stand beside the classic ones in `groups`."""
+    """One partition's groups, of all kinds."""
 
     def __init__(
-        self, timers: KeyedTimers, config: GroupCoordinatorConfig, new_uuid: Callable[[], str]
+        self,
+        timers: KeyedTimers,
+        config: GroupCoordinatorConfig,
+        new_uuid: Callable[[], str],
+        image: Callable[[], ClusterImage],
     ) -> None:
         self.timers = timers
         self.config = config
         self.new_uuid = new_uuid
+        self.image = image
+        self.hashes = TopicHashes()
+        self.topics_made_ms = 0
         self.groups: dict[str, Group] = {}
         self.offsets: dict[str, GroupOffsets] = {}
-        self._timeline = Timeline()
+        """By group id; a group that has offsets is among `groups`."""
+        self.timeline = Timeline()
         self._open_transactions: dict[int, set[str]] = {}
 
     def create_simple(self, group_id: str, now_ms: int = NO_TIMESTAMP) -> Group:
@@ -71,6 +84,8 @@ class GroupShard:
         elif isinstance(key, GroupMetadataKey):
             assert value is None or isinstance(value, GroupMetadataValue)
             self._replay_group(key.group, value)
+        elif isinstance(key, CONSUMER_KEYS):
+            self._replay_consumer_group(key.group_id, record, position.offset)
 
     def _replay_offset(
         self, key: OffsetCommitKey, value: OffsetCommitValue | None, position: ReplayPosition
@@ -83,7 +98,7 @@ class GroupShard:
             return
         offsets = self.offsets.get(group_id)
         if offsets is None:
-            offsets = self.offsets[group_id] = GroupOffsets(self._timeline)
+            offsets = self.offsets[group_id] = GroupOffsets(self.timeline)
         if group_id not in self.groups:
             self.create_simple(group_id)
         committed = CommittedOffset(
@@ -102,12 +117,23 @@ class GroupShard:
 
     def _replay_group(self, group_id: str, value: GroupMetadataValue | None) -> None:
         group = self.groups.get(group_id)
-        if group is None:
+        if not isinstance(group, ClassicGroup):
             if value is None:
                 return
-            group = self.create_simple(group_id)
-        assert isinstance(group, ClassicGroup)
+            group = self.groups[group_id] = ClassicGroup(group_id)
         group.replay(value)
+
+    def _replay_consumer_group(self, group_id: str, record: CoordinatorRecord, offset: int) -> None:
+        group = self.groups.get(group_id)
+        if not isinstance(group, ConsumerGroup):
+            if record.value is None:
+                return
+            group = self.groups[group_id] = ConsumerGroup(group_id, self.timeline)
+        replay_consumer_group(group, record, offset)
+        if not group.is_stored:
+            del self.groups[group_id]
+            if group_id in self.offsets:
+                self.create_simple(group_id)
 
     def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
         """Apply a transaction marker to the groups that staged commits in it."""
@@ -116,12 +142,13 @@ class GroupShard:
 
     def committed(self, offset: int) -> None:
         """Records up to `offset` are committed: readers see them."""
-        self._timeline.commit(offset)
+        self.timeline.commit(offset)
 
     # --- coming and going
 
     def loaded(self, now_ms: int) -> None:
         """The log has been replayed: bring the stored groups to life; sessions begin now."""
+        self.topics_made_ms = now_ms
         turn: Turn[Groups] = Turn(self, now_ms)  # nobody is parked in a new group, and nothing is written
         for group_id in list(self.groups):
             if not self.forget_if_vacant(group_id):

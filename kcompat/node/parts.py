@@ -53,6 +53,7 @@ from kcompat.transaction.verification import Verification
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import BrokerPort
     from kcompat.cluster.store import MetadataStore
     from kcompat.cluster.znodes import BrokerRegistration
@@ -168,6 +169,7 @@ class Parts:
         self.dispatcher = Dispatcher(self.services)
         self.cluster.subscribe_to_configs(self._configs_changed)
         self.cluster.subscribe_to_deletions(self._topics_deleted)
+        self.cluster.subscribe(self._image_changed)
 
     async def join(self, registration: BrokerRegistration) -> None:
         """Hear of features and configs, say in the metadata store that this broker is there, and stand for
@@ -226,6 +228,7 @@ class Parts:
             lambda: self._count_partitions(CONSUMER_OFFSETS, "offsets.topic.num.partitions"),
             lambda: str(UUID(int=self.world.random.getrandbits(128), version=4)),
             self.verification,
+            lambda: self.cluster.image,
         )
         log.on_leadership(groups.load, groups.unload)
         return groups
@@ -279,6 +282,11 @@ class Parts:
             self.local.reconfigure_all()
         else:
             self.local.reconfigure(name for kind, name in changed if kind == "topics")
+
+    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Have patterns looked up again where there are more topics than before."""
+        if len(new.topics) > len(old.topics):
+            self.groups.topics_made()
 
     def _topics_deleted(self, deleted: frozenset[str]) -> None:
         """Forget the offsets of their partitions."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.join_group import JoinGroupRequest
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
@@ -31,8 +32,10 @@ IMAGE = ClusterImage("cluster").with_topics(
 class GroupHandlers:
     """Handlers over a group coordinator in memory; every message passes through its bytes."""
 
-    def __init__(self) -> None:
-        self.world = GroupWorld()
+    def __init__(self, **config: Any) -> None:
+        """`config` are settings of the coordinator."""
+        self.world = GroupWorld(GroupCoordinatorConfig(**config))
+        self.world.image = IMAGE
         self.cluster = MetadataCache("cluster")
         self.cluster.update(IMAGE)
         self.authorizer: Authorizer = AllowEverything()

@@ -5,11 +5,19 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
+from kcompat.cluster.image import ClusterImage
 from kcompat.coordinator.operation import CoordinatorRecord, Writer
 from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
-from kcompat.group.requests import CommitRequest, JoinRequest, MemberIdentity, OffsetToCommit, SyncRequest
+from kcompat.group.requests import (
+    CommitRequest,
+    FetchingMember,
+    JoinRequest,
+    MemberIdentity,
+    OffsetToCommit,
+    SyncRequest,
+)
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
@@ -39,6 +47,7 @@ class GroupWorld:
         self.config = config or GroupCoordinatorConfig()
         self.verifier = Trusting()
         self._ids = count(1)
+        self.image = ClusterImage("cluster")
         self.epoch = 0
         self.coordinator = self.restart()
 
@@ -54,6 +63,7 @@ class GroupWorld:
             lambda: PARTITIONS,
             lambda: str(next(self._ids)),
             self.verifier,
+            lambda: self.image,
         )
         for partition in range(PARTITIONS):
             self.coordinator.load(partition, self.epoch)
@@ -178,14 +188,16 @@ class GroupWorld:
 
     def fetch(self, *, group_id: str = GROUP, require_stable: bool = False) -> dict[tuple[str, int], int]:
         """OffsetFetch of all partitions, offsets alone."""
-        fetched = self.coordinator.fetch(group_id, None, require_stable).offsets
+        fetched = self.coordinator.fetch(FetchingMember(group_id), None, require_stable).offsets
         return {partition: row.offset for partition, row in fetched.items()}
 
     def fetch_one(
         self, partition: tuple[str, int], *, group_id: str = GROUP, require_stable: bool = False
     ) -> FetchedOffset:
         """OffsetFetch of one partition."""
-        return self.coordinator.fetch(group_id, [partition], require_stable).offsets[partition]
+        return self.coordinator.fetch(FetchingMember(group_id), [partition], require_stable).offsets[
+            partition
+        ]
 
     def stable(self, *client_ids: str, group_id: str = GROUP, session_timeout_ms: int = 10_000) -> list[str]:
         """Bring new members to Stable, each assigned `for <member id>`; the first one leads."""

@@ -16,6 +16,12 @@ HIGH = Importance.HIGH
 LOW = Importance.LOW
 CLUSTER = Scope.CLUSTER
 
+ASSIGNORS = {
+    "uniform": "org.apache.kafka.coordinator.group.assignor.UniformAssignor",
+    "range": "org.apache.kafka.coordinator.group.assignor.RangeAssignor",
+}
+"""Class names of the server-side assignors, by which Kafka 3.9 configures them."""
+
 # fmt: off
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("group.initial.rebalance.delay.ms", INT, "0",
@@ -62,33 +68,38 @@ ROWS: tuple[ConfigKey, ...] = (
         ConfigKey("group.coordinator.new.enable", BOOLEAN, "false",
                   "Switch of Kafka's rewritten coordinator.", internal=True),
     ),
+    ConfigKey("group.coordinator.rebalance.protocols", LIST, "classic,consumer",
+              "Group protocols that are served. Kafka 3.9 has the default classic, Kafka 4 serves both.",
+              validator=EachOneOf(("consumer", "classic", "share", "unknown",))),
+    ConfigKey("group.consumer.assignors", LIST,
+              ""
+              "org.apache.kafka.coordinator.group.assignor.UniformAssignor,org.apache.kafka.coordinator.group.assignor.RangeAssignor",
+              "Server-side assignors of the consumer group protocol, by class or by name (uniform, range); "
+              "the first is the default.",
+              validator=EachOneOf((*ASSIGNORS, *ASSIGNORS.values()))),
+    ConfigKey("group.consumer.heartbeat.interval.ms", INT, "5000", "Heartbeat interval given to members.",
+              validator=Range(1)),
+    ConfigKey("group.consumer.max.size", INT, "2147483647", "Members a consumer group may have.",
+              validator=Range(1)),
+    ConfigKey("group.consumer.session.timeout.ms", INT, "45000", "Session timeout of members.",
+              validator=Range(1)),
     *no_effect(
-        "only classic groups are served yet",
-        ConfigKey("group.coordinator.rebalance.protocols", LIST, "classic",
-                  "Group protocols that are served.",
-                  validator=EachOneOf(("consumer", "classic", "share", "unknown",))),
-        ConfigKey("group.consumer.assignors", LIST,
-                  ""
-                  "org.apache.kafka.coordinator.group.assignor.UniformAssignor,org.apache.kafka.coordinator.group.assignor.RangeAssignor",
-                  "Server-side assignors of the consumer group protocol."),
-        ConfigKey("group.consumer.heartbeat.interval.ms", INT, "5000", "Heartbeat interval given to members.",
-                  validator=Range(1)),
+        "groups have no settings of their own yet",
         ConfigKey("group.consumer.max.heartbeat.interval.ms", INT, "15000",
-                  "Upper bound of the heartbeat interval.", validator=Range(1)),
+                  "Longest heartbeat interval that a group may set for itself.", validator=Range(1)),
         ConfigKey("group.consumer.max.session.timeout.ms", INT, "60000",
-                  "Upper bound of the session timeout.", validator=Range(1)),
-        ConfigKey("group.consumer.max.size", INT, "2147483647", "Members a consumer group may have.",
-                  validator=Range(1)),
+                  "Longest session timeout that a group may set for itself.", validator=Range(1)),
+        ConfigKey("group.consumer.min.heartbeat.interval.ms", INT, "5000",
+                  "Shortest heartbeat interval that a group may set for itself.", validator=Range(1)),
+        ConfigKey("group.consumer.min.session.timeout.ms", INT, "45000",
+                  "Shortest session timeout that a group may set for itself.", validator=Range(1)),
+    ),
+    *no_effect(
+        "groups that have members do not change their kind yet",
         ConfigKey("group.consumer.migration.policy", STRING, "disabled",
                   "How groups move between the classic and the new protocol.",
                   validator=OneOf(("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL",), ignore_case=True),
                   internal=True),
-        ConfigKey("group.consumer.min.heartbeat.interval.ms", INT, "5000",
-                  "Lower bound of the heartbeat interval.", validator=Range(1)),
-        ConfigKey("group.consumer.min.session.timeout.ms", INT, "45000",
-                  "Lower bound of the session timeout.", validator=Range(1)),
-        ConfigKey("group.consumer.session.timeout.ms", INT, "45000", "Session timeout of members.",
-                  validator=Range(1)),
     ),
     *no_effect(
         "one event loop does the work; there are no thread pools to size",

@@ -97,6 +97,14 @@ class ClassicGroup(Roster):
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
+    def partition_commit_error(self, _request: CommitRequest, _topic_id: bytes, _partition: int) -> ErrorCode:
+        """See `Group.partition_commit_error`. A member of the generation commits what it likes."""
+        return ErrorCode.NONE
+
+    def fetch_error(self, _member_id: str | None, _member_epoch: int) -> ErrorCode:
+        """See `Group.fetch_error`. Classic groups do not ask."""
+        return ErrorCode.NONE
+
     def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
         """See `Group.keep_alive`. A commit is as good as a heartbeat."""
         member = self.members.get(member_id)
@@ -177,7 +185,6 @@ class ClassicGroup(Roster):
 
 
 def find(turn: GroupTurn, group_id: str) -> ClassicGroup | None:
-    """The classic group of this id, if there is a group. There are no other kinds."""
+    """The classic group of this id, if there is one. Those of other kinds have no classic members."""
     group = turn.shard.groups.get(group_id)
-    assert group is None or isinstance(group, ClassicGroup)
-    return group
+    return group if isinstance(group, ClassicGroup) else None

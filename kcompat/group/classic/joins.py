@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.classic import rebalance
-from kcompat.group.classic.group import ClassicGroup, find
+from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.classic.member import Member
 from kcompat.group.classic.state import ClassicState
 from kcompat.group.errors import group_error
@@ -18,7 +18,7 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import Group, GroupTurn
     from kcompat.group.requests import JoinRequest
 
 JoinOutcome = JoinAnswer | Promise[JoinAnswer]
@@ -29,7 +29,10 @@ def join(turn: GroupTurn, request: JoinRequest) -> JoinOutcome:
     config = turn.shard.config
     if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
         return _refused(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
-    group = find(turn, request.group_id)
+    held = turn.shard.groups.get(request.group_id)
+    if held is not None and not isinstance(held, ClassicGroup):
+        return _join_in_place_of(turn, held, request)
+    group = held
     if group is None:
         if request.member_id != UNKNOWN_MEMBER:
             return _refused(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
@@ -43,6 +46,27 @@ def join(turn: GroupTurn, request: JoinRequest) -> JoinOutcome:
     if request.member_id == UNKNOWN_MEMBER:
         return _join_new(turn, group, request)
     return _join_known(turn, group, request)
+
+
+def _join_in_place_of(turn: GroupTurn, group: Group, request: JoinRequest) -> JoinOutcome:
+    """Join a group that takes the place of one of another kind, which must be empty; its offsets stay."""
+    if group.delete_error() != ErrorCode.NONE:
+        return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    promise: Promise[JoinAnswer] = Promise()
+
+    def buried(turn: GroupTurn, error: ErrorCode) -> None:
+        if error != ErrorCode.NONE:
+            turn.answer(promise, _refused(group_error(error), request.member_id))
+            return
+        outcome = join(turn, request)
+        if isinstance(outcome, Promise):
+            outcome.then(promise.complete, promise.fail)
+        else:
+            turn.answer(promise, outcome)
+
+    group.write_tombstones(turn)
+    turn.then(buried)
+    return promise
 
 
 def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:

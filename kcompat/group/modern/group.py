@@ -18,7 +18,7 @@ from kcompat.group.modern.assignment import NO_PARTITIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.image import ClusterImage, TopicImage
     from kcompat.coordinator.timeline import Timeline
 
 NO_TIMESTAMP = 0
@@ -64,6 +64,8 @@ class ModernGroup(Generic[M]):
         self._subscribers: Counter[str] = Counter()
         self._fresh_since: int | None = None
         """The group epoch from which on it is known that its topics are as their hash says."""
+        self._seen: dict[str, TopicImage] = {}
+        """The topics when they were looked at last."""
 
     # --- what the log says
 
@@ -142,24 +144,20 @@ class ModernGroup(Generic[M]):
 
     # --- topics that change
 
-    def refresh_due(self) -> bool:
-        """Whether topics may have changed since the group last looked at them.
+    def refresh_due(self, image: ClusterImage) -> bool:
+        """Whether topics of the group are others than when the group last looked at them.
 
         The epoch is compared for the case that what was written then got lost.
         """
-        return self._fresh_since is None or self.group_epoch < self._fresh_since
+        if self._fresh_since is None or self.group_epoch < self._fresh_since:
+            return True
+        seen, topics = self._seen, image.topics
+        return any(seen.get(name) is not topics.get(name) for name in self.subscribed_names())
 
-    def refreshed(self, group_epoch: int) -> None:
+    def refreshed(self, group_epoch: int, names: Iterable[str], image: ClusterImage) -> None:
         """The topics were looked at, and what follows is written under this group epoch."""
         self._fresh_since = group_epoch
-
-    def request_refresh(self) -> None:
-        """A topic of the group has changed: the next heartbeat looks at it."""
-        self._fresh_since = None
-
-    def depends_on_change(self, old: ClusterImage, new: ClusterImage) -> bool:
-        """Whether any topic of the group is another in `new` than in `old`."""
-        return any(old.topics.get(name) is not new.topics.get(name) for name in self.subscribed_names())
+        self._seen = {name: image.topics[name] for name in names if name in image.topics}
 
     def check_invariants(self) -> None:
         """Assert what must always hold."""

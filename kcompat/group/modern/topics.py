@@ -50,10 +50,6 @@ class TopicHashes:
             return 0
         return xxh3_64(b"".join(_LONG.pack(hashes[name]) for name in sorted(hashes, key=java_order)))
 
-    def keep_only(self, names: Iterable[str]) -> None:
-        """Forget topics that no group depends on any more."""
-        self._known = {name: self._known[name] for name in names if name in self._known}
-
     def _hash(self, topic: TopicImage, image: ClusterImage) -> int:
         known = self._known.get(topic.name)
         if known is not None and known[0] is topic:

@@ -25,7 +25,10 @@ from kcompat.config.types import ConfigType, format_value
 KAFKA = json.loads(Path(__file__).with_name("kafka_3_9_2.json").read_text())
 """Taken from a running broker: keys with type, default, importance, scope, internal; and bounds."""
 
-OTHER_DEFAULTS = {"group.initial.rebalance.delay.ms": "0"}
+OTHER_DEFAULTS = {
+    "group.coordinator.rebalance.protocols": "classic,consumer",
+    "group.initial.rebalance.delay.ms": "0",
+}
 
 
 def test_the_broker_keys_are_those_of_kafka() -> None:

@@ -73,7 +73,7 @@ def test_describing(world: GroupWorld) -> None:
     assert (described.state, described.protocol) == ("PreparingRebalance", "")
     assert [(m.metadata, m.assignment) for m in described.members] == [(b"", b"for a-1"), (b"", b"")]
     assert world.coordinator.describe("absent") == DescribedGroup(
-        "absent", ErrorCode.GROUP_ID_NOT_FOUND, "Dead"
+        "absent", ErrorCode.GROUP_ID_NOT_FOUND, "Dead", message="Group absent not found."
     )
 
 

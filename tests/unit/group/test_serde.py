@@ -67,7 +67,7 @@ def test_old_versions_are_read() -> None:
 
 
 def test_other_keys_are_left_alone() -> None:
-    assert GROUP_SERDE.deserialize(bytes.fromhex("0003 0001 67"), b"\0\0\0\0\0\1") is None
+    assert GROUP_SERDE.deserialize(bytes.fromhex("7f03 0001 67"), b"\0\0\0\0\0\1") is None
     assert GROUP_SERDE.deserialize(bytes.fromhex("7fff"), None) is None
 
 

@@ -1,0 +1,118 @@
+"""ConsumerGroupDescribe (key 69), versions 0-1: state, epochs and members of consumer groups (KIP-848).
+
+Behaviour
+- What each member has, and what it is to have; the former with what it has yet to give up. Topics that are
+  gone are left out.
+- A group with any topic that the client may not describe shows no members: TOPIC_AUTHORIZATION_FAILED.
+- Classic groups are not shown: GROUP_ID_NOT_FOUND.
+
+Version notes
+- 1: whether a member uses the classic or the consumer protocol (KIP-1099).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.api.context import RequestContext
+    from kcompat.group.consumer.requests import DescribedConsumer, DescribedConsumerGroup
+
+CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
+HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
+
+_Group = ConsumerGroupDescribeResponse.DescribedGroup
+_Member = ConsumerGroupDescribeResponse.Member
+_Assignment = ConsumerGroupDescribeResponse.Assignment
+_Row = ConsumerGroupDescribeResponse.TopicPartitions
+
+
+def handle(context: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
+    """Describe each group; those that the client may not describe come first, as on a Kafka broker."""
+    groups = context.services.groups
+    if not groups.serves_consumer_groups:
+        return _refused(request.group_ids, ErrorCode.UNSUPPORTED_VERSION)
+    hidden = [name for name in request.group_ids if not _may_describe(context, name)]
+    response = _refused(hidden, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    for group_id in request.group_ids:
+        if group_id in hidden:
+            continue
+        row = _response(context, groups.describe_consumers(group_id))
+        if request.include_authorized_operations and row.error_code == ErrorCode.NONE:
+            row.authorized_operations = context.operations_on(Resource.group(group_id))
+        response.groups.append(row)
+    return response
+
+
+def _may_describe(context: RequestContext, group_id: str) -> bool:
+    return context.may(Operation.DESCRIBE, Resource.group(group_id))
+
+
+def _refused(group_ids: list[str], error: ErrorCode) -> ConsumerGroupDescribeResponse:
+    return ConsumerGroupDescribeResponse(
+        groups=[_Group(group_id=group_id, error_code=error) for group_id in group_ids]
+    )
+
+
+def _response(context: RequestContext, group: DescribedConsumerGroup) -> _Group:
+    if group.state is None:
+        return _Group(group_id=group.group_id, error_code=group.error, error_message=group.message)
+    members = [_member(context, member) for member in group.members]
+    row = _Group(
+        group_id=group.group_id,
+        group_state=group.state.value,
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=group.assignor,
+        members=members,
+    )
+    topics = {
+        found.topic_name
+        for member in members
+        for assignment in (member.assignment, member.target_assignment)
+        for found in assignment.topic_partitions
+    }
+    topics.update(name for member in group.members for name in member.subscribed_topics)
+    if not all(context.may(Operation.DESCRIBE, Resource.topic(topic)) for topic in topics):
+        return _Group(
+            group_id=group.group_id,
+            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            error_message=HIDDEN_TOPICS,
+        )
+    return row
+
+
+def _member(context: RequestContext, member: DescribedConsumer) -> _Member:
+    return _Member(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.member_epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.subscribed_topics),
+        subscribed_topic_regex=member.subscribed_regex,
+        assignment=_assignment(context, member.assigned),
+        target_assignment=_assignment(context, member.target),
+        member_type=CLASSIC_MEMBER if member.is_classic else CONSUMER_MEMBER,
+    )
+
+
+def _assignment(context: RequestContext, partitions: Mapping[bytes, tuple[int, ...]]) -> _Assignment:
+    image = context.services.cluster.image
+    rows = []
+    for topic_id, indexes in partitions.items():
+        topic = image.topic_by_id(topic_id)
+        if topic is not None:
+            rows.append(_Row(topic_id, topic.name, list(indexes)))
+    return _Assignment(rows)

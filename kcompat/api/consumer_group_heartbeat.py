@@ -1,0 +1,84 @@
+"""ConsumerGroupHeartbeat (key 68), versions 0-1: a member of a consumer group (KIP-848) goes on.
+
+Behaviour
+- A member joins with epoch 0 and all that it wants, and is answered at once with its epoch and what it may
+  have already. From then on it says only what has changed, and is told only what has.
+- Epoch -1 leaves; -2 leaves for a while, as a static member.
+- Topics that a member names it must be allowed to describe; with a pattern it finds only those that it is.
+- UNSUPPORTED_VERSION where `group.coordinator.rebalance.protocols` does not name `consumer`.
+
+Version notes
+- 0: the coordinator makes a member id where there is none.
+- 1: the client makes it (KIP-1082), and may subscribe by a pattern.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.consumer.requests import HeartbeatAnswer, HeartbeatRequest
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+FIRST_WITH_OWN_MEMBER_IDS = 1
+
+_Row = ConsumerGroupHeartbeatResponse.TopicPartitions
+_Assignment = ConsumerGroupHeartbeatResponse.Assignment
+
+
+def handle(
+    context: RequestContext, request: ConsumerGroupHeartbeatRequest
+) -> ConsumerGroupHeartbeatResponse | Promise[ConsumerGroupHeartbeatResponse]:
+    """Take the heartbeat, and tell the member what follows."""
+    groups = context.services.groups
+    if not groups.serves_consumer_groups:
+        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    if not context.may(Operation.READ, Resource.group(request.group_id)):
+        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+
+    def may_describe(topic: str) -> bool:
+        return context.may(Operation.DESCRIBE, Resource.topic(topic))
+
+    if not all(map(may_describe, request.subscribed_topic_names or ())):
+        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    names, owned = request.subscribed_topic_names, request.topic_partitions
+    heartbeat = HeartbeatRequest(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        member_epoch=request.member_epoch,
+        client_id=context.client_id or "",
+        client_host=f"/{context.client_host}",
+        may_describe=may_describe,
+        instance_id=request.instance_id,
+        rack_id=request.rack_id,
+        rebalance_timeout_ms=request.rebalance_timeout_ms,
+        subscribed_topics=None if names is None else frozenset(names),
+        subscribed_regex=request.subscribed_topic_regex,
+        server_assignor=request.server_assignor,
+        owned=None if owned is None else {row.topic_id: frozenset(row.partitions) for row in owned},
+        needs_member_id=context.api_version >= FIRST_WITH_OWN_MEMBER_IDS,
+    )
+    return groups.consumer_heartbeat(heartbeat).map(_response)
+
+
+def _response(answer: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:
+    assigned = answer.assigned
+    return ConsumerGroupHeartbeatResponse(
+        error_code=answer.error,
+        error_message=answer.message,
+        member_id=answer.member_id,
+        member_epoch=answer.member_epoch,
+        heartbeat_interval_ms=answer.heartbeat_interval_ms,
+        assignment=None
+        if assigned is None
+        else _Assignment([_Row(topic_id, list(indexes)) for topic_id, indexes in assigned.items()]),
+    )

@@ -1,0 +1,172 @@
+"""A consumer group as the rest of the coordinator sees it.
+
+Kafka's counterpart: `ConsumerGroup`, as a `Group`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.consumer import leaving, records, sessions
+from kcompat.group.consumer.requests import DescribedConsumer, DescribedConsumerGroup
+from kcompat.group.consumer.roster import CONSUMER, ConsumerRoster
+from kcompat.group.modern.topics import java_order
+from kcompat.group.requests import NO_GENERATION, UNKNOWN_MEMBER, DescribedGroup, ListedGroup
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kcompat.coordinator.operation import Answer
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.consumer.member import ConsumerMember
+    from kcompat.group.offsets import CommittedOffset
+    from kcompat.group.requests import CommitRequest
+
+STATE_OF_ANOTHER_KIND = "Dead"
+"""What DescribeGroups, which describes classic groups, says of others."""
+
+
+class ConsumerGroup(ConsumerRoster):
+    """One consumer group. What it does as a `Group` is documented there."""
+
+    def loaded(self, turn: GroupTurn) -> None:
+        """See `Group.loaded`."""
+        timeout_ms = turn.shard.config.consumer.session_timeout_ms
+        for member_id, member in self.members.items():
+            session_ms = timeout_ms if member.classic is None else member.classic.session_timeout_ms
+            sessions.keep_alive(turn, self.group_id, member_id, session_ms)
+            sessions.watch_revocation(turn, self.group_id, member)
+
+    def unloaded(self) -> list[Answer]:
+        """See `Group.unloaded`. Nobody waits in a consumer group."""
+        return []
+
+    # --- offsets
+
+    def commit_error(self, request: CommitRequest) -> ErrorCode:
+        """See `Group.commit_error`. A member commits in its epoch, or in an older one what it had then."""
+        if request.generation < 0 and self.is_empty:
+            return ErrorCode.NONE
+        is_anybody = (
+            request.generation == NO_GENERATION
+            and request.member_id == UNKNOWN_MEMBER
+            and request.instance_id is None
+        )
+        if request.is_transactional and is_anybody:
+            return ErrorCode.NONE
+        member = self.members.get(request.member_id)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if not (request.is_transactional or request.knows_epochs or member.classic is not None):
+            return ErrorCode.UNSUPPORTED_VERSION
+        return ErrorCode.NONE if request.generation <= member.member_epoch else _stale(member)
+
+    def partition_commit_error(self, request: CommitRequest, topic_id: bytes, partition: int) -> ErrorCode:
+        """See `Group.partition_commit_error`. In an older epoch than its own a member commits offsets of
+        partitions that it had got by then (KIP-1251).
+        """
+        member = self.members.get(request.member_id)
+        if member is None or request.generation == member.member_epoch:
+            return ErrorCode.NONE
+        since = member.assignment_epoch(topic_id, partition)
+        return ErrorCode.NONE if since is not None and request.generation >= since else _stale(member)
+
+    def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """See `Group.fetch_error`. Committed state is asked, as it is what is answered."""
+        if member_id is None and member_epoch < 0:
+            return ErrorCode.NONE
+        member = self.members.committed(member_id or UNKNOWN_MEMBER)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return ErrorCode.NONE if member_epoch == member.member_epoch else _stale(member)
+
+    def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
+        """See `Group.keep_alive`. Only heartbeats are signs of life here."""
+
+    def delete_offsets_error(self) -> ErrorCode:
+        """See `Group.delete_offsets_error`."""
+        return ErrorCode.NONE
+
+    def subscribes_to(self, topic: str) -> bool:
+        """See `Group.subscribes_to`."""
+        return topic in self.subscribed_names()
+
+    def retention_start(self, committed: CommittedOffset) -> int | None:
+        """See `Group.retention_start`."""
+        return committed.commit_timestamp
+
+    # --- removal
+
+    @property
+    def is_deserted(self) -> bool:
+        """See `Group.is_deserted`."""
+        return self.is_empty
+
+    def delete_error(self) -> ErrorCode:
+        """See `Group.delete_error`."""
+        return ErrorCode.NONE if self.is_empty else ErrorCode.NON_EMPTY_GROUP
+
+    def write_tombstones(self, turn: GroupTurn) -> None:
+        """See `Group.write_tombstones`."""
+        members = [member_id for member_id, _ in self.members.items()]
+        for member_id in members:
+            leaving.cancel_timers(turn, self.group_id, member_id)
+        records.bury_group(turn, self.group_id, members, [text for text, _ in self.patterns.items()])
+
+    # --- what is told of it
+
+    def described(self) -> DescribedGroup:
+        """See `Group.described`."""
+        return DescribedGroup(
+            self.group_id,
+            ErrorCode.GROUP_ID_NOT_FOUND,
+            STATE_OF_ANOTHER_KIND,
+            message=f"Group {self.group_id} is not a classic group.",
+        )
+
+    def listed(self) -> ListedGroup:
+        """See `Group.listed`."""
+        return ListedGroup(self.group_id, CONSUMER, self.committed_state.value, CONSUMER)
+
+    def described_as_consumers(self, default_assignor: str) -> DescribedConsumerGroup:
+        """The group as ConsumerGroupDescribe shows it."""
+        header = self.committed_header
+        return DescribedConsumerGroup(
+            self.group_id,
+            state=self.committed_state,
+            group_epoch=header.group_epoch,
+            assignment_epoch=header.assignment_epoch,
+            assignor=self.committed_assignor() or default_assignor,
+            members=tuple(
+                _described(member, self.targets.committed(member_id) or {})
+                for member_id, member in self.members.committed_items()
+            ),
+        )
+
+
+def _described(member: ConsumerMember, target: Mapping[bytes, frozenset[int]]) -> DescribedConsumer:
+    held: dict[bytes, list[int]] = {}
+    for topic_id, partition in member.held():
+        held.setdefault(topic_id, []).append(partition)
+    return DescribedConsumer(
+        member_id=member.member_id,
+        member_epoch=member.member_epoch,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topics=tuple(sorted(member.subscribed_topics, key=java_order)),
+        subscribed_regex=member.subscribed_regex,
+        assigned=_sorted(held),
+        target=_sorted(target),
+        is_classic=member.classic is not None,
+    )
+
+
+def _sorted(partitions: Mapping[bytes, Iterable[int]]) -> dict[bytes, tuple[int, ...]]:
+    return {topic_id: tuple(sorted(indexes)) for topic_id, indexes in partitions.items()}
+
+
+def _stale(member: ConsumerMember) -> ErrorCode:
+    return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION

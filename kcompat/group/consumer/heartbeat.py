@@ -1,0 +1,179 @@
+"""ConsumerGroupHeartbeat: a member joins, goes on, changes its mind or leaves.
+
+One heartbeat goes as far as it can: the member's wishes change the group epoch, the group epoch the target
+assignment, and the target what the member is told to have. Each step is written where it changes anything.
+Kafka's counterpart: `GroupMetadataManager.consumerGroupHeartbeat`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcompat.group.consumer import leaving, records, scanning, sessions
+from kcompat.group.consumer.finding import find_group, find_or_make
+from kcompat.group.consumer.membership import fenced_instance, find_or_join, unknown_member
+from kcompat.group.consumer.patterns import PatternChange
+from kcompat.group.consumer.reconciliation import Surroundings, reconcile
+from kcompat.group.consumer.requests import HeartbeatAnswer
+from kcompat.group.consumer.subscriptions import topics_of
+from kcompat.group.consumer.targets import next_target
+from kcompat.group.modern.epochs import JOIN, LEAVE_FOR_A_WHILE
+from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.topics import existing_ids
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.consumer.member import ConsumerMember
+    from kcompat.group.consumer.requests import HeartbeatRequest
+    from kcompat.group.consumer.roster import ConsumerRoster
+    from kcompat.group.modern.settings import ConsumerGroupConfig
+
+
+def heartbeat(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer:
+    """Do what the member asks, and tell it what it has to do next."""
+    outcome = _leave(turn, request) if request.member_epoch < JOIN else _go_on(turn, request)
+    if isinstance(outcome, Refusal):
+        turn.take_back()
+        return HeartbeatAnswer(outcome.error, outcome.message)
+    return outcome
+
+
+# --- leaving
+
+
+def _leave(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refusal:
+    group = find_group(turn, request.group_id)
+    if isinstance(group, Refusal):
+        return group
+    member: ConsumerMember | None
+    if request.instance_id is None:
+        member = group.members.get(request.member_id)
+        refusal = unknown_member(request.group_id, request.member_id)
+    else:
+        member, found = fenced_instance(group, request.instance_id, request.member_id)
+        refusal = found or unknown_member(request.group_id, request.member_id)
+    if member is None:
+        return refusal
+    if request.instance_id is not None and request.member_epoch == LEAVE_FOR_A_WHILE:
+        leaving.leave_for_a_while(turn, request.group_id, member)
+    else:
+        leaving.fence(turn, group, [member])
+    return HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
+
+
+# --- joining and going on
+
+
+def _go_on(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refusal:
+    settings = turn.shard.config.consumer
+    group = find_or_make(turn, request.group_id, creates=request.member_epoch == JOIN)
+    if isinstance(group, Refusal):
+        return group
+    if len(group.members) >= settings.max_size and group.members.get(request.member_id) is None:
+        return Refusal(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The consumer group has reached its maximum capacity of {settings.max_size} members.",
+        )
+    before = find_or_join(turn, group, request, request.member_id or turn.shard.new_uuid())
+    if isinstance(before, Refusal):
+        return before
+    after = _as_it_wants(before, request)
+    if after != before:
+        records.write_member(turn, group.group_id, after)
+    pattern = scanning.update(turn, group, before, after, request.may_describe)
+    if isinstance(pattern, Refusal):
+        return pattern
+    names_changed = after.subscribed_topics != before.subscribed_topics
+    changed = names_changed or pattern is not PatternChange.NONE
+    bump = names_changed or pattern is PatternChange.RESOLVED
+    epoch = _group_epoch(turn, group, before, after, bump=bump)
+    target_epoch, target = next_target(turn, group, epoch, before, after, settings)
+    reconciled = _reconcile(turn, group, request, after, target_epoch, target, changed=changed)
+    if isinstance(reconciled, Refusal):
+        return reconciled
+    sessions.keep_alive(turn, group.group_id, reconciled.member_id, settings.session_timeout_ms)
+    return _answer(request, before, reconciled, settings)
+
+
+def _as_it_wants(member: ConsumerMember, request: HeartbeatRequest) -> ConsumerMember:
+    """The member with what the request says of it. Whoever heartbeats uses the consumer protocol."""
+    wishes: dict[str, object] = {
+        name: value
+        for name, value in (
+            ("instance_id", request.instance_id),
+            ("rack_id", request.rack_id),
+            ("server_assignor", request.server_assignor),
+            ("subscribed_topics", request.subscribed_topics),
+            ("subscribed_regex", request.subscribed_regex),
+        )
+        if value is not None
+    }
+    if request.rebalance_timeout_ms != -1:
+        wishes["rebalance_timeout_ms"] = request.rebalance_timeout_ms
+    return replace(
+        member, **wishes, client_id=request.client_id, client_host=request.client_host, classic=None
+    )
+
+
+def _group_epoch(
+    turn: GroupTurn, group: ConsumerRoster, before: ConsumerMember, after: ConsumerMember, *, bump: bool
+) -> int:
+    """Raise the group epoch if the subscriptions have changed, or the topics. The one in force then."""
+    image = turn.shard.image()
+    if not bump and not group.refresh_due(image):
+        return group.group_epoch
+    topics = group.subscriptions_with(before, after).topics()
+    metadata_hash = turn.shard.hashes.of(topics, image)
+    epoch = group.group_epoch
+    if bump or metadata_hash != group.header.metadata_hash:
+        epoch += 1
+        records.write_epoch(turn, group.group_id, epoch, metadata_hash)
+    if group.has_old_metadata:
+        records.bury_old_metadata(turn, group.group_id)
+    group.refreshed(epoch, topics, image)
+    return epoch
+
+
+def _reconcile(
+    turn: GroupTurn,
+    group: ConsumerRoster,
+    request: HeartbeatRequest,
+    member: ConsumerMember,
+    target_epoch: int,
+    target: Mapping[bytes, frozenset[int]],
+    *,
+    changed: bool,
+) -> ConsumerMember | Refusal:
+    """Take the member one step towards its target."""
+    if not changed and member.is_reconciled_to(target_epoch):
+        return member
+    resolved = dict(group.patterns.items())
+    subscribed = existing_ids(turn.shard.image(), topics_of(member, resolved))
+    around = Surroundings(target_epoch, target, subscribed, group.is_held, request.owned, changed)
+    reconciled = reconcile(member, around)
+    if not isinstance(reconciled, Refusal) and reconciled != member:
+        records.write_current(turn, group.group_id, reconciled)
+        sessions.watch_revocation(turn, group.group_id, reconciled)
+    return reconciled
+
+
+def _answer(
+    request: HeartbeatRequest,
+    before: ConsumerMember,
+    after: ConsumerMember,
+    settings: ConsumerGroupConfig,
+) -> HeartbeatAnswer:
+    tells = request.member_epoch == JOIN or request.is_full or before.assigned != after.assigned
+    return HeartbeatAnswer(
+        member_id=after.member_id,
+        member_epoch=after.member_epoch,
+        heartbeat_interval_ms=settings.heartbeat_interval_ms,
+        assigned={topic: tuple(sorted(partitions)) for topic, partitions in after.assigned.items()}
+        if tells
+        else None,
+    )

@@ -1,0 +1,92 @@
+"""A member of a consumer group, as the log says: what it wants, what it has, and how far it is.
+
+Kafka's counterparts: `ConsumerGroupMember`, `MemberState`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+NO_EPOCHS: Mapping[bytes, Mapping[int, int]] = MappingProxyType({})
+
+
+class MemberState(IntEnum):
+    """How a member stands to its target, by the numbers of the record."""
+
+    STABLE = 0
+    """It has what its target of its epoch says."""
+    UNREVOKED_PARTITIONS = 1
+    """It has yet to give partitions up, in its old epoch."""
+    UNRELEASED_PARTITIONS = 2
+    """It is in its new epoch, but others have yet to give up some of its partitions."""
+    UNKNOWN = 127
+    """A state that a newer broker wrote."""
+
+    @classmethod
+    def _missing_(cls, _value: object) -> MemberState:
+        return cls.UNKNOWN
+
+
+class ClassicMembership(Struct, frozen=True):
+    """What a member that uses the classic protocol said when it joined: protocols by preference."""
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+
+
+class ConsumerMember(Struct, frozen=True):
+    """A member. Times in ms, -1 for what it has not said.
+
+    `assigned` and `revoking` are partitions by topic id, each with the epoch in which the member got it: from
+    that epoch on it may commit its offsets (KIP-1251).
+    """
+
+    member_id: str
+    member_epoch: int = 0
+    previous_member_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    subscribed_topics: frozenset[str] = frozenset()
+    subscribed_regex: str = ""
+    """Empty where the member subscribes to no pattern."""
+    server_assignor: str | None = None
+    assigned: Mapping[bytes, Mapping[int, int]] = NO_EPOCHS
+    revoking: Mapping[bytes, Mapping[int, int]] = NO_EPOCHS
+    classic: ClassicMembership | None = None
+    """None for a member that uses the consumer protocol."""
+
+    def is_reconciled_to(self, assignment_epoch: int) -> bool:
+        """Whether the member has what its target of this epoch says."""
+        return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
+
+    def held(self) -> Iterator[tuple[bytes, int]]:
+        """The partitions that nobody else may be given: those it has, and those it has yet to give up."""
+        for partitions in (self.assigned, self.revoking):
+            for topic_id, indexes in partitions.items():
+                for index in indexes:
+                    yield topic_id, index
+
+    def assignment_epoch(self, topic_id: bytes, partition: int) -> int | None:
+        """The epoch in which it got a partition that it has or has yet to give up; None for any other."""
+        for partitions in (self.assigned, self.revoking):
+            epoch = partitions.get(topic_id, {}).get(partition)
+            if epoch is not None:
+                return epoch
+        return None
+
+    def owns_at_least(self, reported: Mapping[bytes, frozenset[int]] | None) -> bool:
+        """Whether all that a member reports to own is assigned to it; not, if it reports nothing at all."""
+        if reported is None:
+            return False
+        return all(indexes <= self.assigned.get(topic, {}).keys() for topic, indexes in reported.items())

@@ -1,0 +1,238 @@
+"""Consumer groups as a rule-based machine.
+
+Members come, change their minds, give partitions up late, leave, die and come back; topics come, grow and go;
+the coordinator is slow, fails, restarts.
+
+After every step no partition has two owners, no epoch has gone back, and replaying the log gives exactly what
+the live coordinator has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from kcompat.group.consumer.group import ConsumerGroup
+from kcompat.group.coordinator import GroupCoordinator
+from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.modern.settings import ConsumerGroupConfig
+from kcompat.protocol.errors import ErrorCode
+from support.consumer_group_world import ConsumerGroupWorld
+from support.group_world import GROUP, PARTITIONS
+from support.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.group.consumer.requests import HeartbeatAnswer
+
+REBALANCE_MS = 20_000
+TOPICS = ("t", "u", "v")
+PATTERNS = ("[tu]", "[uv].*", ".*")
+CONFIG = GroupCoordinatorConfig(consumer=ConsumerGroupConfig(max_size=4, regex_refresh_interval_ms=30_000))
+REJOIN = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND)
+
+
+class Client:
+    """A consumer as far as its coordinator can see it."""
+
+    def __init__(self, name: str, instance_id: str | None) -> None:
+        self.name = name
+        self.instance_id = instance_id
+        self.lives = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew: own nothing, with an id that nobody has had."""
+        self.lives += 1
+        self.member_id = f"{self.name}{self.lives}"
+        self.epoch = 0
+        self.owned: dict[bytes, frozenset[int]] = {}
+        self.told: dict[bytes, frozenset[int]] = {}
+
+
+class ConsumerGroups(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = ConsumerGroupWorld(CONFIG)
+        self.clients = [Client("a", None), Client("b", None), Client("c", "i"), Client("d", "j")]
+        self.group_epoch = 0
+        self.member_epochs: dict[str, int] = {}
+
+    def group(self) -> ConsumerGroup | None:
+        found = next((s.groups[GROUP] for s in self.world.shards if GROUP in s.groups), None)
+        assert found is None or isinstance(found, ConsumerGroup)
+        return found
+
+    def hear(self, client: Client, answer: HeartbeatAnswer) -> None:
+        """What a client does with its answer."""
+        if answer.error in REJOIN:
+            client.owned, client.epoch = {}, 0
+        if answer.error is ErrorCode.FENCED_INSTANCE_ID:
+            client.reset()
+        if answer.error:
+            return
+        assert answer.member_epoch >= client.epoch
+        client.epoch = answer.member_epoch
+        if answer.assigned is not None:
+            client.told = {topic: frozenset(indexes) for topic, indexes in answer.assigned.items()}
+            # It goes on with what it has and is still to have; the rest it gives up, or takes, later.
+            client.owned = _common(client.owned, client.told)
+
+    # --- what clients do
+
+    @rule(
+        index=st.integers(0, 3),
+        topics=st.frozensets(st.sampled_from(TOPICS)),
+        pattern=st.sampled_from([*PATTERNS, "", ""]),
+        assignor=st.sampled_from(["uniform", "range", None]),
+    )
+    def join(self, index: int, topics: frozenset[str], pattern: str, assignor: str | None) -> None:
+        client = self.clients[index]
+        client.owned = {}
+        answer = self.world.enter(
+            client.member_id,
+            subscribed_topics=topics,
+            subscribed_regex=pattern,
+            server_assignor=assignor,
+            instance_id=client.instance_id,
+            rebalance_timeout_ms=REBALANCE_MS,
+        )
+        client.epoch = 0
+        self.hear(client, answer)
+
+    @rule(index=st.integers(0, 3), takes=st.booleans(), reports=st.booleans())
+    def heartbeat(self, index: int, takes: bool, reports: bool) -> None:
+        client = self.clients[index]
+        if not client.epoch:
+            return
+        if takes:
+            client.owned = dict(client.told)
+        fields = {"owned": client.owned} if reports else {}
+        self.hear(
+            client,
+            self.world.beat(client.member_id, client.epoch, instance_id=client.instance_id, **fields),
+        )
+
+    @rule(index=st.integers(0, 3), topics=st.frozensets(st.sampled_from(TOPICS)))
+    def subscribe(self, index: int, topics: frozenset[str]) -> None:
+        client = self.clients[index]
+        if client.epoch:
+            answer = self.world.beat(
+                client.member_id,
+                client.epoch,
+                instance_id=client.instance_id,
+                subscribed_topics=topics,
+                owned=client.owned,
+            )
+            self.hear(client, answer)
+
+    @rule(index=st.integers(0, 3), for_good=st.booleans())
+    def leave(self, index: int, for_good: bool) -> None:
+        client = self.clients[index]
+        if client.epoch:
+            epoch = -1 if for_good or client.instance_id is None else -2
+            self.world.beat(client.member_id, epoch, instance_id=client.instance_id)
+            client.reset()
+
+    @rule(index=st.integers(0, 3))
+    def die(self, index: int) -> None:
+        self.clients[index].reset()
+
+    # --- what happens to them
+
+    @rule(name=st.sampled_from(TOPICS), more=st.integers(1, 3))
+    def grow(self, name: str, more: int) -> None:
+        topic = self.world.image.topics.get(name)
+        self.world.make(name, more + (0 if topic is None else len(topic.partitions)))
+
+    @rule(name=st.sampled_from(TOPICS))
+    def delete(self, name: str) -> None:
+        if name in self.world.image.topics:
+            self.world.delete(name)
+
+    @rule(delay_ms=st.sampled_from([0, 1_000, 10_001, REBALANCE_MS, 46_000]))
+    def wait(self, delay_ms: int) -> None:
+        self.world.clock.advance(delay_ms)
+
+    @rule()
+    def fail(self) -> None:
+        """The next heartbeat that writes anything finds no replicas."""
+        self.world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+        for client in self.clients:
+            if client.epoch:
+                self.world.beat(client.member_id, client.epoch, instance_id=client.instance_id)
+        self.world.log.error = ErrorCode.NONE
+
+    @rule()
+    def restart(self) -> None:
+        self.world.restart()
+
+    # --- what must hold
+
+    @invariant()
+    def coordinator_is_sound(self) -> None:
+        self.world.check_invariants()
+
+    @invariant()
+    def epochs_only_grow(self) -> None:
+        group = self.group()
+        if group is None:
+            return
+        assert group.group_epoch >= self.group_epoch
+        self.group_epoch = group.group_epoch
+        for member_id, member in group.members.items():
+            if member.member_epoch >= 0:
+                assert member.member_epoch >= self.member_epochs.get(member_id, 0) or not member.assigned
+                self.member_epochs[member_id] = member.member_epoch
+
+    @invariant()
+    def targets_are_disjoint_and_of_members(self) -> None:
+        group = self.group()
+        if group is None:
+            return
+        owners: dict[tuple[bytes, int], str] = {}
+        for member_id, target in group.targets.items():
+            assert group.members.get(member_id) is not None
+            for topic, indexes in target.items():
+                for index in indexes:
+                    assert owners.setdefault((topic, index), member_id) == member_id
+
+    @invariant()
+    def replaying_the_log_gives_the_live_state(self) -> None:
+        world = self.world
+        replayed = GroupCoordinator(
+            world.log, VirtualClock(), CONFIG, lambda: PARTITIONS, lambda: "", lambda: world.image
+        )
+        for partition in range(PARTITIONS):
+            replayed.load(partition, 1)
+        found = next((s.groups[GROUP] for _, s in replayed.runtime.active() if GROUP in s.groups), None)
+        live = self.group()
+        assert (found is None) == (live is None)
+        if live is not None:
+            assert isinstance(found, ConsumerGroup)
+            assert _kept(found) == _kept(live)
+
+
+def _kept(group: ConsumerGroup) -> tuple[object, ...]:
+    return (
+        dict(group.members.items()),
+        dict(group.targets.items()),
+        dict(group.patterns.items()),
+        group.header,
+        group.static_members,
+        dict(group.subscribers),
+    )
+
+
+def _common(
+    left: Mapping[bytes, frozenset[int]], right: Mapping[bytes, frozenset[int]]
+) -> dict[bytes, frozenset[int]]:
+    return {topic: indexes & right[topic] for topic, indexes in left.items() if topic in right}
+
+
+TestConsumerGroups = ConsumerGroups.TestCase
+TestConsumerGroups.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
