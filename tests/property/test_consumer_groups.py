@@ -205,7 +205,13 @@ class ConsumerGroups(RuleBasedStateMachine):
     def replaying_the_log_gives_the_live_state(self) -> None:
         world = self.world
         replayed = GroupCoordinator(
-            world.log, VirtualClock(), CONFIG, lambda: PARTITIONS, lambda: "", lambda: world.image
+            world.log,
+            VirtualClock(),
+            CONFIG,
+            lambda: PARTITIONS,
+            lambda: "",
+            world.verifier,
+            lambda: world.image,
         )
         for partition in range(PARTITIONS):
             replayed.load(partition, 1)

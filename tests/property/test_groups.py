@@ -298,6 +298,7 @@ class Groups(RuleBasedStateMachine):
             lambda: PARTITIONS,
             lambda: "no new member",
             self.world.verifier,
+            lambda: self.world.image,
         )
         for partition in range(PARTITIONS):
             copy.load(partition, 1)
