@@ -91,6 +91,14 @@ def values(cluster: Cluster, partition: int) -> list[bytes]:
         return [record.value or b"" for record in read_all(asking, "t", partition)]
 
 
+def await_values(cluster: Cluster, partition: int, expected: list[bytes]) -> None:
+    """A new leader shows the last records once its followers have asked it for what comes next."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while (found := values(cluster, partition)) != expected and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert found == expected
+
+
 def places(cluster: Cluster, broker_id: int) -> dict[str, list[tuple[int, bool]]]:
     """By directory the partitions of a broker, and whether they are copies; a failed one has none."""
     with client(cluster, broker_id) as asking:
@@ -148,7 +156,7 @@ def test_replicas_move_under_load_and_nothing_is_lost(cluster: Cluster, tmp_path
     cluster.brokers[leader].kill()
     cluster.brokers[leader].start()
     cluster.wait_until_in_sync(TIMEOUT_S)
-    assert values(cluster, 0) == written
+    await_values(cluster, 0, written)
     assert places(cluster, leader) == {"one": [], "other": [(0, False), (1, False)]}
 
 

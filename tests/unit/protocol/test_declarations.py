@@ -54,8 +54,13 @@ def default_of(cls, name):
     return default if factory is None else factory()
 
 
+NULL_IN_JSON = ("ClassicMemberMetadata",)
+"""Structs whose default is the `null` of JSON in Kafka's schema, where elsewhere it is a text: Kafka's
+generator passes over it, and what is not there is an empty struct."""
+
+
 def expected_default(fact, element):
-    if "d" in fact:
+    if "d" in fact and fact["n"] not in NULL_IN_JSON:
         return fact["d"]
     if fact["t"].startswith("[]"):
         return []
