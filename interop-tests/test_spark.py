@@ -19,6 +19,7 @@ from drivers.confluent import Confluent
 from kcompat import Cluster
 from support.kafka_jars import QUICK
 from support.places import REPOSITORY
+from support.ports import free_port
 
 pytest.importorskip("pyspark", reason="pyspark is not there: pip install pyspark==4.2.0")
 if shutil.which("java") is None:
@@ -294,7 +295,7 @@ def test_a_query_that_sees_a_leader_die_neither_loses_nor_repeats(spark, tmp_pat
 
     output, checkpoint, topic = tmp_path / "out", str(tmp_path / "checkpoint"), "numbers"
     config = {"num.partitions": 2, "default.replication.factor": 3, "min.insync.replicas": 2}
-    with Cluster(brokers=3, config=config) as cluster:
+    with Cluster(brokers=3, port=free_port(3), config=config) as cluster:
         servers = cluster.bootstrap_servers
         numbers = Numbers(servers, topic)
         eventually(lambda: numbers.acknowledged > 0, "the topic is there")

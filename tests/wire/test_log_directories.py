@@ -17,6 +17,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.ports import free_port
 from support.raw_client import RawClient
 from support.raw_requests import read_all
 
@@ -43,7 +44,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         "log.dirs": ",".join(str(tmp_path / name) for name in DIRECTORIES),
         "replica.high.watermark.checkpoint.interval.ms": 50,
     }
-    with Cluster(3, config=settings) as started:
+    with Cluster(3, port=free_port(3), config=settings) as started:
         configs = [CreateTopicsRequest.CreatableTopicConfig("segment.bytes", "1000")]
         topic = CreateTopicsRequest.CreatableTopic(
             name="t", num_partitions=2, replication_factor=3, configs=configs
