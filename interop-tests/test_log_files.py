@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from contract import eventually
 from kcompat.log.config import LogConfig
 from kcompat.log.loader import create_log, open_log
-from kcompat.log.producers import AppendOrigin
+from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
@@ -45,13 +45,13 @@ def test_kafkas_tool_reads_our_files(tmp_path: Path) -> None:
                 records, producer_id=7, producer_epoch=0, base_sequence=number, transactional=transactional
             )
         )
-        log.append_as_leader(batch, read_header(batch), number // 100, 0)
+        log.append_as_leader(batch, read_header(batch), number // 100, 0, WITHOUT_PROOF)
         if number % 50 == 49:
             marker = EndTransactionMarker(ControlType(number // 50 % 2), 2)
             batch = memoryview(
                 build_marker(marker, producer_id=7, producer_epoch=0, timestamp=1000 + number, leader_epoch=0)
             )
-            log.append_as_leader(batch, read_header(batch), number // 100, 0, AppendOrigin.COORDINATOR)
+            log.append_as_leader(batch, read_header(batch), number // 100, 0, BY_COORDINATOR)
     segments = len(log.local.segments.base_offsets)
     log.close()
 
