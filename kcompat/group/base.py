@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kcompat.protocol.errors import ErrorCode
 
     GroupTurn = Turn["Groups"]
+    PartitionJudge = Callable[[bytes, int], ErrorCode]
+    """Of a partition by the id of its topic and its index."""
 
 
 class Group(Protocol):
@@ -38,8 +40,10 @@ class Group(Protocol):
     def commit_error(self, request: CommitRequest) -> ErrorCode:
         """Whether who asks may commit offsets of the group."""
 
-    def partition_commit_error(self, request: CommitRequest, topic_id: bytes, partition: int) -> ErrorCode:
-        """Whether who may commit offsets of the group may commit that of this partition."""
+    def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
+        """What says of each partition whether who may commit offsets of the group may commit that one; None
+        where all may be committed, as mostly.
+        """
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
         """Whether who asks may fetch offsets of the group (KIP-848); it need not say who it is."""

@@ -46,11 +46,14 @@ def commit(turn: GroupTurn, request: CommitRequest) -> Errors:
 
 def _partition_error(turn: GroupTurn, group: Group, request: CommitRequest) -> ErrorCode:
     """The first error that the group has for a partition: it is that of all, as in Kafka."""
+    judge = group.judge_of_partitions(request)
+    if judge is None:
+        return ErrorCode.NONE
     topics = turn.shard.image().topics
     for offset in request.offsets:
         topic = topics.get(offset.topic)
         topic_id = ZERO_UUID if topic is None else topic.topic_id
-        error = group.partition_commit_error(request, topic_id, offset.partition)
+        error = judge(topic_id, offset.partition)
         if error != ErrorCode.NONE and _metadata_fits(offset.metadata or "", turn.shard.config):
             return error
     return ErrorCode.NONE

@@ -97,9 +97,8 @@ class ClassicGroup(Roster):
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
-    def partition_commit_error(self, _request: CommitRequest, _topic_id: bytes, _partition: int) -> ErrorCode:
-        """See `Group.partition_commit_error`. A member of the generation commits what it likes."""
-        return ErrorCode.NONE
+    def judge_of_partitions(self, _request: CommitRequest) -> None:
+        """See `Group.judge_of_partitions`. A member of the generation commits what it likes."""
 
     def fetch_error(self, _member_id: str | None, _member_epoch: int) -> ErrorCode:
         """See `Group.fetch_error`. Classic groups do not ask."""

@@ -5,6 +5,7 @@ Kafka's counterpart: `ConsumerGroup`, as a `Group`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.group.consumer import leaving, records, sessions
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kcompat.coordinator.operation import Answer
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import GroupTurn, PartitionJudge
     from kcompat.group.consumer.member import ConsumerMember
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import CommitRequest
@@ -62,15 +63,14 @@ class ConsumerGroup(ConsumerRoster):
             return ErrorCode.UNSUPPORTED_VERSION
         return ErrorCode.NONE if request.generation <= member.member_epoch else _stale(member)
 
-    def partition_commit_error(self, request: CommitRequest, topic_id: bytes, partition: int) -> ErrorCode:
-        """See `Group.partition_commit_error`. In an older epoch than its own a member commits offsets of
+    def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
+        """See `Group.judge_of_partitions`. In an older epoch than its own a member commits offsets of
         partitions that it had got by then (KIP-1251).
         """
         member = self.members.get(request.member_id)
         if member is None or request.generation == member.member_epoch:
-            return ErrorCode.NONE
-        since = member.assignment_epoch(topic_id, partition)
-        return ErrorCode.NONE if since is not None and request.generation >= since else _stale(member)
+            return None
+        return partial(_late_error, member, request.generation)
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
         """See `Group.fetch_error`. Committed state is asked, as it is what is answered."""
@@ -166,6 +166,11 @@ def _described(member: ConsumerMember, target: Mapping[bytes, frozenset[int]]) -
 
 def _sorted(partitions: Mapping[bytes, Iterable[int]]) -> dict[bytes, tuple[int, ...]]:
     return {topic_id: tuple(sorted(indexes)) for topic_id, indexes in partitions.items()}
+
+
+def _late_error(member: ConsumerMember, epoch: int, topic_id: bytes, partition: int) -> ErrorCode:
+    since = member.assignment_epoch(topic_id, partition)
+    return ErrorCode.NONE if since is not None and epoch >= since else _stale(member)
 
 
 def _stale(member: ConsumerMember) -> ErrorCode:
