@@ -10,7 +10,7 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kcompat.api.context import RequestContext
 
@@ -56,10 +56,12 @@ class CommitRows:
             )
         )
 
-    def settle(self, errors: dict[tuple[str, int], ErrorCode]) -> list[Any]:
-        """The answers, with what became of each of `offsets`."""
+    def settle(
+        self, errors: dict[tuple[str, int], ErrorCode], told: Callable[[ErrorCode], ErrorCode]
+    ) -> list[Any]:
+        """The answers, with what became of each of `offsets`; `told` gives an error as clients know it."""
         for offset, (_, row) in zip(self.offsets, self._taken, strict=True):
-            row.error_code = errors[offset.topic, offset.partition]
+            row.error_code = told(errors[offset.topic, offset.partition])
         return self.answers()
 
     def answers(self) -> list[Any]:

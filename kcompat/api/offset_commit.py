@@ -21,6 +21,7 @@ Version notes
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.api.commit_rows import CommitRows, refuse_all
@@ -63,15 +64,12 @@ def handle(
         request.retention_time_ms,
         knows_epochs=version >= FIRST_WITH_EPOCHS,
     )
-
-    def settle(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:
-        told = {each: _told(error, version) for each, error in errors.items()}
-        return OffsetCommitResponse(topics=rows.settle(told))
-
-    return context.services.groups.commit(commit).map(settle)
+    told = partial(_told, version)
+    committed = context.services.groups.commit(commit)
+    return committed.map(lambda errors: OffsetCommitResponse(topics=rows.settle(errors, told)))
 
 
-def _told(error: ErrorCode, version: int) -> ErrorCode:
+def _told(version: int, error: ErrorCode) -> ErrorCode:
     """The error as the version knows it."""
     if error == ErrorCode.GROUP_ID_NOT_FOUND and version < FIRST_WITH_EPOCHS:
         return ErrorCode.ILLEGAL_GENERATION

@@ -14,6 +14,7 @@ Version notes
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.api.commit_rows import CommitRows, refuse_all
@@ -64,12 +65,9 @@ def handle(
         adds=version >= FIRST_THAT_ADDS,
         knows_abortable=version >= FIRST_WITH_ABORTABLE,
     )
-
-    def settle(errors: dict[tuple[str, int], ErrorCode]) -> TxnOffsetCommitResponse:
-        told = {each: _told(error, version) for each, error in errors.items()}
-        return TxnOffsetCommitResponse(topics=rows.settle(told))
-
-    return context.services.groups.commit_in_transaction(commit, claim).map(settle)
+    told = partial(_told, version)
+    committed = context.services.groups.commit_in_transaction(commit, claim)
+    return committed.map(lambda errors: TxnOffsetCommitResponse(topics=rows.settle(errors, told)))
 
 
 def _denial(context: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCode:
@@ -80,7 +78,7 @@ def _denial(context: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCo
     return ErrorCode.NONE
 
 
-def _told(error: ErrorCode, version: int) -> ErrorCode:
+def _told(version: int, error: ErrorCode) -> ErrorCode:
     """The error as the version knows it."""
     if error == ErrorCode.STALE_MEMBER_EPOCH:
         return ErrorCode.ILLEGAL_GENERATION
