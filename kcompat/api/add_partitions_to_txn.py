@@ -15,10 +15,9 @@ Version notes
 from __future__ import annotations
 
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from kcompat.log.verification import VERSION_2
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.add_partitions_to_txn import (
@@ -30,14 +29,12 @@ from kcompat.security.operations import Operation
 from kcompat.topics import is_internal
 from kcompat.transaction.errors import FIRST_WITH_FENCED, known_to
 from kcompat.transaction.requests import Errors, Producer
+from kcompat.transaction.transaction import by_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kcompat.api.context import RequestContext
 
 FIRST_OF_BROKERS = 4
-ADDING_BY_WRITING = 2
 
 Asked = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 TopicAnswer = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
@@ -103,7 +100,7 @@ def _add(context: RequestContext, asked: Asked, refused: Errors) -> Promise[Erro
     if asked.verify_only:
         return Promise.resolved(transactions.verify(name, producer, partitions))
     version = context.api_version
-    client_version = ADDING_BY_WRITING if version >= FIRST_OF_BROKERS else 0
+    client_version = VERSION_2 if version >= FIRST_OF_BROKERS else 0
     added = transactions.add_partitions(name, producer, partitions, client_version)
     return added.map(lambda error: dict.fromkeys(partitions, known_to(version, FIRST_WITH_FENCED, error)))
 
@@ -113,8 +110,7 @@ def _partitions(asked: Asked) -> list[tuple[str, int]]:
 
 
 def _by_topic(errors: Errors) -> list[TopicAnswer]:
-    rows: Iterable[tuple[tuple[str, int], ErrorCode]] = sorted(errors.items())
     return [
-        TopicAnswer(topic, [PartitionAnswer(index, error) for (_, index), error in found])
-        for topic, found in groupby(rows, lambda row: itemgetter(0)(row[0]))
+        TopicAnswer(topic, [PartitionAnswer(index, errors[topic, index]) for index in indexes])
+        for topic, indexes in by_topic(errors)
     ]

@@ -16,6 +16,7 @@ from kcompat.protocol.messages.describe_transactions import (
 )
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
+from kcompat.transaction.transaction import by_topic
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -38,10 +39,11 @@ def _describe(context: RequestContext, name: str) -> Row:
     transaction = found.transaction
     if transaction is None:
         return Row(found.error, name)
-    topics: dict[str, TopicRow] = {}
-    for topic, index in sorted(transaction.partitions):
-        if context.may(Operation.DESCRIBE, Resource.topic(topic)):
-            topics.setdefault(topic, TopicRow(topic)).partitions.append(index)
+    topics = [
+        TopicRow(topic, indexes)
+        for topic, indexes in by_topic(transaction.partitions)
+        if context.may(Operation.DESCRIBE, Resource.topic(topic))
+    ]
     return Row(
         ErrorCode.NONE,
         name,
@@ -50,5 +52,5 @@ def _describe(context: RequestContext, name: str) -> Row:
         transaction.started_ms,
         transaction.producer_id,
         transaction.producer_epoch,
-        list(topics.values()),
+        topics,
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.log.verification import VERSION_2
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kcompat.security.authorizer import Resource
@@ -37,7 +38,7 @@ def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnResponse | 
         request.transactional_id,
         Producer(request.producer_id, request.producer_epoch),
         request.committed,
-        client_version=2 if version >= FIRST_WITH_EPOCH else 0,
+        client_version=VERSION_2 if version >= FIRST_WITH_EPOCH else 0,
     )
 
     def told(answer: ProducerAnswer) -> EndTxnResponse:

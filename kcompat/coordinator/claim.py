@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
-
-from kcompat.log.verification import AppendTerms
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -38,7 +36,3 @@ class Verifier(Protocol):
         self, claim: Claim, partitions: Collection[TopicPartition]
     ) -> Promise[dict[TopicPartition, ErrorCode]]:
         """Have these partitions added or verified: the errors of those that are not in the transaction."""
-
-
-UNVERIFIED: Final = AppendTerms(is_client=False, needs_proof=False)
-"""By a coordinator, where nothing has to be proved."""

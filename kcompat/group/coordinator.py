@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from kcompat.coordinator.claim import UNVERIFIED
 from kcompat.coordinator.operation import Writer
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
@@ -21,7 +20,7 @@ from kcompat.group.errors import commit_error, group_error, modern_error
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.group.shard import GroupShard
-from kcompat.log.verification import BY_COORDINATOR, AppendTerms, Verification
+from kcompat.log.verification import BY_COORDINATOR, UNVERIFIED, AppendTerms, Verification
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
         SyncRequest,
         TopicPartition,
     )
-    from kcompat.records.control import EndTransactionMarker
 
 T = TypeVar("T")
 
@@ -201,12 +199,6 @@ class GroupCoordinator:
             return write(AppendTerms(is_client=False, proof=proof))
 
         return self._verifier.ask(claim, [place]).flat_map(verified)
-
-    def end_transaction(
-        self, partition: int, writer: Writer, marker: EndTransactionMarker
-    ) -> Promise[ErrorCode]:
-        """WriteTxnMarkers to a partition of `__consumer_offsets`: see `Runtime.end_transaction`."""
-        return self.runtime.end_transaction(partition, writer, marker)
 
     def fetch(
         self, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool

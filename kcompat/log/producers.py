@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kcompat.log.txn_index import AbortedTransaction
-from kcompat.log.verification import Verification
+from kcompat.log.verification import VERSION_2, Verification
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ BATCHES_KEPT: Final = 5
 NO_SEQUENCE: Final = -1
 _SEQUENCE_MASK: Final = 0x7FFFFFFF
 _LAST_EPOCH: Final = 0x7FFF
-_BUMPS_AT_THE_END: Final = 2
-"""The `transaction.version` from which a marker has a higher epoch than the records before it."""
 
 
 class BatchMetadata(msgspec.Struct, frozen=True, gc=False):
@@ -173,7 +171,7 @@ class ProducerState:
             # A marker that is sent again finds nothing open (KAFKA-19999).
             is_again = entry.current_txn_start_offset < 0 or epoch == _LAST_EPOCH
             has_risen = epoch > entry.epoch or (epoch == entry.epoch and is_again)
-            if epoch < entry.epoch or (transaction_version >= _BUMPS_AT_THE_END and not has_risen):
+            if epoch < entry.epoch or (transaction_version >= VERSION_2 and not has_risen):
                 return ErrorCode.INVALID_PRODUCER_EPOCH
             if marker.coordinator_epoch < entry.coordinator_epoch:
                 return ErrorCode.TRANSACTION_COORDINATOR_FENCED

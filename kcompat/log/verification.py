@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
 
 
+VERSION_2: Final = 2
+"""The `transaction.version` from which partitions are added by being written to, and the epoch of a producer
+rises with each end of a transaction: a marker has a higher one than the records before it (KIP-890)."""
+
+
 class Verification:
     """What is asked about one producer; what proves it is the value itself."""
 
@@ -64,3 +69,5 @@ BY_CLIENT: Final = AppendTerms()
 BY_COORDINATOR: Final = AppendTerms(is_client=False)
 WITHOUT_PROOF: Final = AppendTerms(needs_proof=False)
 """By a client, where `transaction.partition.verification.enable` is false."""
+UNVERIFIED: Final = AppendTerms(is_client=False, needs_proof=False)
+"""By a coordinator, where it is."""

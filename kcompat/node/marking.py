@@ -46,7 +46,7 @@ class LocalMarkers:
     def __init__(
         self, replicas: ReplicaManager, end_in_groups: EndInGroups, clock: Clock, config: ConfigFeed
     ) -> None:
-        """`end_in_groups` is `GroupCoordinator.end_transaction`."""
+        """`end_in_groups` is `Runtime.end_transaction` of the groups."""
         self._replicas = replicas
         self._end_in_groups = end_in_groups
         self._clock = clock

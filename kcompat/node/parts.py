@@ -251,7 +251,7 @@ class Parts:
     def _end_in_groups(
         self, partition: int, writer: Writer, marker: EndTransactionMarker
     ) -> Promise[ErrorCode]:
-        return self.groups.end_transaction(partition, writer, marker)
+        return self.groups.runtime.end_transaction(partition, writer, marker)
 
     def start_coordinators(self) -> None:
         """Begin to look for what is overdue."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.log.verification import VERSION_2
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.transaction_log import TransactionLogKey
 from kcompat.transaction.base import pending_error, producer_error, write
 from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
 from kcompat.transaction.states import State
 from kcompat.transaction.transaction import (
-    BUMPS_AT_THE_END,
     LAST_EPOCH,
     NO_PRODUCER_ID,
     Transaction,
@@ -40,7 +40,7 @@ def end(turn: TransactionTurn, request: EndRequest, fresh_id: int | None) -> Pro
     assert transaction is not None
     if transaction.state is State.ONGOING and not is_again:
         return _decide(turn, request, transaction, fresh_id)
-    bumps = request.client_version >= BUMPS_AT_THE_END
+    bumps = request.client_version >= VERSION_2
     if transaction.state.is_prepared:
         return ProducerAnswer(_prepared_error(transaction.state, commits=request.commits))
     done = State.COMPLETE_COMMIT if request.commits else State.COMPLETE_ABORT
@@ -56,7 +56,7 @@ def end(turn: TransactionTurn, request: EndRequest, fresh_id: int | None) -> Pro
 def _decide(
     turn: TransactionTurn, request: EndRequest, transaction: Transaction, fresh_id: int | None
 ) -> ProducerAnswer | NeedsProducerId:
-    bumps = request.client_version >= BUMPS_AT_THE_END
+    bumps = request.client_version >= VERSION_2
     next_id = NO_PRODUCER_ID
     if bumps and transaction.is_exhausted:
         if fresh_id is None:
@@ -71,7 +71,7 @@ def _is_asked_again(transaction: Transaction, request: EndRequest) -> bool:
     """Whether the epoch was raised by this very request before, whose answer was lost. Where a transaction is
     open, or an id was given anew, it was raised by something else.
     """
-    if request.client_version < BUMPS_AT_THE_END or transaction.state in (State.EMPTY, State.ONGOING):
+    if request.client_version < VERSION_2 or transaction.state in (State.EMPTY, State.ONGOING):
         return False
     producer = request.producer
     has_rotated = transaction.producer_id == producer.id or transaction.next_producer_id != NO_PRODUCER_ID

@@ -5,13 +5,12 @@ others.
 from __future__ import annotations
 
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+from kcompat.transaction.transaction import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,8 +60,8 @@ class MarkerRoutes:
 
 def _row(marker: Marker) -> Row:
     topics = [
-        WriteTxnMarkersRequest.WritableTxnMarkerTopic(topic, [index for _, index in rows])
-        for topic, rows in groupby(sorted(marker.partitions), itemgetter(0))
+        WriteTxnMarkersRequest.WritableTxnMarkerTopic(topic, indexes)
+        for topic, indexes in by_topic(marker.partitions)
     ]
     producer = marker.producer
     return Row(producer.id, producer.epoch, marker.commits, topics, marker.coordinator_epoch, marker.version)

@@ -6,15 +6,13 @@ goes by `transaction.version` 2. Both are read.
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from kcompat.coordinator.serde import RecordSerde
 from kcompat.protocol.messages.transaction_log import TransactionLogKey, TransactionLogValue
 from kcompat.protocol.schema import ProtocolViolation
 from kcompat.transaction.states import State
-from kcompat.transaction.transaction import Transaction
+from kcompat.transaction.transaction import Transaction, by_topic
 
 if TYPE_CHECKING:
     from kcompat.protocol.message import Message
@@ -25,8 +23,8 @@ PLAIN, TAGGED = 0, 1
 def value_of(transaction: Transaction) -> TransactionLogValue:
     """What a record says of a transactional id."""
     topics = [
-        TransactionLogValue.PartitionsSchema(topic, [index for _, index in rows])
-        for topic, rows in groupby(sorted(transaction.partitions), itemgetter(0))
+        TransactionLogValue.PartitionsSchema(topic, indexes)
+        for topic, indexes in by_topic(transaction.partitions)
     ]
     value = TransactionLogValue(
         producer_id=transaction.producer_id,

@@ -6,15 +6,18 @@ counterpart: `TransactionMetadata`.
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcompat.log.verification import VERSION_2
 from kcompat.transaction.states import PREVIOUS, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 TopicPartition = tuple[str, int]
 
@@ -23,9 +26,6 @@ NO_EPOCH: Final = -1
 NO_TIMESTAMP: Final = -1
 LAST_EPOCH: Final = 32_766
 """The last that a producer is given: one more is left to fence it (Kafka's `isEpochExhausted`)."""
-
-BUMPS_AT_THE_END: Final = 2
-"""The `transaction.version` from which each end of a transaction raises the producer's epoch (KIP-890)."""
 
 
 class Transaction(Struct, frozen=True):
@@ -81,7 +81,7 @@ class Transaction(Struct, frozen=True):
         """The end of the transaction is decided. Since `transaction.version` 2 the epoch rises with it; where
         it has no room left, `next_producer_id` follows.
         """
-        bump = 1 if client_version >= BUMPS_AT_THE_END else 0
+        bump = 1 if client_version >= VERSION_2 else 0
         return self._to(
             State.PREPARE_COMMIT if commits else State.PREPARE_ABORT,
             producer_epoch=self.producer_epoch + bump,
@@ -121,3 +121,9 @@ class Transaction(Struct, frozen=True):
         assert not self.partitions or not self.state.is_over
         assert (self.started_ms == NO_TIMESTAMP) == (self.state is State.EMPTY)
         assert self.next_producer_id == NO_PRODUCER_ID or self.state.is_prepared
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> Iterator[tuple[str, list[int]]]:
+    """The indexes of each topic, in order, as records and messages have them."""
+    for topic, rows in groupby(sorted(partitions), itemgetter(0)):
+        yield topic, [index for _, index in rows]

@@ -7,10 +7,9 @@ all that has come up meanwhile. Kafka's counterpart: `AddPartitionsToTxnManager`
 from __future__ import annotations
 
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from kcompat.log.verification import VERSION_2
 from kcompat.peer.errors import PeerError, PeerFault
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
@@ -18,6 +17,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kcompat.topics import TRANSACTION_STATE
 from kcompat.transaction.requests import Producer
+from kcompat.transaction.transaction import by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from kcompat.transaction.transaction import TopicPartition
 
 FIRST_BETWEEN_BROKERS: Final = 4
-ADDING_BY_WRITING: Final = 2
-"""The `transaction.version` of clients whose partitions are added by what they write."""
 
 Request = AddPartitionsToTxnRequest
 
@@ -74,7 +72,7 @@ class Verification:
         name, producer = claim.transactional_id, Producer(claim.producer_id, claim.epoch)
         if not claim.adds:
             return Promise.resolved(self._coordinator.verify(name, producer, partitions))
-        added = self._coordinator.add_partitions(name, producer, partitions, ADDING_BY_WRITING)
+        added = self._coordinator.add_partitions(name, producer, partitions, VERSION_2)
         return added.map(lambda error: dict.fromkeys(partitions, error))
 
     def _queue(self, broker_id: int, question: _Question) -> None:
@@ -157,8 +155,8 @@ def _request(questions: Collection[_Question], version: int) -> AddPartitionsToT
                 question.claim.epoch,
                 not question.claim.adds,
                 [
-                    Request.AddPartitionsToTxnTopic(topic, [index for _, index in rows])
-                    for topic, rows in groupby(sorted(question.partitions), itemgetter(0))
+                    Request.AddPartitionsToTxnTopic(topic, indexes)
+                    for topic, indexes in by_topic(question.partitions)
                 ],
             )
             for question in questions

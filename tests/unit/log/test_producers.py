@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 from kcompat.log.producers import BatchMetadata, ProducerState
-from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF, AppendTerms
+from kcompat.log.verification import BY_COORDINATOR, UNVERIFIED, WITHOUT_PROOF, AppendTerms
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import BatchHeader
 from kcompat.records.control import ControlType, EndTransactionMarker
 
-COORDINATOR = AppendTerms(is_client=False, needs_proof=False)
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 
 
@@ -82,9 +81,9 @@ def test_sequences_wrap_after_two_to_the_31() -> None:
 
 def test_a_coordinator_is_only_asked_for_its_epoch() -> None:
     producers = Producers()
-    assert producers.send(header(0, epoch=3), COORDINATOR) is ErrorCode.NONE
-    assert producers.send(header(9, epoch=3), COORDINATOR) is ErrorCode.NONE
-    assert producers.send(header(9, epoch=2), COORDINATOR) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert producers.send(header(0, epoch=3), UNVERIFIED) is ErrorCode.NONE
+    assert producers.send(header(9, epoch=3), UNVERIFIED) is ErrorCode.NONE
+    assert producers.send(header(9, epoch=2), UNVERIFIED) is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 def test_a_transaction_holds_the_last_stable_offset_until_its_marker_is_committed() -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.news import Role
-from kcompat.coordinator.claim import UNVERIFIED
 from kcompat.coordinator.operation import Writer
 from kcompat.coordinator.runtime import Runtime
+from kcompat.log.verification import UNVERIFIED
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.control import ControlType, EndTransactionMarker
