@@ -53,7 +53,7 @@ Asked = tuple[str, ProduceRequest.PartitionProduceData]
 """A partition of a request that may be written, with the name of its topic."""
 
 
-class Claimed(Struct, gc=False):
+class Claimed(Struct):
     """What is known of the partitions of a request."""
 
     adds: bool

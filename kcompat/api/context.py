@@ -93,7 +93,7 @@ class Services(Struct):
         return self.config_feed.current
 
 
-class RequestContext(Struct, gc=False):
+class RequestContext(Struct):
     """One request's surroundings."""
 
     connection: Connection

@@ -118,7 +118,7 @@ def _writable(context: RequestContext, request: ProduceRequest) -> Iterator[tupl
                 yield name, data
 
 
-class _Production(Struct, gc=False):
+class _Production(Struct):
     """One request on its way into the logs: names are resolved, topics admitted, batches accepted and then
     appended; the answer waits for what `acks` asks.
     """

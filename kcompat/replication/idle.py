@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kcompat.replication.remote_replica import RemoteReplica
 
 
-class Idle(Struct, frozen=True, gc=False):
+class Idle(Struct, frozen=True):
     """What a fetch found in a partition for a follower that has everything."""
 
     spec: FetchSpec
