@@ -1,4 +1,4 @@
-"""AlterConfigs (key 33), versions 0-2: replaces the dynamic configuration of topics and brokers as a whole.
+"""AlterConfigs (key 33), versions 0-2: replaces the dynamic configs of topics, groups and brokers as a whole.
 
 Behaviour
 - What the request does not name goes back to its default. Newer clients use IncrementalAlterConfigs instead.

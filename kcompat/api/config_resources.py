@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcompat.cluster.config_entities import BROKERS, GROUPS, TOPICS
 from kcompat.cluster.znodes import DEFAULT_ENTITY
-from kcompat.config.dynamic import Alteration, Change, change_broker, change_topic, check_form
+from kcompat.config.dynamic import Alteration, Change, change_broker, change_group, change_topic, check_form
 from kcompat.config.loggers import change_loggers
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
@@ -59,6 +60,8 @@ def denial(context: RequestContext, operation: Operation, kind: int, name: str) 
             resource, error = Resource.topic(name), ErrorCode.TOPIC_AUTHORIZATION_FAILED
         case ConfigResourceType.BROKER | ConfigResourceType.BROKER_LOGGER | ConfigResourceType.CLIENT_METRICS:
             resource, error = CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        case ConfigResourceType.GROUP:
+            resource, error = Resource.group(name), ErrorCode.GROUP_AUTHORIZATION_FAILED
         case _:
             return None
     return None if context.may(operation, resource) else error
@@ -112,7 +115,11 @@ def alter(
     return gather(list(pending.values())).map(with_stored)
 
 
-_STORED_AS = {ConfigResourceType.TOPIC: "topics", ConfigResourceType.BROKER: "brokers"}
+_STORED_AS = {
+    ConfigResourceType.TOPIC: TOPICS,
+    ConfigResourceType.BROKER: BROKERS,
+    ConfigResourceType.GROUP: GROUPS,
+}
 
 
 def _store(
@@ -147,6 +154,9 @@ def _judge(
             return _judge_topic(services, config, resource, replace=replace)
         case ConfigResourceType.BROKER:
             return _judge_broker(services, config, resource, replace=replace)
+        case ConfigResourceType.GROUP:
+            current = {} if replace else services.cluster.image.configs(GROUPS, resource.name)
+            return change_group(config, resource.name, current, resource.alterations)
         case ConfigResourceType.BROKER_LOGGER if not replace:
             return _judge_loggers(services, resource, validate_only=validate_only)
         case ConfigResourceType.CLIENT_METRICS:

@@ -1,8 +1,9 @@
-"""DescribeConfigs (key 32), versions 0-4: values of topics, brokers and loggers, and where they come from.
+"""DescribeConfigs (key 32), versions 0-4: values of topics, groups, brokers and loggers, and their sources.
 
 Behaviour
-- Topics: every topic key. A broker by its own id: every broker key and whatever else was given. The empty
-  broker name: the dynamic values for all brokers. Broker loggers: levels. Client metrics: nothing is kept.
+- Topics and groups: every key they have; a group need not exist. A broker by its own id: every broker key
+  and whatever else was given. The empty broker name: the dynamic values for all brokers. Broker loggers:
+  levels. Client metrics: nothing is kept.
 - A null or empty list of keys means all of them. A resource that is named twice is answered twice.
 - Secrets and keys we know nothing about have no value.
 
@@ -16,12 +17,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.config_resources import ConfigResourceType, config_in_force, denial, id_of
+from kcompat.cluster.config_entities import GROUPS
 from kcompat.config.describe import (
     EVERYTHING,
     ConfigSource,
     Entry,
     describe_broker,
     describe_cluster_default,
+    describe_group,
     describe_topic,
 )
 from kcompat.config.loggers import describe_loggers
@@ -86,6 +89,8 @@ class _Description:
                 return self._broker(resource)
             case ConfigResourceType.BROKER_LOGGER:
                 return self._loggers(resource)
+            case ConfigResourceType.GROUP:
+                return self._group(resource)
             case ConfigResourceType.CLIENT_METRICS if resource.resource_name:
                 return _answered(resource, [])
             case ConfigResourceType.CLIENT_METRICS:
@@ -114,6 +119,12 @@ class _Description:
             own = {row.name: row for row in self._rows(changed)}
             rows = [own.get(row.name, row) for row in rows]
         return _answered(resource, rows)
+
+    def _group(self, resource: Question) -> Result:
+        if not resource.resource_name:
+            return _refused(resource, ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        overrides = self._services.cluster.image.configs(GROUPS, resource.resource_name)
+        return _answered(resource, self._rows(describe_group(self._config, overrides, _names(resource))))
 
     def _broker(self, resource: Question) -> Result:
         if not resource.resource_name:

@@ -1,7 +1,8 @@
 """IncrementalAlterConfigs (key 44), versions 0-1: sets, deletes, extends and shortens single keys (KIP-339).
 
 Behaviour
-- Topics, brokers (this one, or all by the empty name) and the levels of this broker's loggers (KIP-412).
+- Topics, groups (which need not exist), brokers (this one, or all by the empty name) and the levels of this
+  broker's loggers (KIP-412).
 - Each resource succeeds or fails for itself; with `validate_only` nothing is stored.
 
 Version notes

@@ -1,8 +1,8 @@
 """ListConfigResources (key 74), versions 0-1: which resources can have a configuration.
 
 Behaviour
-- Topics and brokers of the cluster, and the brokers' loggers. No client metrics and no groups
-  have a configuration of their own.
+- Topics and brokers of the cluster, the brokers' loggers, and groups that have settings of their own. No
+  client metrics have.
 - A type we do not know answers UNSUPPORTED_VERSION; no types at all mean every type.
 
 Version notes
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.config_resources import ConfigResourceType
+from kcompat.cluster.config_entities import GROUPS
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,
@@ -47,7 +48,11 @@ def handle(context: RequestContext, request: ListConfigResourcesRequest) -> List
 
 def _all_resources(image: ClusterImage) -> list[Row]:
     brokers = [str(broker_id) for broker_id in sorted(image.brokers)]
+    groups = sorted(
+        name for (kind, name), values in image.entity_configs.items() if kind == GROUPS and values
+    )
     return [
+        *(Row(name, ConfigResourceType.GROUP) for name in groups),
         *(Row(name, ConfigResourceType.BROKER_LOGGER) for name in brokers),
         *(Row(name, ConfigResourceType.BROKER) for name in brokers),
         *(Row(name, ConfigResourceType.TOPIC) for name in sorted(image.topics)),

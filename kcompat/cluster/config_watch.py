@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kcompat.cluster import znodes
-from kcompat.cluster.entity_configs import KINDS
+from kcompat.cluster.config_entities import KINDS, entity_of
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.store import EventType, NoNodeError, SessionExpiredError
 
@@ -125,8 +125,8 @@ def _number(name: str) -> int:
 def _entity(name: str, data: bytes) -> Entity | None:
     """What a notification is about; None where that is nothing that brokers obey."""
     try:
-        kind, _, entity = znodes.decode_config_change(data).partition("/")
+        entity = entity_of(znodes.decode_config_change(data))
     except DamagedZnodeError as error:
         _log.warning("the notification %s says nothing: %s", name, error)
         return None
-    return (kind, entity) if kind in KINDS else None
+    return entity if entity[0] in KINDS else None

@@ -1,4 +1,4 @@
-"""The dynamic configs of topics and brokers, as any broker reads and changes them in the store.
+"""The dynamic configs of topics, brokers and groups, as any broker reads and changes them in the store.
 
 A change is one transaction: the entity's node, on condition that it is as it was read, and a notification
 that every broker hears of (`config_watch`). Kafka's counterparts: `AdminZkClient`, `ZkAdminManager`.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kcompat.cluster import znodes
+from kcompat.cluster.config_entities import GROUPS, KINDS, entity_of, entity_path
 from kcompat.cluster.news import UpdateConfigs
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.store import (
@@ -39,9 +41,6 @@ if TYPE_CHECKING:
 
 Entity = tuple[str, str]
 """Kind and name: ("topics", "t"), ("brokers", "1"), ("brokers", "<default>")."""
-
-KINDS = ("topics", "brokers")
-"""Those that brokers obey today."""
 
 _log = logging.getLogger(__name__)
 
@@ -91,11 +90,15 @@ class EntityConfigs:
         """Read those of all entities, but not of topics that are being deleted."""
         async with self._alone:
             deleted = {("topics", name) for name in await self._store.children(znodes.DELETE_TOPICS)}
-            entities = []
-            for kind in KINDS:
-                names = await self._store.children(f"{znodes.CONFIG}/{kind}")
-                entities += [(kind, name) for name in names]
+            entities = [entity for kind in KINDS for entity in await self._entities(kind)]
             await self._read([entity for entity in entities if entity not in deleted])
+
+    async def _entities(self, kind: str) -> list[Entity]:
+        try:
+            names = await self._store.children(f"{znodes.CONFIG}/{kind}")
+        except NoNodeError:
+            return []
+        return [entity_of(f"{kind}/{name}") for name in names]
 
     async def stop(self) -> None:
         """End what was begun."""
@@ -147,11 +150,16 @@ class EntityConfigs:
         ops: list[Op] = [
             Create(path, data) if node is None else SetData(path, data, node[1].version),
             Create(
-                znodes.CONFIG_CHANGE_PREFIX, znodes.encode_config_change(f"{kind}/{name}"), sequential=True
+                znodes.CONFIG_CHANGE_PREFIX,
+                znodes.encode_config_change(entity_path(kind, name)),
+                sequential=True,
             ),
         ]
         if kind == "topics":
             ops.insert(0, Check(znodes.topic_path(name), ANY_VERSION))
+        if kind == GROUPS and node is None:
+            with suppress(NodeExistsError):
+                await self._store.create(f"{znodes.CONFIG}/{kind}")
         await self._store.multi(ops)
         self._cluster.hear(UpdateConfigs({entity: dict(configs)}))
         return ErrorCode.NONE

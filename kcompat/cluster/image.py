@@ -89,8 +89,8 @@ class ClusterImage(Struct, frozen=True):
         return None if image is None else image.partitions.get(index)
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
-        """Dynamic configs of an entity: `kind` "topics" or "brokers", `name` may be "<default>"; empty where
-        none are set.
+        """Dynamic configs of an entity: `kind` "topics", "brokers" or "groups", `name` of a broker may be
+        "<default>"; empty where none are set.
         """
         return self.entity_configs.get((kind, name), _NOTHING)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from kcompat.cluster.config_entities import entity_path
 from kcompat.cluster.payloads import (
     DamagedZnodeError,
     converted,
@@ -134,8 +135,8 @@ def partition_state_path(topic: str, partition: int) -> str:
 
 
 def config_path(kind: str, name: str) -> str:
-    """Where the dynamic configs of an entity are; `kind` as in `CONFIG_KINDS`."""
-    return f"{CONFIG}/{kind}/{name}"
+    """Where the dynamic configs of an entity are; `kind` as in `CONFIG_KINDS`, or "groups"."""
+    return f"{CONFIG}/{entity_path(kind, name)}"
 
 
 def delete_topic_path(topic: str) -> str:

@@ -1,4 +1,4 @@
-"""What DescribeConfigs says of topics and brokers: values, and every place that gives them."""
+"""What DescribeConfigs says of topics, groups and brokers: values, and every place that gives them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.config.errors import ConfigError
+from kcompat.config.group import GROUP_KEYS, group_default
 from kcompat.config.table import (
     BROKER_KEYS,
     TOPIC_KEYS,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.config.group import GroupKey
     from kcompat.config.keys import ConfigKey
 
 REMEMBERED = 8
@@ -38,6 +40,7 @@ class ConfigSource(IntEnum):
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
     DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    GROUP_CONFIG = 8
 
 
 class Synonym(Struct, frozen=True):
@@ -97,6 +100,26 @@ def _topic_entry(config: BrokerConfig, overrides: Mapping[str, str], key: Config
     else:
         value = format_value(topic_default(config, key.name))
     return _entry(key.name, key, value, synonyms, read_only=False)
+
+
+def describe_group(
+    config: BrokerConfig, overrides: Mapping[str, str], names: Container[str] = EVERYTHING
+) -> list[Entry]:
+    """Every key of a group that sets these itself, or those among `names`."""
+    return [_group_entry(config, overrides, key) for name, key in GROUP_KEYS.items() if name in names]
+
+
+def _group_entry(config: BrokerConfig, overrides: Mapping[str, str], key: GroupKey) -> Entry:
+    if key.twin is not None:
+        synonyms = _synonyms(config, key.twin)
+    else:
+        synonyms = [Synonym(key.name, key.row.default, ConfigSource.DEFAULT_CONFIG)]
+    if key.name in overrides:
+        value = _shown(key.row, overrides[key.name])
+        synonyms.insert(0, Synonym(key.name, value, ConfigSource.GROUP_CONFIG))
+    else:
+        value = format_value(group_default(config, key))
+    return _entry(key.name, key.row, value, synonyms, read_only=False)
 
 
 def describe_broker(config: BrokerConfig, names: Container[str] = EVERYTHING) -> list[Entry]:

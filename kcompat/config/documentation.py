@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.config.group import GROUP_KEYS
 from kcompat.config.keys import ConfigKey, Effect
 from kcompat.config.table import DYNAMIC_ONLY_KEYS, SECTIONS, TOPIC_KEYS, TOPIC_TWINS
 
@@ -66,6 +67,13 @@ def reference_page() -> str:
     parts.append("| key | type | default | allowed | broker key | effect | what it is |\n")
     parts.append("| --- | --- | --- | --- | --- | --- | --- |\n")
     parts += [_topic_row(key) for key in TOPIC_KEYS.values()]
+    parts.append(
+        "\n## Groups\n\nWhat a group may set for itself, with `kafka-configs --entity-type groups`. "
+        "What it does not set follows the broker key, if there is one.\n\n"
+    )
+    parts.append("| key | type | default | allowed | broker key | effect | what it is |\n")
+    parts.append("| --- | --- | --- | --- | --- | --- | --- |\n")
+    parts += [_row(key.row, f"`{key.twin}`" if key.twin else "") for key in GROUP_KEYS.values()]
     return "".join(parts)
 
 

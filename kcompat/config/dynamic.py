@@ -6,11 +6,13 @@ Codes and messages are those of Kafka 3.9; where its two metadata modes word the
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcompat.config.errors import ConfigError, RequirementError
+from kcompat.config.group import check_group_overrides, group_row
 from kcompat.config.keys import Scope
 from kcompat.config.table import BROKER_KEYS, TOPIC_KEYS, broker_key, without_listener_prefix
 from kcompat.config.topic import check_topic_overrides
@@ -65,22 +67,50 @@ def change_topic(
 
     `current` are its overrides now, or nothing if all of them are to be replaced.
     """
+    return _change(current, alterations, TOPIC_KEYS.get, partial(_check_topic, config, name))
+
+
+def change_group(
+    config: BrokerConfig, group_id: str, current: Mapping[str, str], alterations: Sequence[Alteration]
+) -> Change:
+    """New settings of a group, which need not exist. `current` as for `change_topic`."""
+    return _change(current, alterations, group_row, partial(_check_group, config, group_id))
+
+
+def _change(
+    current: Mapping[str, str],
+    alterations: Sequence[Alteration],
+    lookup: Callable[[str], ConfigKey | None],
+    check: Callable[[Mapping[str, str]], Change | None],
+) -> Change:
+    """What the controller stores: `check` says what is wrong with all of it together."""
     refusal = check_form(alterations)
     if refusal is not None:
         return refusal
     if any(alteration.operation not in CONFIG_OPERATIONS for alteration in alterations):
         return Change(ErrorCode.UNKNOWN_SERVER_ERROR)
     try:
-        configs = _apply(current, alterations, TOPIC_KEYS.get, _topic_list_refusal)
-        if not name:
-            return Change(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-        problem = name_problem(name)
-        if problem is not None:
-            return Change(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
-        check_topic_overrides(configs, config)
+        configs = _apply(current, alterations, lookup, _list_refusal)
+        return check(configs) or Change(configs=configs)
     except ConfigError as error:
         return Change(ErrorCode.INVALID_CONFIG, str(error))
-    return Change(configs=configs)
+
+
+def _check_topic(config: BrokerConfig, name: str, configs: Mapping[str, str]) -> Change | None:
+    if not name:
+        return Change(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+    problem = name_problem(name)
+    if problem is not None:
+        return Change(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+    check_topic_overrides(configs, config)
+    return None
+
+
+def _check_group(config: BrokerConfig, group_id: str, configs: Mapping[str, str]) -> Change | None:
+    if not group_id:
+        return Change(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+    check_group_overrides(configs, config)
+    return None
 
 
 def change_broker(
@@ -165,7 +195,7 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")] if text.strip() else []
 
 
-def _topic_list_refusal(operation: ConfigOperation, name: str) -> str:
+def _list_refusal(operation: ConfigOperation, name: str) -> str:
     return f"Can't {operation.name} to key {name} because its type is not LIST."
 
 

@@ -284,3 +284,43 @@ def change_broker(play: Play, version: int) -> None:
     ):  # fmt: skip
         change(play, version, BROKER, "1", op, only=True)
         change(play, version, BROKER, "", op, only=True)
+
+
+@scenario(ApiKey.LIST_CONFIG_RESOURCES, since=1)
+def settings_of_a_group(play: Play, version: int) -> None:
+    group, session, interval = play.name("g"), "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
+    keys = [session, interval]
+
+    def show() -> None:
+        describe(play, 4, GROUP, group, keys, include_synonyms=True)
+
+    def shows(value: str) -> bool:
+        resource = {"resource_type": GROUP, "resource_name": group, "configuration_keys": [session]}
+        return bool(play.do(DESCRIBE, 4, resources=[resource]).results[0].configs[0].value == value)
+
+    show()
+    describe(play, 4, GROUP, "")
+    for operations in (
+        [(SET, "no.such", "1")],
+        [(SET, session, "soon")],
+        [(SET, session, "0")],
+        [(SET, session, "44999")],
+        [(SET, session, "60001")],
+        [(SET, interval, "4999")],
+        [(SET, interval, "15001")],
+        [(SET, session, None)],
+        [(APPEND, session, "1")],
+        [(SET, session, "50000"), (SET, session, "50001")],
+    ):
+        change(play, 1, GROUP, group, *operations)
+    change(play, 1, GROUP, "", (SET, session, "50000"))
+    change(play, 1, GROUP, group, (SET, session, "50000"))
+    play.until(lambda: shows("50000"), "the session timeout is known")
+    show()
+    play.call(ApiKey.LIST_CONFIG_RESOURCES, version, resource_types=[GROUP])
+    change(play, 1, GROUP, group, (SET, interval, "6000"), (DELETE, session, None))
+    play.until(lambda: shows("45000"), "the session timeout is the broker's again")
+    show()
+    alter(play, 2, GROUP, group, consumer_session_timeout_ms="55000")
+    play.until(lambda: shows("55000"), "the session timeout is known")
+    show()

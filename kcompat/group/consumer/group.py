@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.group.consumer import leaving, records, sessions
+from kcompat.group.consumer.own_settings import settings_of
 from kcompat.group.consumer.requests import DescribedConsumer, DescribedConsumerGroup
 from kcompat.group.consumer.roster import CONSUMER, ConsumerRoster
 from kcompat.group.modern.topics import java_order
@@ -33,7 +34,7 @@ class ConsumerGroup(ConsumerRoster):
 
     def loaded(self, turn: GroupTurn) -> None:
         """See `Group.loaded`."""
-        timeout_ms = turn.shard.config.consumer.session_timeout_ms
+        timeout_ms = settings_of(turn.shard, self.group_id).session_timeout_ms
         for member_id, member in self.members.items():
             session_ms = timeout_ms if member.classic is None else member.classic.session_timeout_ms
             sessions.keep_alive(turn, self.group_id, member_id, session_ms)

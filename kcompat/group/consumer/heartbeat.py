@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kcompat.group.consumer import leaving, records, scanning, sessions
 from kcompat.group.consumer.finding import find_group, find_or_make
 from kcompat.group.consumer.membership import fenced_instance, find_or_join, unknown_member
+from kcompat.group.consumer.own_settings import settings_of
 from kcompat.group.consumer.patterns import PatternChange
 from kcompat.group.consumer.reconciliation import Surroundings, reconcile
 from kcompat.group.consumer.requests import HeartbeatAnswer
@@ -70,7 +71,7 @@ def _leave(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refu
 
 
 def _go_on(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refusal:
-    settings = turn.shard.config.consumer
+    settings = settings_of(turn.shard, request.group_id)
     group = find_or_make(turn, request.group_id, creates=request.member_epoch == JOIN)
     if isinstance(group, Refusal):
         return group

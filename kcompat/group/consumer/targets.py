@@ -8,7 +8,7 @@ from kcompat.group.assignors.spec import GroupSpec, MemberSpec
 from kcompat.group.consumer import records
 from kcompat.group.consumer.subscriptions import topics_of
 from kcompat.group.modern.settings import ASSIGNORS
-from kcompat.group.modern.target import assign, news
+from kcompat.group.modern.target import assign, may_assign_again, news
 from kcompat.group.modern.topics import existing
 
 if TYPE_CHECKING:
@@ -31,11 +31,14 @@ def next_target(
 ) -> tuple[int, Mapping[bytes, frozenset[int]]]:
     """The epoch of the newest target assignment and the target of the member, which is `after` from now on.
 
-    A target assignment that is out of date is made anew.
+    A target assignment that is out of date is made anew, unless the last one is too young: then by a later
+    heartbeat.
     """
     former = group.former(before)
     former_id = after.member_id if former is None else former.member_id
-    if group.assignment_epoch >= group_epoch:
+    if group.assignment_epoch >= group_epoch or not may_assign_again(
+        group.header, settings.assignment_interval_ms, turn.now_ms
+    ):
         return group.assignment_epoch, group.target(former_id)
     members = dict(group.members.items())
     members.pop(former_id, None)

@@ -1,11 +1,13 @@
-"""What consumer groups read of the configuration."""
+"""What consumer groups read of the configuration, and what each may set for itself (KIP-848)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kcompat.config.group import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from kcompat.group.assignors.range import RangeAssignor
 from kcompat.group.assignors.uniform import UniformAssignor
 
@@ -28,6 +30,12 @@ class ConsumerGroupConfig(Struct, frozen=True):
 
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 5_000
+    assignment_interval_ms: int = 0
+    """How long a target assignment is kept at least; only a group itself can set it."""
+    min_session_timeout_ms: int = 45_000
+    max_session_timeout_ms: int = 60_000
+    min_heartbeat_interval_ms: int = 5_000
+    max_heartbeat_interval_ms: int = 15_000
     max_size: int = INT_MAX
     regex_refresh_interval_ms: int = 600_000
     assignors: tuple[str, ...] = tuple(ASSIGNORS)
@@ -38,9 +46,38 @@ class ConsumerGroupConfig(Struct, frozen=True):
         return cls(
             session_timeout_ms=get("group.consumer.session.timeout.ms"),
             heartbeat_interval_ms=get("group.consumer.heartbeat.interval.ms"),
+            min_session_timeout_ms=get("group.consumer.min.session.timeout.ms"),
+            max_session_timeout_ms=get("group.consumer.max.session.timeout.ms"),
+            min_heartbeat_interval_ms=get("group.consumer.min.heartbeat.interval.ms"),
+            max_heartbeat_interval_ms=get("group.consumer.max.heartbeat.interval.ms"),
             max_size=get("group.consumer.max.size"),
             assignors=tuple(assignor_name(name) for name in get("group.consumer.assignors")),
         )
+
+    def of_group(self, own: Mapping[str, str]) -> ConsumerGroupConfig:
+        """The settings of a group that has these of its own, brought within bounds that are younger."""
+        if not own:
+            return self
+        changes = {
+            field: min(max(int(own[name]), least), most)
+            for name, field, least, most in (
+                (
+                    SESSION_TIMEOUT,
+                    "session_timeout_ms",
+                    self.min_session_timeout_ms,
+                    self.max_session_timeout_ms,
+                ),
+                (
+                    HEARTBEAT_INTERVAL,
+                    "heartbeat_interval_ms",
+                    self.min_heartbeat_interval_ms,
+                    self.max_heartbeat_interval_ms,
+                ),
+                (ASSIGNMENT_INTERVAL, "assignment_interval_ms", 0, INT_MAX),
+            )
+            if name in own
+        }
+        return replace(self, **changes)
 
 
 def assignor_name(configured: str) -> str:

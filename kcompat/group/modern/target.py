@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.timeline import TimelineDict
     from kcompat.group.assignors.spec import Assignor, GroupSpec
+    from kcompat.group.modern.group import Header
+
+
+def may_assign_again(header: Header, interval_ms: int, now_ms: int) -> bool:
+    """Whether the next target assignment may be made already: not more often than every `interval_ms`, but at
+    once where it is not known when the last one was.
+    """
+    last_ms = header.assignment_timestamp
+    return not last_ms or not interval_ms or now_ms >= last_ms + interval_ms
 
 
 def assign(assignor: Assignor, spec: GroupSpec) -> dict[str, Mapping[bytes, frozenset[int]]]:

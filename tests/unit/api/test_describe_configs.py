@@ -69,7 +69,7 @@ def test_every_version_is_answered(world: ConfigWorld, version: int) -> None:
         (LOGGER, "x", 42, "Broker id must be an integer, but it is: x"),
         (CLIENT_METRICS, "", 42, "Client metrics subscription name must not be empty"),
         (CLIENT_METRICS, "s", 0, ""),
-        (GROUP, "g", 42, ErrorCode.INVALID_REQUEST.message),
+        (GROUP, "", 42, "Group name must not be empty"),
         (0, "x", 42, ErrorCode.INVALID_REQUEST.message),
         (BROKER, "", 0, ""),
     ],
@@ -80,6 +80,42 @@ def test_resources_that_have_nothing_to_show(
     (result,) = world.describe((kind, name, None))
     assert (result.error_code, result.error_message, result.configs) == (error, message, [])
     assert (result.resource_type, result.resource_name) == (kind, name)
+
+
+def test_a_group_shows_what_it_sets_itself_and_what_the_broker_gives(world: ConfigWorld) -> None:
+    world.store("groups", "g", {"consumer.session.timeout.ms": "50000"})
+    (result,) = world.describe((GROUP, "g", None), include_synonyms=True)
+    assert [
+        (row.name, row.value, row.config_source, [(s.name, s.value, s.source) for s in row.synonyms])
+        for row in result.configs
+    ] == [
+        ("consumer.heartbeat.interval.ms", "5000", 5, [("group.consumer.heartbeat.interval.ms", "5000", 5)]),
+        (
+            "consumer.session.timeout.ms",
+            "50000",
+            8,
+            [
+                ("consumer.session.timeout.ms", "50000", 8),
+                ("group.consumer.session.timeout.ms", "45000", 5),
+            ],
+        ),
+        ("consumer.assignment.interval.ms", "0", 5, [("consumer.assignment.interval.ms", "0", 5)]),
+    ]
+    (one,) = world.describe((GROUP, "never", ["consumer.session.timeout.ms"]))
+    assert [(row.name, row.value, row.read_only) for row in one.configs] == [
+        ("consumer.session.timeout.ms", "45000", False)
+    ]
+
+
+def test_needs_to_describe_the_configs_of_the_group(world: ConfigWorld) -> None:
+    world.services.authorizer = Denying((Operation.DESCRIBE_CONFIGS, Resource.group("g")))
+    denied, shown = world.describe((GROUP, "g", None), (GROUP, "other", None))
+    assert (denied.error_code, denied.error_message, denied.configs) == (
+        30,
+        ErrorCode.GROUP_AUTHORIZATION_FAILED.message,
+        [],
+    )
+    assert shown.error_code == 0
 
 
 def test_a_resource_may_repeat_but_not_without_end(world: ConfigWorld) -> None:

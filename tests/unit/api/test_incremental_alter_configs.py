@@ -10,7 +10,17 @@ from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlter
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
-from support.config_world import BROKER, CLIENT_METRICS, DELETE, GROUP, LOGGER, SET, TOPIC, ConfigWorld
+from support.config_world import (
+    APPEND,
+    BROKER,
+    CLIENT_METRICS,
+    DELETE,
+    GROUP,
+    LOGGER,
+    SET,
+    TOPIC,
+    ConfigWorld,
+)
 
 
 @pytest.fixture
@@ -43,7 +53,19 @@ def test_loggers_are_described_and_changed(world: ConfigWorld) -> None:
         (LOGGER, "", [("root", SET, "INFO")], 42, "Node id must be an integer, but it is: "),
         (CLIENT_METRICS, "g", [("metrics", SET, "*")], 42,
          "AlterConfigs is only supported for topics and brokers, but resource type is CLIENT_METRICS"),
-        (GROUP, "g", [], 42, "Unknown resource type 32"),
+        (GROUP, "", [("consumer.session.timeout.ms", SET, "50000")], 42,
+         "Default group resources are not allowed."),
+        (GROUP, "g", [("retention.ms", SET, "1")], 40, "Unknown group config name: retention.ms"),
+        (GROUP, "g", [("consumer.session.timeout.ms", APPEND, "1")], 40,
+         "Can't APPEND to key consumer.session.timeout.ms because its type is not LIST."),
+        (GROUP, "g", [("consumer.session.timeout.ms", SET, "0")], 40,
+         "Invalid value 0 for configuration consumer.session.timeout.ms: Value must be at least 1"),
+        (GROUP, "g", [("consumer.session.timeout.ms", SET, "100")], 40,
+         "consumer.session.timeout.ms must be greater than or equal to "
+         "group.consumer.min.session.timeout.ms"),
+        (GROUP, "g", [("consumer.heartbeat.interval.ms", SET, "16000")], 40,
+         "consumer.heartbeat.interval.ms must be less than or equal to "
+         "group.consumer.max.heartbeat.interval.ms"),
         (0, "g", [], 42, "Unknown resource type 0"),
     ],
 )  # fmt: skip
@@ -129,3 +151,25 @@ def test_needs_to_alter_the_configs_of_the_topic_or_the_cluster(world: ConfigWor
         (31, None),
         (31, ErrorCode.CLUSTER_AUTHORIZATION_FAILED.message),
     ]
+
+
+def test_a_group_has_settings_before_it_exists_and_loses_them_one_by_one(world: ConfigWorld) -> None:
+    elements = [
+        ("consumer.session.timeout.ms", SET, "50000"),
+        ("consumer.heartbeat.interval.ms", SET, "6000"),
+    ]
+    assert world.increment((GROUP, "g", elements)) == [(0, None, GROUP, "g")]
+    assert world.stored == {
+        ("groups", "g"): {"consumer.session.timeout.ms": "50000", "consumer.heartbeat.interval.ms": "6000"}
+    }
+    world.increment((GROUP, "g", [("consumer.session.timeout.ms", DELETE, None)]))
+    assert world.stored == {("groups", "g"): {"consumer.heartbeat.interval.ms": "6000"}}
+
+
+def test_needs_to_alter_the_configs_of_the_group(world: ConfigWorld) -> None:
+    world.services.authorizer = Denying((Operation.ALTER_CONFIGS, Resource.group("g")))
+    elements = [("consumer.heartbeat.interval.ms", SET, "6000")]
+    assert world.increment((GROUP, "g", elements)) == [
+        (30, ErrorCode.GROUP_AUTHORIZATION_FAILED.message, GROUP, "g")
+    ]
+    assert world.stored == {}

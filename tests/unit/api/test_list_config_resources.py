@@ -36,6 +36,15 @@ def test_resources_are_listed_by_type(
     assert response.encode(1)
 
 
+def test_groups_are_listed_while_they_set_something_themselves(world: ConfigWorld) -> None:
+    world.store("groups", "b", {"consumer.session.timeout.ms": "50000"})
+    world.store("groups", "a", {"consumer.session.timeout.ms": "50000"})
+    world.store("groups", "none", {})
+    request = ListConfigResourcesRequest(resource_types=[GROUP])
+    response = list_config_resources.handle(world.context(1), request)
+    assert [row.resource_name for row in response.config_resources] == ["a", "b"]
+
+
 def test_a_type_that_is_none_is_not_supported(world: ConfigWorld) -> None:
     request = ListConfigResourcesRequest(resource_types=[TOPIC, 99])
     assert list_config_resources.handle(world.context(1), request).error_code == ErrorCode.UNSUPPORTED_VERSION

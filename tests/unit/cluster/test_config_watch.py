@@ -108,6 +108,20 @@ async def test_the_broker_that_changes_obeys_when_it_answers_and_the_others_hear
     ]
 
 
+@pytest.mark.parametrize("group_id", ["plain", "a/b c~*", "..", "ü"])
+async def test_settings_of_a_group_are_heard_whatever_its_name(world: World, group_id: str) -> None:
+    one, two = await world.broker(), await world.broker()
+    wanted = {"consumer.session.timeout.ms": "50000"}
+    assert await answer(one.configs.replace("groups", group_id, wanted, basis={})) is ErrorCode.NONE
+    await two.until("groups", group_id, wanted)
+    assert await answer(two.configs.replace("groups", "other", wanted, basis={})) is ErrorCode.NONE
+    late = await world.broker()
+    assert late.cluster.image.configs("groups", group_id) == wanted
+    assert late.cluster.image.configs("groups", "other") == wanted
+    paths = [path for path in world.store.tree.nodes if path.startswith("/config/groups/")]
+    assert [path.count("/") for path in paths] == [3, 3]
+
+
 async def test_a_change_is_heard_once_by_who_made_it(world: World) -> None:
     one, two = await world.broker(), await world.broker()
     await answer(one.configs.replace("topics", "t", {"retention.ms": "5"}))

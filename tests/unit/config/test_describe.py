@@ -134,5 +134,5 @@ def test_a_value_that_another_broker_stored_is_shown_as_it_is() -> None:
 
 
 def test_numbers_of_the_protocol() -> None:
-    assert [int(source) for source in ConfigSource] == [1, 2, 3, 4, 5, 6]
+    assert [int(source) for source in ConfigSource] == [1, 2, 3, 4, 5, 6, 8]
     assert [int(kind) for kind in ConfigType] == list(range(10))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcompat.config.broker import BrokerConfig
-from kcompat.config.dynamic import Alteration, Change, change_broker, change_topic, replace_all
+from kcompat.config.dynamic import Alteration, Change, change_broker, change_group, change_topic, replace_all
 from kcompat.protocol.errors import ErrorCode
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -231,3 +231,12 @@ def test_a_broker_change_keeps_the_rest_and_drops_what_is_deleted() -> None:
         ("log.retention.ms", DELETE, None), current={"log.retention.ms": "5", "message.max.bytes": "6"}
     )
     assert change.configs == {"message.max.bytes": "6"}
+
+
+def test_the_session_of_a_group_must_be_longer_than_the_interval_of_its_heartbeats() -> None:
+    config = BrokerConfig({"broker.id": "1", "group.consumer.min.session.timeout.ms": "1000"})
+    change = change_group(config, "g", {}, replace_all([("consumer.session.timeout.ms", "5000")]))
+    message = "consumer.session.timeout.ms must be greater than consumer.heartbeat.interval.ms"
+    assert (change.error, change.message) == (ErrorCode.INVALID_CONFIG, message)
+    longer = change_group(config, "g", {}, replace_all([("consumer.session.timeout.ms", "5001")]))
+    assert longer.configs == {"consumer.session.timeout.ms": "5001"}

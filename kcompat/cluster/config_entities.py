@@ -1,0 +1,29 @@
+"""What has dynamic configs, and how it is named below `/config` and in notifications."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+TOPICS = "topics"
+BROKERS = "brokers"
+GROUPS = "groups"
+"""The kind of entities that are groups. Kafka with ZooKeeper has none: their node is made with the first."""
+
+KINDS = (TOPICS, BROKERS, GROUPS)
+"""Those that brokers obey today."""
+
+
+def entity_path(kind: str, name: str) -> str:
+    """The path of an entity below `/config`. The id of a group may be any text, so it is sanitized as Kafka
+    does with the names of users and clients, and is not taken for `.` or `..`.
+    """
+    if kind != GROUPS:
+        return f"{kind}/{name}"
+    safe = quote(name, safe="").replace("~", "%7E")
+    return f"{kind}/{safe.replace('.', '%2E') if set(safe) == {'.'} else safe}"
+
+
+def entity_of(path: str) -> tuple[str, str]:
+    """Kind and name of an entity, from its path below `/config`."""
+    kind, _, name = path.partition("/")
+    return kind, unquote(name) if kind == GROUPS else name
