@@ -131,7 +131,6 @@ reassign --execute --reassignment-json-file FILES/grow.json --throttle 100000000
 reassign --verify --reassignment-json-file FILES/grow.json
 configs --describe --entity-type topics --entity-name bV
 configs --describe --entity-type brokers
-features describe
 features upgrade --feature nothere=1
 features upgrade --feature nothere=1 --dry-run
 features upgrade --metadata 3.9-IV0

@@ -54,7 +54,7 @@ ODD_MOVES = [Moved("t", [Move(0, []), Move(1, [1, 1]), Move(2, [-1])]), Moved("u
 LEVELS = (-1, 0, 1, 2)
 UPDATES = [
     *(Update(f"up to {level}", level) for level in LEVELS),
-    *(Update(name, 1) for name in ("metadata.version", "transaction.version", "")),
+    *(Update(name, 1) for name in ("metadata.version", "kraft.version", "")),
 ]
 OLD_UPDATES = [*UPDATES, *(Update(f"down to {level}", level, allow_downgrade=True) for level in LEVELS)]
 NEW_UPDATES = [
@@ -93,7 +93,9 @@ def both() -> Iterator[tuple[Asked, Asked]]:
     with (
         ZooKeeper() as zookeeper,
         ZooKeeperKafka(zookeeper, properties=settings) as kafka,
-        KcompatBroker(settings) as ours,
+        KcompatBroker(
+            {**settings, "broker.id": "1", "zookeeper.connect": f"{zookeeper.bootstrap}/ours"}
+        ) as ours,
     ):
         addresses = [("127.0.0.1", broker.port) for broker in (kafka, ours)]
         with RawClient(addresses[0], 30) as one, RawClient(addresses[1], 30) as other:

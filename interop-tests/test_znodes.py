@@ -18,6 +18,7 @@ import msgspec
 import pytest
 from kazoo.client import KazooClient
 
+from kcompat.cluster.feature_levels import SUPPORTED, supported_payload
 from kcompat.cluster.zookeeper.sessions import ZooKeeper as ZooKeeperStore
 from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings
 from kcompat.config.broker import BrokerConfig
@@ -84,7 +85,12 @@ class SecureKafka(ZooKeeperKafka):
 def our_broker(settings: ZooKeeperSettings, directory: Path) -> Iterator[tuple[str, int]]:
     """The address of a broker of ours, of id 1 like Kafka's."""
     config = BrokerConfig(
-        {"broker.id": "1", "listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(directory)}
+        {
+            "broker.id": "1",
+            "listeners": "PLAINTEXT://127.0.0.1:0",
+            "log.dirs": str(directory),
+            "zookeeper.connect": f"{settings.servers}{settings.chroot}",
+        }
     )
     started: Future[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
@@ -213,6 +219,10 @@ def test_there_are_the_same_nodes(both: tuple[dict[str, Node], dict[str, Node]])
 
 
 def test_they_hold_the_same(both: tuple[dict[str, Node], dict[str, Node]]) -> None:
+    """But for the features that a broker supports: Kafka with ZooKeeper has none."""
     theirs, ours = both
+    registration = ours["/brokers/ids/1"]["payload"]
+    assert registration["features"] == supported_payload(SUPPORTED)
+    registration["features"] = {}
     for path in sorted(theirs.keys() & ours.keys()):
         assert ours[path] == theirs[path], path

@@ -6,7 +6,9 @@ Behaviour
   `unsupported` for it.
 - From 3 on the client names its software; a name or version with odd characters, or of more than 128, is
   refused with INVALID_REQUEST.
-- No features are listed, as there are none with ZooKeeper; the epoch of the finalized ones is told.
+- From 3 on features are listed (KIP-584): the levels this broker supports, those that are finalized, and the
+  epoch of these. Clients before version 4 cannot read a supported level of 0, so they are not told of
+  features that have one (KAFKA-17492).
 - Version 5 may name the cluster and node the client believes in (KIP-1242); they are not checked.
 """
 
@@ -16,6 +18,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcompat.api.served import BROKER_LISTENERS, served_at
+from kcompat.cluster.feature_levels import SUPPORTED
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -25,8 +28,12 @@ if TYPE_CHECKING:
     from kcompat.api.served import Served
 
 FIRST_WITH_SOFTWARE = 3
+FIRST_WITH_LEVEL_0 = 4
 MAX_SOFTWARE_LENGTH = 128
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+_Supported = ApiVersionsResponse.SupportedFeatureKey
+_Finalized = ApiVersionsResponse.FinalizedFeatureKey
 
 
 def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
@@ -35,9 +42,12 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
         for text in (request.client_software_name, request.client_software_version):
             if len(text) > MAX_SOFTWARE_LENGTH or not _SOFTWARE.fullmatch(text):
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    features = context.services.features
     return ApiVersionsResponse(
         api_keys=_rows(served_at(BROKER_LISTENERS, context.services.served)),
-        finalized_features_epoch=context.services.features_epoch(),
+        supported_features=_supported(context.api_version),
+        finalized_features_epoch=features.epoch,
+        finalized_features=[_Finalized(name, level, level) for name, level in features.levels.items()],
     )
 
 
@@ -45,6 +55,14 @@ def unsupported(served: tuple[Served, ...]) -> ApiVersionsResponse:
     """The version 0 body for a client that speaks a newer ApiVersions than ours."""
     mine = tuple(api for api in served if api.key == ApiKey.API_VERSIONS)
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_rows(mine))
+
+
+def _supported(version: int) -> list[_Supported]:
+    return [
+        _Supported(name, levels.lowest, levels.highest)
+        for name, levels in SUPPORTED.items()
+        if levels.lowest > 0 or version >= FIRST_WITH_LEVEL_0
+    ]
 
 
 def _rows(served: tuple[Served, ...]) -> list[ApiVersionsResponse.ApiVersion]:

@@ -57,6 +57,20 @@ class ConfigChanges(Protocol):
         """Have the broker hear of the configs of these topics, as far as it may not know them."""
 
 
+class Features(Protocol):
+    """The finalized features: `kcompat.cluster.features.FinalizedFeatures`."""
+
+    epoch: int
+    """Higher with each change; -1 where there are none at all."""
+    levels: Mapping[str, int]
+
+    def level(self, feature: str) -> int:
+        """The level that is in force; 0 where the feature is not finalized."""
+
+    def read_again(self) -> Promise[None]:
+        """Find out what the store says; done when that is in force here."""
+
+
 class Services(Struct):
     """The parts of the broker that handlers use, put together once by `kcompat.node.parts`."""
 
@@ -84,8 +98,7 @@ class Services(Struct):
     """The czxid of this broker's registration; -1 before there is one."""
     keeps_metadata: bool
     """Whether the metadata store is this broker's own."""
-    features_epoch: Callable[[], int]
-    """That of the finalized features; -1 where there are none at all."""
+    features: Features
 
     @property
     def config(self) -> BrokerConfig:

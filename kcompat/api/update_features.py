@@ -1,12 +1,13 @@
 """UpdateFeatures (key 57), versions 0-2 (KIP-584, KIP-778).
 
 Behaviour
-- As a cluster with ZooKeeper has no feature that could be finalized, each update is INVALID_REQUEST, with
-  Kafka's reason: `kcompat.controller.features`.
+- Each update is checked by itself; INVALID_REQUEST with Kafka's reason (`kcompat.controller.features`) where
+  the level is not to be had.
+- Answered when the new levels are in force at this broker, and so in its ApiVersions; others follow.
 - NOT_CONTROLLER for the whole, at another broker.
 
 Version notes
-- 0: a downgrade is allowed or not. 1: the kind of change; only to be validated, which is the same here.
+- 0: a downgrade is allowed or not. 1: the kind of change; may be only validated.
 - 2: nothing is done unless all can be; the answer has the first error in place of one for each feature.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.controller.features import FeatureUpdate, UpgradeType
+from kcompat.controller.features import FeatureUpdate, UpdateFeatures, UpgradeType
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 from kcompat.security.authorizer import CLUSTER
@@ -44,7 +45,12 @@ def handle(
         FeatureUpdate(row.feature, row.max_version_level, _kind(row, version))
         for row in request.feature_updates
     ]
-    return context.services.decisions.update_features(updates).map(lambda found: _response(found, version))
+    wanted = UpdateFeatures(updates, request.validate_only, version >= FIRST_FOR_ALL_OR_NOTHING)
+
+    def in_force(found: Mapping[str, Outcome] | ErrorCode) -> Promise[UpdateFeaturesResponse]:
+        return context.services.features.read_again().map(lambda _: _response(found, version))
+
+    return context.services.decisions.update_features(wanted).flat_map(in_force)
 
 
 def _kind(row: UpdateFeaturesRequest.FeatureUpdateKey, version: int) -> UpgradeType:

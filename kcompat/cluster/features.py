@@ -1,7 +1,6 @@
-"""The finalized features of the cluster (KIP-584), as `/feature` has them.
+"""The finalized features of the cluster (KIP-584), as one broker knows them from `/feature`.
 
-With ZooKeeper no release of Kafka has a feature that could be finalized; what its clients are told is the
-version of the node. Kafka's counterpart: `FinalizedFeatureChangeListener`.
+Kafka's counterpart: `FinalizedFeatureChangeListener`.
 """
 
 from __future__ import annotations
@@ -11,15 +10,17 @@ import logging
 from typing import TYPE_CHECKING
 
 from kcompat.cluster import znodes
-from kcompat.cluster.payloads import DamagedZnodeError, field, json_object
+from kcompat.cluster.feature_levels import SUPPORTED, are_supported, decode_finalized
+from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.store import NoNodeError, StoreError
+from kcompat.promise import Promise
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcompat.cluster.store import MetadataStore, Watch
 
 NO_EPOCH = -1
-ENABLED = 1
-NEWEST_FORM = 2
 
 _log = logging.getLogger(__name__)
 
@@ -30,24 +31,40 @@ class FinalizedFeatures:
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
         self._watch: Watch | None = None
-        self._reading: asyncio.Future[None] | None = None
+        self._reading: set[asyncio.Task[None]] = set()
         self.epoch = NO_EPOCH
         """Higher with each change; `NO_EPOCH` where the cluster has no finalized features at all."""
+        self.levels: Mapping[str, int] = {}
+        """By feature; those that are not finalized are not in it."""
+
+    def level(self, feature: str) -> int:
+        """The level that is in force; 0 where the feature is not finalized."""
+        return self.levels.get(feature, 0)
 
     async def start(self) -> None:
         """Read them, and again after every change. Raises the store's errors."""
-        self._watch = self._store.watch(znodes.FEATURE, lambda _: self._read_again())
+        self._watch = self._store.watch(znodes.FEATURE, lambda _: self.read_again())
         await self._read()
 
     def stop(self) -> None:
         """Hear of nothing more."""
         if self._watch is not None:
             self._watch.cancel()
-        if self._reading is not None:
-            self._reading.cancel()
+        for reading in self._reading:
+            reading.cancel()
 
-    def _read_again(self) -> None:
-        self._reading = asyncio.ensure_future(self._read_if_possible())
+    def read_again(self) -> Promise[None]:
+        """Find out what the store says; done when that is in force here, or it could not be read."""
+        promise: Promise[None] = Promise()
+        reading = asyncio.ensure_future(self._read_if_possible())
+        self._reading.add(reading)
+
+        def ended(_: object) -> None:
+            self._reading.discard(reading)
+            promise.complete(None)
+
+        reading.add_done_callback(ended)
+        return promise
 
     async def _read_if_possible(self) -> None:
         try:
@@ -58,22 +75,15 @@ class FinalizedFeatures:
     async def _read(self) -> None:
         try:
             data, stat = await self._store.get(znodes.FEATURE)
-            levels = _levels(data)
+            levels = decode_finalized(data)
         except NoNodeError:
             levels = None
         except DamagedZnodeError as error:
             _log.error("%s is passed over: %s", znodes.FEATURE, error)
             levels = None
-        if levels:
-            _log.error("features are finalized that this broker does not have: %s", ", ".join(levels))
-        self.epoch = NO_EPOCH if levels is None else stat.version
-
-
-def _levels(data: bytes) -> dict[str, int] | None:
-    """The levels by feature; None where features are disabled, as by brokers before 2.7."""
-    payload = json_object(data)
-    if not 1 <= field(payload, "version", int) <= NEWEST_FORM:
-        raise DamagedZnodeError("its version is not known")
-    features = field(payload, "features", dict[str, dict[str, int]])
-    levels = {name: field(versions, "max_version_level", int) for name, versions in features.items()}
-    return levels if field(payload, "status", int) == ENABLED else None
+        if levels is None:
+            self.epoch, self.levels = NO_EPOCH, {}
+            return
+        if not are_supported(levels, SUPPORTED):
+            _log.error("features are finalized that this broker does not have: %s", levels)
+        self.epoch, self.levels = stat.version, levels

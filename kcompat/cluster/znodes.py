@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from kcompat.cluster.config_entities import entity_path
+from kcompat.cluster.feature_levels import Levels, supported_of, supported_payload
 from kcompat.cluster.payloads import (
     DamagedZnodeError,
     converted,
@@ -65,9 +66,7 @@ PERSISTENT_PATHS = (
     PRODUCER_ID_BLOCK,
     FEATURE,
 )
-"""Nodes that a broker makes sure of when it starts, parents first; `initial_payload` is what they begin
-with.
-"""
+"""Nodes that a broker makes sure of when it starts, parents first."""
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 
@@ -80,6 +79,8 @@ class BrokerRegistration(Struct, frozen=True):
     endpoints: Mapping[str, tuple[str, int]]
     security_protocols: Mapping[str, str]
     rack: str | None = None
+    features: Mapping[str, Levels] = {}
+    """The levels of features that the broker supports."""
 
 
 class TopicAssignment(Struct, frozen=True):
@@ -162,17 +163,6 @@ def decode_controller(data: bytes) -> int:
     return field(json_object(data), "brokerid", int)
 
 
-def encode_features(levels: Mapping[str, int]) -> bytes:
-    """`/feature`, version 2, of a cluster whose features can be raised (status 1): the level of each."""
-    features = {name: {"max_version_level": level} for name, level in levels.items()}
-    return _encode({"version": 2, "status": 1, "features": features})
-
-
-def initial_payload(path: str) -> bytes:
-    """What a node of `PERSISTENT_PATHS` begins with."""
-    return encode_features({}) if path == FEATURE else b""
-
-
 def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
     """`/controller`; not under KRaft, hence its epoch -1."""
     return _encode(
@@ -202,7 +192,7 @@ def encode_broker(broker: BrokerRegistration, timestamp_ms: int) -> bytes:
         "jmx_port": -1,
         "timestamp": str(timestamp_ms),
         "listener_security_protocol_map": dict(broker.security_protocols),
-        "features": {},
+        "features": supported_payload(broker.features),
     }
     if broker.rack is not None:
         payload["rack"] = broker.rack
@@ -227,7 +217,7 @@ def decode_broker(data: bytes) -> BrokerRegistration:
     own_names = {name: name for name in endpoints}
     protocols = optional_field(payload, "listener_security_protocol_map", dict[str, str], own_names)
     rack = None if payload.get("rack") is None else field(payload, "rack", str)
-    return BrokerRegistration(endpoints, protocols, rack)
+    return BrokerRegistration(endpoints, protocols, rack, supported_of(payload))
 
 
 def encode_topic(assignment: TopicAssignment) -> bytes:

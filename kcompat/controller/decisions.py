@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.deletion import DeleteTopics
 from kcompat.controller.election_requests import ElectLeaders
-from kcompat.controller.features import UpdateFeatures
 from kcompat.controller.internal_topics import EnsureTopics
 from kcompat.controller.producer_id_blocks import AllocateProducerIds
 from kcompat.controller.reassignment import ListReassignments, Reassign
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.znodes import ProducerIdBlock
     from kcompat.config.feed import ConfigFeed
-    from kcompat.controller.features import FeatureUpdate
+    from kcompat.controller.features import UpdateFeatures
     from kcompat.controller.isr_changes import AlterPartition, IsrAnswers
     from kcompat.controller.shutdown import StillLed
     from kcompat.controller.state import ControlledPartition, Event
@@ -128,9 +127,9 @@ class Decisions:
         """Elect leaders of partitions, by topic and index, where it is needed and possible."""
         return self._submit(ElectLeaders(kind, partitions))
 
-    def update_features(self, updates: Sequence[FeatureUpdate]) -> Promise[dict[str, Outcome] | ErrorCode]:
+    def update_features(self, wanted: UpdateFeatures) -> Promise[dict[str, Outcome] | ErrorCode]:
         """Change finalized features; an outcome by the name of each, or the error of the whole."""
-        return self._submit(UpdateFeatures(updates))
+        return self._submit(wanted)
 
     def reassign(
         self, wanted: Mapping[tuple[str, int], tuple[int, ...] | None], *, keeps_size: bool = False

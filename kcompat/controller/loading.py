@@ -4,12 +4,15 @@ controller decides on, at its beginning and where others may have written.
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
 from kcompat.cluster import znodes
+from kcompat.cluster.feature_levels import are_supported, decode_finalized, encode_finalized
 from kcompat.cluster.image import NO_LEADER, BrokerInfo
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.store import Create, NodeExistsError
@@ -32,12 +35,17 @@ T = TypeVar("T")
 
 Key = tuple[str, int]
 
+_log = logging.getLogger(__name__)
 
-async def prepare(store: MetadataStore) -> None:
-    """Create the nodes above all others, as far as they are missing."""
+
+async def prepare(store: MetadataStore, features: Mapping[str, int] = MappingProxyType({})) -> None:
+    """Create the nodes above all others, as far as they are missing. A new cluster begins with these levels
+    of features.
+    """
+    contents = {znodes.FEATURE: encode_finalized(features)}
     while missing := await _missing(store, znodes.PERSISTENT_PATHS):
         with suppress(NodeExistsError):  # another broker starts at the same time: look again
-            await store.multi([Create(path, znodes.initial_payload(path)) for path in missing])
+            await store.multi([Create(path, contents.get(path, b"")) for path in missing])
 
 
 async def _missing(store: MetadataStore, paths: Sequence[str]) -> list[str]:
@@ -61,7 +69,8 @@ async def cluster_id(store: MetadataStore, proposed: str, *, claims: bool) -> st
 
 async def load(store: MetadataStore, broker_id: int, epoch: int, epoch_version: int) -> ControllerState:
     """Read brokers, topics, configs and marks for a newly elected controller."""
-    brokers = await load_brokers(store)
+    finalized, features_version = await load_features(store)
+    brokers = await load_brokers(store, finalized)
     topics, written = await load_topics(store, await store.children(znodes.TOPICS))
     paths = {
         (kind, name): znodes.config_path(kind, name)
@@ -83,12 +92,19 @@ async def load(store: MetadataStore, broker_id: int, epoch: int, epoch_version: 
         last_producer_id,
         producer_ids_version,
         deposed=frozenset(_deposed(topics, written, brokers)),
+        finalized=finalized,
+        features_version=features_version,
     )
 
 
-async def load_brokers(store: MetadataStore) -> dict[int, RegisteredBroker]:
-    """All brokers that are registered."""
-    return await registered(store, map(int, await store.children(znodes.BROKER_IDS)))
+async def load_brokers(store: MetadataStore, finalized: Mapping[str, int]) -> dict[int, RegisteredBroker]:
+    """All brokers that are registered and can do what is finalized."""
+    brokers = await registered(store, map(int, await store.children(znodes.BROKER_IDS)))
+    able = {each: found for each, found in brokers.items() if are_supported(finalized, found.features)}
+    if able.keys() != brokers.keys():
+        left_out = sorted(brokers.keys() - able.keys())
+        _log.warning("brokers %s are left alone: they do not support the finalized features", left_out)
+    return able
 
 
 async def registered(store: MetadataStore, broker_ids: Iterable[int]) -> dict[int, RegisteredBroker]:
@@ -97,7 +113,9 @@ async def registered(store: MetadataStore, broker_ids: Iterable[int]) -> dict[in
     found = await _load_all(store, paths, znodes.decode_broker)
     return {
         broker_id: RegisteredBroker(
-            BrokerInfo(broker_id, broker.rack, broker.endpoints, broker.security_protocols), stat.czxid
+            BrokerInfo(broker_id, broker.rack, broker.endpoints, broker.security_protocols),
+            stat.czxid,
+            broker.features,
         )
         for broker_id, (broker, stat) in found.items()
     }
@@ -187,6 +205,20 @@ async def load_producer_ids(store: MetadataStore) -> tuple[int, int]:
     return block.last, stat.version
 
 
+async def load_features(store: MetadataStore) -> tuple[dict[str, int], int]:
+    """The levels that are finalized, and the version of the node. One that says nothing of them, or cannot be
+    read, is written over when they are changed.
+    """
+    (node,) = await store.get_many([znodes.FEATURE])
+    if node is None:
+        return {}, ABSENT
+    data, stat = node
+    try:
+        return decode_finalized(data) or {}, stat.version
+    except DamagedZnodeError:
+        return {}, stat.version
+
+
 async def refresh(store: MetadataStore, state: ControllerState, paths: Iterable[str]) -> ControllerState:
     """A state that knows what these nodes hold, because somebody else has written some of them."""
     names, entities = set(), {}
@@ -212,6 +244,7 @@ async def refresh(store: MetadataStore, state: ControllerState, paths: Iterable[
     marked = frozenset(await store.children(znodes.DELETE_TOPICS)) - deleting.keys()
     wanted = await _load_all(store, {None: znodes.REASSIGN_PARTITIONS}, znodes.decode_reassignments)
     last_producer_id, producer_ids_version = await load_producer_ids(store)
+    finalized, features_version = await load_features(store)
     return replace(
         state,
         topics=known,
@@ -221,6 +254,8 @@ async def refresh(store: MetadataStore, state: ControllerState, paths: Iterable[
         wanted_by_tool=wanted[None][0] if wanted else {},
         last_producer_id=last_producer_id,
         producer_ids_version=producer_ids_version,
+        finalized=finalized,
+        features_version=features_version,
     )
 
 

@@ -22,6 +22,7 @@ from kcompat.cluster.znodes import PartitionState, TopicAssignment, encode_parti
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from kcompat.cluster.feature_levels import Levels
     from kcompat.cluster.image import BrokerInfo
     from kcompat.cluster.news import News
     from kcompat.cluster.store import Op
@@ -43,6 +44,8 @@ class RegisteredBroker(Struct, frozen=True, gc=False):
 
     info: BrokerInfo
     epoch: int
+    features: Mapping[str, Levels] = {}
+    """The levels of features that it supports."""
 
 
 class ControlledPartition(Struct, frozen=True, gc=False):
@@ -135,6 +138,9 @@ class ControllerState(Struct, frozen=True):
     """`unclean.leader.election.enable` of the brokers; topics may say otherwise."""
     presumed_dead: Mapping[int, RegisteredBroker] = {}
     """Brokers that are registered, and whose processes have ended."""
+    finalized: Mapping[str, int] = {}
+    """The levels of the features that are finalized."""
+    features_version: int = ABSENT
 
     def is_live(self, broker_id: int, topic: str, index: int) -> bool:
         """Whether a replica may lead or be in sync: its broker is there to stay, and its disk works."""

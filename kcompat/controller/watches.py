@@ -77,9 +77,9 @@ def _follow(watches: dict[K, Watch], wanted: Mapping[K, object], watch: Callable
         watches[key] = watch(key)
 
 
-async def look_at_brokers(store: MetadataStore, _: ControllerState) -> Event[Any]:
+async def look_at_brokers(store: MetadataStore, state: ControllerState) -> Event[Any]:
     """Who is registered."""
-    return BrokersSeen(await loading.load_brokers(store))
+    return BrokersSeen(await loading.load_brokers(store, state.finalized))
 
 
 async def look_at_topics(store: MetadataStore, state: ControllerState) -> Event[Any] | None:

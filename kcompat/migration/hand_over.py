@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.cluster import znodes
+from kcompat.cluster.feature_levels import encode_finalized
 from kcompat.cluster.store import StoreError, name_of
 from kcompat.cluster.tree import ROOT
 from kcompat.log.checkpoints import (
@@ -89,7 +90,9 @@ class Registration(Struct, frozen=True):
 
 
 def registration_of(nodes: Mapping[str, Node]) -> Registration:
-    """What a stopped broker's store says: its persistent nodes, without `NOTIFICATIONS` and `SYSTEM`."""
+    """What a stopped broker's store says: its persistent nodes, without `NOTIFICATIONS` and `SYSTEM`. No
+    feature is finalized any more: a broker of Kafka with ZooKeeper would not start.
+    """
     kept = {
         path: node.data or b""
         for path, node in sorted(nodes.items())
@@ -97,6 +100,8 @@ def registration_of(nodes: Mapping[str, Node]) -> Registration:
         and not node.ephemeral_owner
         and not path.startswith((*NOTIFICATIONS, f"{SYSTEM}/"))
     }
+    if znodes.FEATURE in kept:
+        kept[znodes.FEATURE] = encode_finalized({})
     if znodes.CLUSTER_ID not in kept:
         raise HandOverRefusedError("the metadata store knows no cluster: no broker has started on it yet")
     return Registration(kept)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.cluster.feature_levels import HIGHEST_LEVELS
 from kcompat.config.listeners import check_supported
 from kcompat.config.topic import topic_config
 from kcompat.controller import loading
@@ -94,7 +95,8 @@ class BrokerNode:
         store = world.open_store(config, world.clock)
         began(store.close)
         session = await store.session()
-        await loading.prepare(session)
+        is_ours = not config.get("zookeeper.connect")  # brokers of Kafka end where features are finalized
+        await loading.prepare(session, HIGHEST_LEVELS if is_ours else {})
         config = await with_broker_id(config, self._identity, session, is_alone=store.is_own)
         proposed = self._identity.cluster_id or uuid_to_text(random_uuid(world.random))
         # Who adopts logs writes the id together with what it finds in them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.cluster.feature_levels import SUPPORTED
 from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.config.listeners import THIS_MACHINE, is_wildcard
 from kcompat.net.limits import Limits
@@ -69,7 +70,7 @@ def registration_of(
         host = host_for_all if is_wildcard(told.host) else told.host
         endpoints[endpoint.name] = host, told.port or listener.port
         protocols[endpoint.name] = endpoint.protocol
-    return BrokerRegistration(endpoints, protocols, config.rack)
+    return BrokerRegistration(endpoints, protocols, config.rack, SUPPORTED)
 
 
 def _told_of(config: BrokerConfig, listener: Endpoint) -> Endpoint:

@@ -15,6 +15,7 @@ from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
+from kcompat.cluster.feature_levels import TRANSACTION_VERSION
 from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.missed_deletions import MissedDeletions
@@ -164,7 +165,7 @@ class Parts:
             local=self.local,
             broker_epoch=lambda: self.registration.epoch,
             keeps_metadata=keeps_metadata,
-            features_epoch=lambda: self.features.epoch,
+            features=self.features,
         )
         self.dispatcher = Dispatcher(self.services)
         self.cluster.subscribe_to_configs(self._configs_changed)
@@ -244,6 +245,7 @@ class Parts:
             lambda: self._count_partitions(TRANSACTION_STATE, "transaction.state.log.num.partitions"),
             self.producer_ids.next,
             Markers(routes, clock),
+            lambda: self.features.level(TRANSACTION_VERSION),
         )
         log.on_leadership(transactions.load, transactions.unload)
         return transactions

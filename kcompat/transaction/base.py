@@ -9,6 +9,8 @@ from kcompat.protocol.messages.transaction_log import TransactionLogKey
 from kcompat.transaction.serde import value_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.coordinator.timeline import TimelineDict
     from kcompat.coordinator.turn import Turn
     from kcompat.transaction.requests import Producer
@@ -25,6 +27,9 @@ class Transactions(Protocol):
     """The producer of an id, and who that was before the request that made it so: a request that is sent
     again is known by it. It is in no record, so a new coordinator fences who asks again.
     """
+
+    feature_level: Callable[[], int]
+    """That of `transaction.version`, now."""
 
     def is_decided(self, transactional_id: str) -> None:
         """The end of a transaction is decided and committed: have its markers written."""
@@ -46,7 +51,7 @@ def producer_error(transaction: Transaction | None, producer: Producer) -> Error
 def write(turn: TransactionTurn, transactional_id: str, transaction: Transaction) -> None:
     """Write what an id is from now on; where the end of a transaction is decided, its markers follow."""
     transaction.check_invariants()
-    turn.write(TransactionLogKey(transactional_id), value_of(transaction))
+    turn.write(TransactionLogKey(transactional_id), value_of(transaction, turn.shard.feature_level()))
     if transaction.state.is_prepared:
 
         def follow(turn: TransactionTurn, error: ErrorCode) -> None:

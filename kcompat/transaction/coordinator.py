@@ -40,7 +40,7 @@ class TransactionCoordinator:
     """All transactional ids of one broker. Partitions come and go with `load` and `unload`.
 
     `partition_count` tells how many partitions `__transaction_state` has, `next_producer_id` gives one that
-    nobody has, or None while none can be had.
+    nobody has, or None while none can be had. `feature_level` is that of `transaction.version`.
     """
 
     def __init__(
@@ -51,19 +51,21 @@ class TransactionCoordinator:
         partition_count: Callable[[], int],
         next_producer_id: Callable[[], Promise[int | None]],
         markers: Markers,
+        feature_level: Callable[[], int],
     ) -> None:
         self.config = config
         self._clock = clock
         self._partition_count = partition_count
         self._next_producer_id = next_producer_id
         self._markers = markers
+        self._feature_level = feature_level
         self.runtime: Runtime[TransactionShard] = Runtime(
             log, TRANSACTION_SERDE, clock, self._make_shard, config.commit_timeout_ms
         )
         self._timers: dict[Callable[[], None], Timer] = {}
 
     def _make_shard(self, _timers: KeyedTimers) -> TransactionShard:
-        return TransactionShard(self._decided)
+        return TransactionShard(self._decided, self._feature_level)
 
     # --- life
 

@@ -1,7 +1,7 @@
 """The record formats of `__transaction_state`.
 
-Values are written at version 0, as by Kafka 3.9, unless they say what only version 1 has: a producer that
-goes by `transaction.version` 2. Both are read.
+Values are written at version 0, as by Kafka 3.9, unless they say what only version 1 has: former and next
+producer ids, from `transaction.version` 1 on. Both are read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kcompat.coordinator.serde import RecordSerde
 from kcompat.protocol.messages.transaction_log import TransactionLogKey, TransactionLogValue
 from kcompat.protocol.schema import ProtocolViolation
 from kcompat.transaction.states import State
-from kcompat.transaction.transaction import Transaction, by_topic
+from kcompat.transaction.transaction import NO_PRODUCER_ID, Transaction, by_topic
 
 if TYPE_CHECKING:
     from kcompat.protocol.message import Message
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 PLAIN, TAGGED = 0, 1
 
 
-def value_of(transaction: Transaction) -> TransactionLogValue:
-    """What a record says of a transactional id."""
+def value_of(transaction: Transaction, feature_level: int) -> TransactionLogValue:
+    """What a record says of a transactional id where `transaction.version` is at this level. A client that
+    goes by a later one than the cluster is lowered to since loses nothing.
+    """
     topics = [
         TransactionLogValue.PartitionsSchema(topic, indexes)
         for topic, indexes in by_topic(transaction.partitions)
@@ -35,7 +37,7 @@ def value_of(transaction: Transaction) -> TransactionLogValue:
         transaction_last_update_timestamp_ms=transaction.updated_ms,
         transaction_start_timestamp_ms=transaction.started_ms,
     )
-    if transaction.client_version:
+    if feature_level or transaction.client_version:
         value.client_transaction_version = transaction.client_version
         value.previous_producer_id = transaction.previous_producer_id
         value.next_producer_id = transaction.next_producer_id
@@ -68,7 +70,12 @@ def transaction_of(value: TransactionLogValue) -> Transaction:
 
 def _value_version(value: Message) -> int:
     assert isinstance(value, TransactionLogValue)
-    return TAGGED if value.client_transaction_version else PLAIN
+    says_more = (
+        value.client_transaction_version
+        or value.previous_producer_id != NO_PRODUCER_ID
+        or value.next_producer_id != NO_PRODUCER_ID
+    )
+    return TAGGED if says_more else PLAIN
 
 
 TRANSACTION_SERDE: Final = RecordSerde({0: (TransactionLogKey, TransactionLogValue)}, _value_version)

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 class TransactionShard:
     """A `Transactions`, and the `Shard` of a coordinator's runtime. Nothing is parked here."""
 
-    def __init__(self, decided: Callable[[str, Transaction], object]) -> None:
+    def __init__(
+        self, decided: Callable[[str, Transaction], object], feature_level: Callable[[], int]
+    ) -> None:
         """`decided(transactional_id, transaction)` has the markers of a transaction written. It may be called
         again for the same one, by a coordinator that has just loaded it.
         """
         self._timeline = Timeline()
         self.transactions: TimelineDict[str, Transaction] = TimelineDict(self._timeline)
         self.before: dict[str, tuple[Producer, Producer]] = {}
+        self.feature_level = feature_level
         self._decided = decided
 
     def is_decided(self, transactional_id: str) -> None:

@@ -10,6 +10,8 @@ from kcompat.promise import Promise
 from kcompat.security.authorizer import AllowEverything
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcompat.config.broker import BrokerConfig
     from kcompat.net.answers import Connection
     from kcompat.protocol.message import Message
@@ -62,6 +64,23 @@ class Denying:
     ) -> bool:
         """See `Authorizer.may_on_any`."""
         return (operation, resource_type) not in self._denied
+
+
+class Finalized:
+    """`Features` that are these."""
+
+    def __init__(self, epoch: int = 0, **levels: int) -> None:
+        """`levels` by the names of features with "_" for "."."""
+        self.epoch = epoch
+        self.levels: Mapping[str, int] = {name.replace("_", "."): each for name, each in levels.items()}
+
+    def level(self, feature: str) -> int:
+        """See `Features`."""
+        return self.levels.get(feature, 0)
+
+    def read_again(self) -> Promise[None]:
+        """See `Features`."""
+        return Promise.resolved(None)
 
 
 def services_of(*, config: BrokerConfig | None = None, **parts: Any) -> Services:

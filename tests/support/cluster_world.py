@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from kcompat.api import create_topics
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
+from kcompat.cluster.feature_levels import HIGHEST_LEVELS, SUPPORTED
+from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import Reply, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.process_store import ProcessStore
@@ -41,8 +43,9 @@ from support.asking import context_of, services_of, travelled
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from kcompat.cluster.feature_levels import Levels
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import Answered, News
     from kcompat.security.authorizer import Authorizer
@@ -83,7 +86,9 @@ class ClusterWorld:
         clock = VirtualClock()
         self.store = ProcessStore.in_memory(clock.now_ms)
         self.session = session = await self.store.session()
-        await loading.prepare(session)
+        await loading.prepare(session, HIGHEST_LEVELS)
+        self.features = FinalizedFeatures(session)
+        await self.features.start()
         await session.create(CLUSTER_ID, encode_cluster_id("the-cluster"))
         feed = ConfigFeed(self.config)
         controller = Controller(1, session, lambda _: self.broker, clock, feed, self.cluster)
@@ -94,7 +99,7 @@ class ClusterWorld:
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
         await self.config_watch.start()
         registration = BrokerRegistration(
-            {"PLAINTEXT": ("advertised", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1"
+            {"PLAINTEXT": ("advertised", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1", SUPPORTED
         )
         await Registration(session, 1, Forgetful(), clock).start(registration)
         await self.candidacy.start()
@@ -103,11 +108,13 @@ class ClusterWorld:
     async def __aexit__(self, *_: object) -> None:
         await self.candidacy.stop()
         await self.config_watch.stop()
+        self.features.stop()
         await self.store.close()
 
-    async def register(self, broker_id: int) -> None:
+    async def register(self, broker_id: int, features: Mapping[str, Levels] = SUPPORTED) -> None:
         """Another broker, which takes everything too; until this one shows it."""
-        registration = BrokerRegistration({"PLAINTEXT": (f"h{broker_id}", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
+        endpoints = {"PLAINTEXT": (f"h{broker_id}", 9092)}
+        registration = BrokerRegistration(endpoints, {"PLAINTEXT": "PLAINTEXT"}, None, features)
         session = await self.store.session()
         await Registration(session, broker_id, Forgetful(), VirtualClock()).start(registration)
         await self.shown(lambda image: broker_id in image.brokers)
@@ -160,6 +167,7 @@ class ClusterWorld:
             producer_ids=self.producer_ids,
             authorizer=self.authorizer,
             keeps_metadata=self.keeps_metadata,
+            features=self.features,
         )
         response = module.handle(context_of(services, version), travelled(request, version))
         if isinstance(response, Promise):

@@ -98,6 +98,7 @@ class TransactionWorld:
         self.config = config or TransactionCoordinatorConfig()
         self.brokers = MarkedBrokers()
         self.has_ids = True
+        self.feature_level = 0
         self._ids = count(1000)
         self.epoch = 0
         self.coordinator = self.restart()
@@ -109,7 +110,13 @@ class TransactionWorld:
         self.epoch += 1
         self.markers = Markers(self.brokers, self.clock)
         self.coordinator = TransactionCoordinator(
-            self.log, self.clock, self.config, lambda: PARTITIONS, self._next_id, self.markers
+            self.log,
+            self.clock,
+            self.config,
+            lambda: PARTITIONS,
+            self._next_id,
+            self.markers,
+            lambda: self.feature_level,
         )
         for partition in range(PARTITIONS):
             self.coordinator.load(partition, self.epoch)
@@ -120,7 +127,7 @@ class TransactionWorld:
 
     def find(self, transaction: Transaction) -> None:
         """Restart with a log in which the id is this."""
-        record = CoordinatorRecord(TransactionLogKey(NAME), value_of(transaction))
+        record = CoordinatorRecord(TransactionLogKey(NAME), value_of(transaction, self.feature_level))
         key, value = TRANSACTION_SERDE.serialize(record)
         batch = build_batch([Record(0, self.clock.now_ms(), key, value)])
         self.log.append(self.coordinator.partition_of(NAME), batch, self.clock.now_ms())

@@ -6,12 +6,13 @@ import pytest
 
 from kcompat.api import api_versions
 from kcompat.api.registry import SERVED
+from kcompat.cluster.feature_levels import SUPPORTED
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
-from support.asking import Denying, ask, services_of
+from support.asking import Denying, Finalized, ask, services_of
 
-EPOCH = 7
-SERVICES = services_of(served=SERVED, features_epoch=lambda: EPOCH)
+FEATURES = Finalized(7, transaction_version=2)
+SERVICES = services_of(served=SERVED, features=FEATURES)
 
 
 def software(name: str = "client", version: str = "1.0") -> ApiVersionsRequest:
@@ -24,12 +25,24 @@ def test_every_api_is_listed_with_its_versions(version: int) -> None:
     rows = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
     assert rows == {api.key: (api.min_version, api.max_version) for api in SERVED}
     assert answer.error_code == 0
-    assert answer.finalized_features_epoch == (EPOCH if version >= 3 else -1)
-    assert (answer.supported_features, answer.finalized_features) == ([], [])
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_features_are_told_as_far_as_the_client_can_read_them(version: int) -> None:
+    answer = ask(api_versions, version, software(), SERVICES)
+    supported = {row.name: (row.min_version, row.max_version) for row in answer.supported_features}
+    finalized = {
+        row.name: (row.min_version_level, row.max_version_level) for row in answer.finalized_features
+    }
+    every = {name: (levels.lowest, levels.highest) for name, levels in SUPPORTED.items()}
+    readable = {name: levels for name, levels in every.items() if levels[0] > 0}
+    assert supported == (every if version >= 4 else readable if version == 3 else {})
+    assert finalized == ({"transaction.version": (2, 2)} if version >= 3 else {})
+    assert answer.finalized_features_epoch == (7 if version >= 3 else -1)
 
 
 def test_nobody_needs_a_permission() -> None:
-    services = services_of(served=SERVED, features_epoch=lambda: EPOCH, authorizer=Denying())
+    services = services_of(served=SERVED, features=FEATURES, authorizer=Denying())
     assert len(ask(api_versions, 3, software(), services).api_keys) == len(SERVED)
 
 

@@ -19,7 +19,7 @@ from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, Des
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcompat.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
-from support.asking import Client, services_of
+from support.asking import Client, Finalized, services_of
 from support.raw_client import request_frame
 from support.virtual_clock import VirtualClock
 
@@ -38,7 +38,7 @@ def served(key: ApiKey, handle: Callable[..., Any], *, since: int = 0, mode: Mod
 
 def dispatcher(*apis: Served) -> Dispatcher:
     whole = (*apis, served(ApiKey.API_VERSIONS, api_versions.handle))
-    return Dispatcher(services_of(served=whole, clock=VirtualClock(), features_epoch=lambda: 0))
+    return Dispatcher(services_of(served=whole, clock=VirtualClock(), features=Finalized()))
 
 
 def frame_of(request: Message, version: int, rest: bytes = b"") -> memoryview:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.api import update_features
+from kcompat.cluster.znodes import BrokerRegistration, broker_path, encode_broker
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.update_features import UpdateFeaturesRequest
 from kcompat.security.authorizer import CLUSTER
@@ -16,6 +17,7 @@ from support.cluster_world import ClusterWorld
 
 Update = UpdateFeaturesRequest.FeatureUpdateKey
 
+TRANSACTIONS = "transaction.version"
 UNSUPPORTED = "Could not apply finalized feature update because the provided feature is not supported."
 ABSENT = "Can not delete non-existing finalized feature."
 TOO_LOW = "Can not provide versionLevel: 0 less than 1 without setting the SAFE downgradeType in the request."
@@ -30,6 +32,13 @@ def refusal(response: Any) -> ErrorCode:
     error = ErrorCode(response.error_code)
     assert (response.error_message, response.results) == (error.message, [])
     return error
+
+
+def changed(response: Any) -> bool:
+    """Whether the only update was made, whatever the version."""
+    assert response.error_message is None
+    assert not response.results or rows(response) == {TRANSACTIONS: (0, None)}
+    return not response.error_code
 
 
 def refused(**reasons: str) -> dict[str, tuple[int, str]]:
@@ -90,3 +99,61 @@ async def test_nothing_asked_no_controller_and_no_permission(version: int) -> No
         world.authorizer = Denying((Operation.ALTER, CLUSTER))
         response = await world.ask(update_features, version, request)
         assert refusal(response) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize("version", range(3))
+async def test_a_level_goes_down_and_up_and_is_told_at_once(version: int) -> None:
+    def to(level: int) -> UpdateFeaturesRequest:
+        old = Update(TRANSACTIONS, level, allow_downgrade=level < 2)
+        new = Update(TRANSACTIONS, level, upgrade_type=1 if level == 2 else 2)
+        return UpdateFeaturesRequest(feature_updates=[new if version else old])
+
+    async with ClusterWorld() as world:
+        told = [(world.features.epoch, dict(world.features.levels))]
+        for level in (1, 2, 0):
+            assert changed(await world.ask(update_features, version, to(level)))
+            told.append((world.features.epoch, dict(world.features.levels)))
+    assert told == [(0, {TRANSACTIONS: 2}), (1, {TRANSACTIONS: 1}), (2, {TRANSACTIONS: 2}), (3, {})]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_what_is_only_validated_changes_nothing(version: int) -> None:
+    lower = [Update(TRANSACTIONS, 1, upgrade_type=2)]
+    request = UpdateFeaturesRequest(feature_updates=lower, validate_only=True)
+    async with ClusterWorld() as world:
+        assert changed(await world.ask(update_features, version, request))
+        assert (world.features.epoch, world.features.levels) == (0, {TRANSACTIONS: 2})
+
+
+async def test_of_several_updates_those_are_made_that_can_be_but_at_last_all_or_none() -> None:
+    updates = [Update(TRANSACTIONS, 1, upgrade_type=2), Update("up", 1)]
+    request = UpdateFeaturesRequest(feature_updates=updates)
+    async with ClusterWorld() as world:
+        response = await world.ask(update_features, 2, request)
+        assert response.error_code == ErrorCode.INVALID_REQUEST
+        assert world.features.level(TRANSACTIONS) == 2
+        response = await world.ask(update_features, 1, request)
+        assert rows(response) == {TRANSACTIONS: (0, None), **refused(up=UNSUPPORTED)}
+        assert world.features.level(TRANSACTIONS) == 1
+
+
+async def test_a_level_is_not_to_be_had_where_a_broker_lacks_it_and_such_a_broker_is_left_alone() -> None:
+    raised = UpdateFeaturesRequest(feature_updates=[Update(TRANSACTIONS, 2)])
+    removed = UpdateFeaturesRequest(feature_updates=[Update(TRANSACTIONS, 0, upgrade_type=2)])
+    async with ClusterWorld() as world:
+        assert changed(await world.ask(update_features, 1, removed))
+        await world.register(2, features={})
+        lacking = (
+            "Could not apply finalized feature update because brokers were found to have incompatible "
+            "versions for the feature."
+        )
+        assert rows(await world.ask(update_features, 1, raised)) == {
+            TRANSACTIONS: (ErrorCode.INVALID_REQUEST, lacking)
+        }
+    async with ClusterWorld() as world:
+        await world.register(2)
+        session = await world.store.session()
+        old = BrokerRegistration({"PLAINTEXT": ("h3", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
+        await session.create(broker_path(3), encode_broker(old, 0), ephemeral=True)
+        await world.register(4)
+        assert sorted(world.cluster.image.brokers) == [1, 2, 4]

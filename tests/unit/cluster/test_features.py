@@ -6,11 +6,13 @@ import asyncio
 
 import pytest
 
+from kcompat.cluster.feature_levels import encode_finalized
 from kcompat.cluster.features import NO_EPOCH, FinalizedFeatures
 from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.znodes import FEATURE, encode_features
+from kcompat.cluster.znodes import FEATURE
+from support.controller_world import answer
 
-NONE_ENABLED = encode_features({})
+NONE_ENABLED = encode_finalized({})
 
 
 async def epoch_after(*payloads: bytes) -> int:
@@ -50,10 +52,17 @@ async def test_without_the_node_there_is_none_until_it_is_made(caplog: pytest.Lo
     features = FinalizedFeatures(session)
     await features.start()
     assert features.epoch == NO_EPOCH
-    await session.create(FEATURE, encode_features({"transaction.version": 2}))
+    await session.create(FEATURE, encode_finalized({"transaction.version": 2}))
     await session.exists(FEATURE)
     await asyncio.sleep(0)
-    assert features.epoch == 0
-    assert "features are finalized that this broker does not have: transaction.version" in caplog.text
+    assert (features.epoch, features.levels) == (0, {"transaction.version": 2})
+    assert (features.level("transaction.version"), features.level("other.version")) == (2, 0)
+    assert not caplog.text
+    await session.set(FEATURE, encode_finalized({"other.version": 1}))
+    await answer(features.read_again())
+    assert "features are finalized that this broker does not have: {'other.version': 1}" in caplog.text
+    await session.delete(FEATURE)
+    await answer(features.read_again())
+    assert (features.epoch, features.levels) == (NO_EPOCH, {})
     features.stop()
     await store.close()

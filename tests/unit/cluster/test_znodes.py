@@ -7,6 +7,7 @@ import json
 import pytest
 
 from kcompat.cluster import znodes
+from kcompat.cluster.feature_levels import Levels
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.znodes import (
     BrokerRegistration,
@@ -47,6 +48,7 @@ def test_broker() -> None:
         {"SECURE": ("::1", 9093), "PLAINTEXT": ("host", 9092)},
         {"SECURE": "SSL", "PLAINTEXT": "PLAINTEXT"},
         "r1",
+        {"f": Levels(1, 2)},
     )
     data = znodes.encode_broker(broker, 1700000000000)
     assert json.loads(data) == {
@@ -57,7 +59,7 @@ def test_broker() -> None:
         "jmx_port": -1,
         "timestamp": "1700000000000",
         "listener_security_protocol_map": {"SECURE": "SSL", "PLAINTEXT": "PLAINTEXT"},
-        "features": {},
+        "features": {"f": {"min_version": 1, "max_version": 2}},
         "rack": "r1",
     }
     assert znodes.decode_broker(data) == broker

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster import znodes
+from kcompat.cluster.feature_levels import HIGHEST_LEVELS, decode_finalized
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.store import Create, name_of, parent_of
 from kcompat.cluster.tree import Transaction, Tree
@@ -51,7 +52,7 @@ async def registered(logs: list[Log]) -> Registration:
     """What is to be registered of a store that adopted these logs, after a broker registered itself."""
     store = ProcessStore.in_memory(lambda: 0)
     session = await store.session()
-    await loading.prepare(session)
+    await loading.prepare(session, HIGHEST_LEVELS)
     await adopt(session, logs, "ours", BrokerConfig({"broker.id": "7"}), Random(0))
     await session.multi(
         [
@@ -92,6 +93,7 @@ def test_what_is_registered(registration: Registration) -> None:
     nodes = registration.nodes
     assert json.loads(nodes["/cluster/id"]) == {"version": "1", "id": "ours"}
     assert nodes["/controller_epoch"] == b"4"
+    assert decode_finalized(nodes["/feature"]) == {}, "Kafka has none"
     assert json.loads(nodes["/brokers/topics/a/partitions/1/state"])["leader_epoch"] == 3
     assert "/config/topics/b" in nodes
     for gone in ("/", "/brokers/ids/7", "/controller", "/config/changes/config_change_0000000000"):

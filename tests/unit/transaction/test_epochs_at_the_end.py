@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.transaction.requests import Producer, ProducerAnswer
-from kcompat.transaction.transaction import LAST_EPOCH
+from kcompat.transaction.transaction import LAST_EPOCH, NO_PRODUCER_ID
 from support.transaction_world import A
 
 if TYPE_CHECKING:
@@ -108,3 +108,14 @@ def test_the_record_tells_a_new_coordinator_all_of_it(world: TransactionWorld) -
     world.restart()
     assert world.transaction() == before
     assert end(world, producer) == answer
+
+
+def test_from_level_1_on_records_tell_of_the_former_producer_id(world: TransactionWorld) -> None:
+    for level in (0, 1):
+        world.feature_level = level
+        producer = world.begin()
+        world.end(producer)
+        world.restart()
+        transaction = world.transaction()
+        assert transaction is not None
+        assert transaction.previous_producer_id == (producer.id if level else NO_PRODUCER_ID)
