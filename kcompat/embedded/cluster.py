@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from kcompat.config.broker import as_log_dirs
 from kcompat.config.listeners import Endpoint
 from kcompat.embedded.home import as_texts
 from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded
+from kcompat.net.bound_socket import HeldPort
 from kcompat.node.cluster import ClusterNodes
 from kcompat.node.spread import spread
 from kcompat.node.world import real_world
@@ -85,17 +87,26 @@ class Cluster(Embedded[ClusterNodes]):
 
     async def _begin(self, config: BrokerConfig) -> ClusterNodes:
         world = real_world()
-        configs = spread(config, len(self.brokers), self._racks)
-        nodes = ClusterNodes(configs, world.open_store(config, world.clock), world)
-        try:
-            await nodes.start()  # done when each knows the others
-        except BaseException:
-            await nodes.close()
-            raise
+        with ExitStack() as undo:
+            ports = None
+            if config.listeners[0].port == 0:  # a broker that starts again has to be where clients know it
+                held = [HeldPort(config.listeners[0].host) for _ in self.brokers]
+                ports = [each.port for each in held]
+                for each in held:
+                    undo.callback(each.release)
+            configs = spread(config, len(self.brokers), self._racks, ports)
+            nodes = ClusterNodes(configs, world.open_store(config, world.clock), world)
+            try:
+                await nodes.start()  # done when each knows the others
+            except BaseException:
+                await nodes.close()
+                raise
+            self._held = undo.pop_all()
         return nodes
 
     async def _end(self, nodes: ClusterNodes) -> None:
         await nodes.close()
+        self._held.close()
 
     @property
     def bootstrap_servers(self) -> str:

@@ -10,6 +10,7 @@ import socket
 from typing import TYPE_CHECKING, Final
 
 from kcompat import twins
+from kcompat.net.bound_socket import bound
 from kcompat.net.hang_up import hang_up
 from kcompat.net.listener import ListenerError
 from kcompat.net.loop_poller import LoopPoller
@@ -55,7 +56,7 @@ def bind(
     `make_poller` gives the connections of a hub their poller.
     """
     try:
-        sock = _listen(_bind(host, port), backlog, *buffers)
+        sock = _listen(bound(host, port), backlog, *buffers)
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         reason = "the port is already in use" if taken else error.strerror or error
@@ -137,32 +138,6 @@ class PlainListener:
 def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> tuple[str, int]:
     """Host and port, with an IPv4 address that came through an IPv6 socket written as IPv4."""
     return name[0].removeprefix("::ffff:"), name[1]
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    """A bound socket on the first address of `host`, IPv4 first as clients try that first too."""
-    if not host:
-        family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-        return _bind_to(family, ("", port))
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
-    return _bind_to(family, address)
-
-
-def _bind_to(family: int, address: object) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            only_v6 = address != ("", address[1])  # type: ignore[index]
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only_v6)
-        sock.bind(address)  # type: ignore[arg-type]
-        sock.setblocking(False)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
 
 
 def _listen(sock: socket.socket, backlog: int, receive_buffer: int, send_buffer: int) -> socket.socket:

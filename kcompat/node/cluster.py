@@ -40,7 +40,6 @@ class ClusterNodes:
         self._world = world
         self._links = Links(world.connect, world.clock)
         self._sessions: dict[int, BorrowedStore] = {}
-        self._ports: dict[tuple[int, str], int] = {}
         self._changed = asyncio.Event()
         self.running: dict[int, BrokerNode] = {}
 
@@ -153,9 +152,7 @@ class ClusterNodes:
 
     def _world_of(self, broker_id: int, session: BorrowedStore) -> World:
         def bind(name: str, host: str, port: int, **options: Any) -> Listener:
-            # A broker that starts again has to be where clients know it.
-            listener = self._world.bind(name, host, port or self._ports.get((broker_id, name), 0), **options)
-            self._ports[broker_id, name] = listener.port
+            listener = self._world.bind(name, host, port, **options)
             self._links.listens(broker_id, listener.port)
             return listener
 

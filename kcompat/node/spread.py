@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig
 
 
-def spread(config: BrokerConfig, brokers: int, racks: Sequence[str] | None = None) -> list[BrokerConfig]:
-    """The configurations of brokers 0, 1, 2, ... that are alike but for what each has of its own: ports in a
-    row from the one given, directories `broker-<id>` below each of `log.dirs`, and a rack in turn. They share
-    a machine: where the listener names no host, they advertise this one.
+def spread(
+    config: BrokerConfig,
+    brokers: int,
+    racks: Sequence[str] | None = None,
+    ports: Sequence[int] | None = None,
+) -> list[BrokerConfig]:
+    """The configurations of brokers 0, 1, 2, ... that are alike but for what each has of its own: one of the
+    `ports`, or else those in a row from the one given, directories `broker-<id>` below each of `log.dirs`,
+    and a rack in turn. They share a machine: where the listener names no host, they advertise this one.
 
     Raises ConfigError.
     """
@@ -28,8 +33,10 @@ def spread(config: BrokerConfig, brokers: int, racks: Sequence[str] | None = Non
         )
     configs = []
     (first,) = config.listeners
+    if ports is None:
+        ports = [first.port and first.port + broker_id for broker_id in range(brokers)]
     for broker_id in range(brokers):
-        listener = structs.replace(first, port=first.port and first.port + broker_id)
+        listener = structs.replace(first, port=ports[broker_id])
         own = {
             "broker.id": str(broker_id),
             "log.dirs": ",".join(f"{directory}/broker-{broker_id}" for directory in config.log_dirs),

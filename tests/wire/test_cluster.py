@@ -15,7 +15,6 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch, iter_headers, read_records
 from kcompat.records.record import Record
-from support.ports import free_port
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ RETRIABLE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS)
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    with Cluster(3, port=free_port(3), config=SETTINGS) as started:
+    with Cluster(3, config=SETTINGS) as started:
         yield started
 
 

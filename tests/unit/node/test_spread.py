@@ -28,6 +28,12 @@ def test_free_ports_are_for_each_to_find() -> None:
     assert [str(broker.listeners[0]) for broker in brokers] == ["PLAINTEXT://:0"] * 2
 
 
+def test_ports_may_be_given_one_by_one() -> None:
+    brokers = spread(BrokerConfig({"listeners": "PLAINTEXT://:0", "log.dirs": "/a"}), 2, ports=[9007, 9003])
+    assert [broker.listeners[0].port for broker in brokers] == [9007, 9003]
+    assert [broker.advertised["PLAINTEXT"].port for broker in brokers] == [9007, 9003]
+
+
 @pytest.mark.parametrize(
     ("listener", "advertised"),
     [

@@ -1,0 +1,60 @@
+"""TCP sockets bound to an address: those that listeners listen on, and those that only hold a port."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from kcompat import twins
+from kcompat.net.listener import ListenerError
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A non-blocking socket bound to the first address of `host`, IPv4 first as clients try that first too;
+    no host means all addresses, port 0 one of the system's choice. OSError passes through.
+    """
+    if not host:
+        family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+        return _bound_to(family, ("", port))
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+    return _bound_to(family, address)
+
+
+class HeldPort:
+    """A port of the system's choice for listeners that come and go.
+
+    On Linux a socket that never listens keeps it from being given to anybody else, above all as the source
+    of a connection, while nobody listens on it; whoever binds to it by its number can listen, as a socket
+    with SO_REUSEADDR. Elsewhere a second socket could not be bound to it: there it is chosen, and not kept.
+    """
+
+    def __init__(self, host: str) -> None:
+        """Raises `ListenerError`."""
+        try:
+            self._socket = bound(host, 0)
+        except OSError as error:
+            raise ListenerError(f"Cannot listen on {host or '*'}: {error.strerror or error}.") from error
+        self.port: int = self._socket.getsockname()[1]
+        if not twins.LINUX:
+            self.release()
+
+    def release(self) -> None:
+        """Let the system give it to others."""
+        self._socket.close()
+
+
+def _bound_to(family: int, address: object) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            only_v6 = address != ("", address[1])  # type: ignore[index]
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only_v6)
+        sock.bind(address)  # type: ignore[arg-type]
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
