@@ -1,45 +1,71 @@
-"""ListTransactions (key 66), versions 0 and 1: the transactional ids that this broker coordinates (KIP-664).
+"""ListTransactions (key 66), versions 0-2: the transactional ids that this broker coordinates (KIP-664).
 
 Behaviour
 - Ids that the client may not describe are left out. State filters that name no state are told.
 
 Version notes
-- 1: filters by how long a transaction is open (KIP-994). 2, which filters by a pattern of the id (KIP-1152),
-  is not served yet.
+- 1: filters by how long a transaction is open (KIP-994).
+- 2: filters by a pattern of RE2 that the whole id matches (KIP-1152); INVALID_REGULAR_EXPRESSION where it is
+  none.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from kcompat.regex.pattern import problem
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from kcompat.transaction.describe import KNOWN_LABELS, STATE_OF_LABEL, TransactionFilter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+    from kcompat.transaction.transaction import Transaction
 
 Row = ListTransactionsResponse.TransactionState
 
 
-def handle(context: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+def handle(
+    context: RequestContext, request: ListTransactionsRequest
+) -> ListTransactionsResponse | Promise[ListTransactionsResponse]:
     """List those that pass the filters."""
+    transactions, pattern = context.services.transactions, request.transactional_id_pattern
     labels = list(dict.fromkeys(request.state_filters))
-    wanted = TransactionFilter(
+    error, found = transactions.list_all(_filter(request, labels))
+    if error or (pattern and problem(pattern)):
+        return ListTransactionsResponse(error_code=error or ErrorCode.INVALID_REGULAR_EXPRESSION)
+    visible = [
+        (name, transaction)
+        for name, transaction in found
+        if context.may(Operation.DESCRIBE, Resource.transactional_id(name))
+    ]
+    unknown = [label for label in labels if label not in KNOWN_LABELS]
+    if not pattern:
+        return _response(unknown, visible)
+    return transactions.matching(pattern, [name for name, _ in visible]).map(
+        lambda matching: _response(unknown, [row for row in visible if row[0] in matching])
+    )
+
+
+def _filter(request: ListTransactionsRequest, labels: Sequence[str]) -> TransactionFilter:
+    return TransactionFilter(
         states=frozenset(STATE_OF_LABEL[label] for label in labels if label in STATE_OF_LABEL)
         if labels
         else None,
         producer_ids=frozenset(request.producer_id_filters),
         longer_than_ms=request.duration_filter,
     )
-    error, found = context.services.transactions.list_all(wanted)
+
+
+def _response(unknown: list[str], found: Sequence[tuple[str, Transaction]]) -> ListTransactionsResponse:
     return ListTransactionsResponse(
-        error_code=error,
-        unknown_state_filters=[] if error else [label for label in labels if label not in KNOWN_LABELS],
+        unknown_state_filters=unknown,
         transaction_states=[
-            Row(name, transaction.producer_id, transaction.state.label)
-            for name, transaction in found
-            if context.may(Operation.DESCRIBE, Resource.transactional_id(name))
+            Row(name, transaction.producer_id, transaction.state.label) for name, transaction in found
         ],
     )

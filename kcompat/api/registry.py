@@ -132,7 +132,7 @@ SERVED: tuple[Served, ...] = (
     _served(ApiKey.CONSUMER_GROUP_HEARTBEAT, consumer_group_heartbeat.handle),
     _served(ApiKey.CONSUMER_GROUP_DESCRIBE, consumer_group_describe.handle),
     _served(ApiKey.DESCRIBE_TRANSACTIONS, describe_transactions.handle),
-    _served(ApiKey.LIST_TRANSACTIONS, list_transactions.handle, until=1),
+    _served(ApiKey.LIST_TRANSACTIONS, list_transactions.handle),
     _served(ApiKey.LIST_CONFIG_RESOURCES, list_config_resources.handle),
     _served(ApiKey.ALLOCATE_PRODUCER_IDS, allocate_producer_ids.handle),
     _served(ApiKey.DESCRIBE_TOPIC_PARTITIONS, describe_topic_partitions.handle),

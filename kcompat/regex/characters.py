@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kcompat.regex.classes import (
-    EVERYTHING,
-    PERL,
-    POSIX,
-    folded,
-    folded_span,
-    span,
-    unicode_class,
-)
+from kcompat.regex.classes import ASCII, PERL, POSIX, Alphabet
 from kcompat.regex.errors import PatternError
 
 MAX_CODE = 0x10FFFF
@@ -24,10 +16,11 @@ _HEX = re.compile(r"x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{2}))")
 
 
 class Reader:
-    """A pattern and how far it has been read."""
+    """A pattern and how far it has been read; `alphabet` has the characters of its classes."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, alphabet: Alphabet = ASCII) -> None:
         self.text = text
+        self.alphabet = alphabet
         self.at = 0
 
     @property
@@ -56,7 +49,7 @@ def read_class(reader: Reader, folds: bool) -> int:
         found = _named_class(reader, folds) if reader.is_at("[:") else class_escape(reader, folds)
         mask |= _range(reader, folds) if found is None else found
     reader.at += 1
-    return EVERYTHING & ~mask if negated else mask
+    return reader.alphabet.everything & ~mask if negated else mask
 
 
 def _range(reader: Reader, folds: bool) -> int:
@@ -66,7 +59,7 @@ def _range(reader: Reader, folds: bool) -> int:
         high = _class_character(reader)
         if high < low:
             raise PatternError(_BAD_RANGE)
-    return folded_span(low, high) if folds else span(low, high)
+    return reader.alphabet.folded_span(low, high) if folds else reader.alphabet.span(low, high)
 
 
 def _class_character(reader: Reader) -> int:
@@ -85,7 +78,7 @@ def _named_class(reader: Reader, folds: bool) -> int | None:
     if mask is None:
         raise PatternError(_BAD_RANGE)
     reader.at = end + 2
-    return _signed(mask, folds, name.startswith("^"))
+    return _signed(reader.alphabet, mask, folds, name.startswith("^"))
 
 
 def class_escape(reader: Reader, folds: bool) -> int | None:
@@ -99,7 +92,7 @@ def class_escape(reader: Reader, folds: bool) -> int | None:
     if mask is None:
         return None
     reader.at += 2
-    return _signed(mask, folds, letter.isupper())
+    return _signed(reader.alphabet, mask, folds, letter.isupper())
 
 
 def _unicode_class(reader: Reader, folds: bool, negated: bool) -> int:
@@ -113,15 +106,15 @@ def _unicode_class(reader: Reader, folds: bool, negated: bool) -> int:
             raise PatternError(_BAD_RANGE)
         name = reader.text[reader.at : end]
         reader.at = end + 1
-    mask = unicode_class(name.removeprefix("^"))
+    mask = reader.alphabet.unicode_class(name.removeprefix("^"))
     if mask is None:
         raise PatternError(_BAD_RANGE)
-    return _signed(mask, folds, negated != name.startswith("^"))
+    return _signed(reader.alphabet, mask, folds, negated != name.startswith("^"))
 
 
-def _signed(mask: int, folds: bool, negated: bool) -> int:
-    mask = folded(mask) if folds else mask
-    return EVERYTHING & ~mask if negated else mask
+def _signed(alphabet: Alphabet, mask: int, folds: bool, negated: bool) -> int:
+    mask = alphabet.folded(mask) if folds else mask
+    return alphabet.everything & ~mask if negated else mask
 
 
 def read_escape(reader: Reader) -> int:

@@ -34,7 +34,7 @@ class Node(Struct, frozen=True):
 
 
 class OneOf(Node, frozen=True):
-    """A character of a class: bit n of `mask` stands for the ASCII character n."""
+    """A character of a class: bit n of `mask` stands for the character n of an alphabet."""
 
     mask: int
 

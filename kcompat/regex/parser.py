@@ -11,7 +11,7 @@ import re
 
 from kcompat.regex import nodes
 from kcompat.regex.characters import Reader, class_escape, read_class, read_escape
-from kcompat.regex.classes import EVERYTHING, folded_span, span
+from kcompat.regex.classes import ASCII, Alphabet
 from kcompat.regex.errors import PatternError
 from kcompat.regex.nodes import UNLIMITED, Node, Where
 
@@ -38,14 +38,14 @@ class _Group:
         self.parts = []
 
 
-def parse(text: str) -> Node:
-    """The pattern's parts. Raises `PatternError`."""
-    return _Parser(text).parse()
+def parse(text: str, alphabet: Alphabet = ASCII) -> Node:
+    """The pattern's parts, for texts with these characters. Raises `PatternError`."""
+    return _Parser(text, alphabet).parse()
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
-        self._reader = Reader(text)
+    def __init__(self, text: str, alphabet: Alphabet) -> None:
+        self._reader = Reader(text, alphabet)
         self._groups = [_Group(False)]
         self._folds = False
         self._names: set[str] = set()
@@ -89,7 +89,7 @@ class _Parser:
                 self._push(nodes.at(Where.END))
             case ".":
                 reader.at += 1
-                self._push(nodes.one_of(EVERYTHING))
+                self._push(nodes.one_of(reader.alphabet.everything))
             case "[":
                 self._push(nodes.one_of(read_class(reader, self._folds)))
             case "\\":
@@ -99,7 +99,9 @@ class _Parser:
                 self._literal(ord(character))
 
     def _literal(self, code: int) -> None:
-        self._push(nodes.one_of(folded_span(code, code) if self._folds else span(code, code)))
+        alphabet = self._reader.alphabet
+        mask = alphabet.folded_span(code, code) if self._folds else alphabet.span(code, code)
+        self._push(nodes.one_of(mask))
 
     def _push(self, node: Node) -> None:
         self._groups[-1].parts.append(node)

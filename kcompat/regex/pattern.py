@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from kcompat.regex.classes import ASCII, Alphabet
 from kcompat.regex.errors import PatternError
 from kcompat.regex.parser import parse
 from kcompat.regex.program import Pattern
@@ -13,9 +14,10 @@ REMEMBERED = 32
 
 
 @lru_cache(REMEMBERED)
-def compiled(text: str) -> Pattern:
-    """The compiled pattern. Raises `PatternError`."""
-    return Pattern(parse(text))
+def compiled(text: str, beyond_ascii: str = "") -> Pattern:
+    """The compiled pattern, for texts of ASCII and these characters. Raises `PatternError`."""
+    alphabet = Alphabet(beyond_ascii) if beyond_ascii else ASCII
+    return Pattern(parse(text, alphabet), alphabet)
 
 
 def problem(text: str) -> str | None:

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.regex.classes import ASCII, END, PERL, Alphabet
 from kcompat.regex.nodes import UNLIMITED, At, Choice, OneOf, Repeat, Sequence, Where
 
 if TYPE_CHECKING:
     from kcompat.regex.nodes import Node
 
-ALPHABET = 128
-END = ALPHABET
-"""Stands for the character after the last."""
-
 MAX_REMEMBERED = 100_000
 """States in all the sets that are remembered; then they are found anew."""
 
-_WORD = sum(1 << code for code in range(ALPHABET) if chr(code).isalnum() or chr(code) == "_")
 
 Place = tuple[frozenset[int], int | None]
 """The states that a text may be in before its next character, and the character before it, if any."""
@@ -29,7 +25,8 @@ Place = tuple[frozenset[int], int | None]
 class Pattern:
     """A compiled pattern. Instruction 0 means that the text matches."""
 
-    def __init__(self, root: Node) -> None:
+    def __init__(self, root: Node, alphabet: Alphabet = ASCII) -> None:
+        self.alphabet = alphabet
         self._masks: list[int] = [0]
         self._wheres: list[Where | None] = [None]
         self._next: list[tuple[int, ...]] = [()]
@@ -40,7 +37,7 @@ class Pattern:
     def matches(self, text: str) -> bool:
         """Whether the whole text matches."""
         place: Place | bool = self.start
-        for code in (*map(ord, text), END):
+        for code in (*self.alphabet.codes(text), END):
             if isinstance(place, bool):
                 return place
             place, _ = self.step(place, code)
@@ -141,4 +138,4 @@ def _holds(where: Where, before: int | None, after: int) -> bool:
 
 
 def _is_word(code: int | None) -> bool:
-    return code is not None and code != END and bool(_WORD >> code & 1)
+    return code is not None and code != END and bool(PERL["w"] >> code & 1)

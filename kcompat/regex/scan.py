@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.regex.program import END
+from kcompat.regex.classes import END
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 class Scan:
-    """Patterns by their texts, and names that are compared with each of them."""
+    """Patterns by their texts, and names that are compared with each of them. The patterns have been compiled
+    for the characters of the names.
+    """
 
     def __init__(self, patterns: Mapping[str, Pattern], names: Sequence[str]) -> None:
         self.found: dict[str, list[str]] = {text: [] for text in patterns}
@@ -33,7 +35,7 @@ class Scan:
             found = self.found[text]
             for name in names:
                 place, cost = pattern.start, 1
-                for code in (*name.encode("ascii", "replace"), END):
+                for code in (*pattern.alphabet.codes(name), END):
                     outcome, step = pattern.step(place, code)
                     cost += step
                     if step > 1:

@@ -14,14 +14,14 @@ from kcompat.coordinator.turn import on_turn
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.transaction import additions, describe, ending, producers
-from kcompat.transaction.describe import DescribedTransaction
+from kcompat.transaction.describe import DescribedTransaction, scan_for
 from kcompat.transaction.errors import transaction_error
 from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
 from kcompat.transaction.serde import TRANSACTION_SERDE
 from kcompat.transaction.shard import TransactionShard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from kcompat.clock import Clock, Timer
     from kcompat.coordinator.ports import CoordinatorLog
@@ -153,6 +153,22 @@ class TransactionCoordinator:
         shards = (shard for _, shard in self.runtime.active())
         return ErrorCode.NONE, [row for shard in shards for row in describe.list_all(shard, wanted, now_ms)]
 
+    def matching(self, pattern: str, names: Sequence[str]) -> Promise[frozenset[str]]:
+        """Those of these ids that a pattern, which can be compiled, matches as a whole. Whatever the pattern,
+        others have their turn meanwhile.
+        """
+        found: Promise[frozenset[str]] = Promise()
+        scan = scan_for(pattern, names)
+
+        def go_on() -> None:
+            if scan.run(STEPS_IN_A_SLICE):
+                found.complete(frozenset(scan.found[pattern]))
+            else:
+                self._clock.call_later(0, go_on)
+
+        go_on()
+        return found
+
     # --- inside
 
     def _with_producer_id(
@@ -236,6 +252,9 @@ class TransactionCoordinator:
         retention_ms = self.config.retention_ms
         self._run(partition, lambda turn: ending.expire(turn, retention_ms), lambda _: True).then(again)
 
+
+STEPS_IN_A_SLICE = 20_000
+"""How much of a comparison with a pattern is done before the loop has its turn: a few milliseconds."""
 
 RETRY_MS = 100
 """After a completion that could not be written."""

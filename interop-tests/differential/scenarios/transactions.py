@@ -30,9 +30,12 @@ from differential.transactions import (
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from differential.play import Play
 
 LONGEST_MS = 900_000
+FIRST_WITH_PATTERNS = 2
 """The default of `transaction.max.timeout.ms`."""
 
 
@@ -294,6 +297,35 @@ def list_transactions(play: Play, version: int) -> None:
     ask(producers=(open_one.producer_id + 900_000,))
     for duration_ms in (0, LONGEST_MS * 9, -2, -(2**63)):
         ask(duration_ms=duration_ms)
+    if version >= FIRST_WITH_PATTERNS:
+        _list_by_patterns(play, version, own, begun(play, play.name("\u00e9")).name)
+
+
+def _list_by_patterns(play: Play, version: int, own: Callable[[Any], None], beyond_ascii: str) -> None:
+    def own_names(answer: Any) -> None:
+        is_there = any(row.transactional_id == beyond_ascii for row in answer.transaction_states)
+        own(answer)
+        answer.unknown_state_filters.append(f"beyond ASCII: {is_there}")
+
+    for pattern in (
+        *(
+            "",
+            ".*",
+            ".*-[eo]",
+            ".*[^o]",
+            "(?i).*-E",
+            "e",
+            "|",
+            r".*\W\w",
+            ".*\u00e9",
+            r".*\pL",
+            r".*\p{Greek}",
+        ),
+        *("(?i).*\u00c9", ".*[\u00e0-\u00ff]", ".*[^a-z]", r".*\b", "(", "*", "a{1001}", r"\1", "(?=a)"),
+    ):
+        play.call(LIST, version, trim=own_names, transactional_id_pattern=pattern)
+    for states in (["Empty"], ["Nothing"]):
+        play.call(LIST, version, trim=own_names, state_filters=states, transactional_id_pattern=".*e")
 
 
 def stored(play: Play, topic: str) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_transactions import ListTransactionsRequest
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
@@ -29,7 +31,7 @@ def names(answer: Any) -> list[str]:
     return sorted(row.transactional_id for row in answer.transaction_states)
 
 
-@pytest.mark.parametrize("version", range(2))
+@pytest.mark.parametrize("version", range(3))
 def test_all_are_listed(broker: TransactionHandlers, version: int) -> None:
     answer = broker.ask(ListTransactionsRequest(), version)
     rows = {
@@ -88,3 +90,41 @@ def test_none_while_any_partition_is_loaded(broker: TransactionHandlers) -> None
     world.coordinator.load(0, 3)
     answer = broker.ask(ListTransactionsRequest(state_filters=["Late"]), 0)
     assert (answer.error_code, answer.unknown_state_filters, answer.transaction_states) == (14, [], [])
+
+
+def by(pattern: str | None) -> ListTransactionsRequest:
+    return ListTransactionsRequest(transactional_id_pattern=pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("i.*", [NAME, "idle"]),
+        ("id", [NAME]),
+        ("i", []),
+        ("ünï.*", ["ünïcode"]),
+        ("[^a-z].*", ["ünïcode"]),
+        ("", [NAME, "idle", "ünïcode"]),
+        (None, [NAME, "idle", "ünïcode"]),
+    ],
+)
+def test_by_a_pattern_of_the_whole_id(broker: TransactionHandlers, pattern: str, found: list[str]) -> None:
+    """KIP-1152."""
+    broker.world.init(name="ünïcode")
+    answer = broker.ask(by(pattern), 2)
+    assert names(answer.value if isinstance(answer, Promise) else answer) == found
+
+
+def test_a_pattern_that_is_none(broker: TransactionHandlers) -> None:
+    answer = broker.ask(by("(id"), 2)
+    assert (answer.error_code, answer.transaction_states) == (ErrorCode.INVALID_REGULAR_EXPRESSION, [])
+
+
+def test_others_have_their_turn_while_many_ids_are_compared(broker: TransactionHandlers) -> None:
+    ids = [f"{number:03}-{'x' * 200}" for number in range(300)]
+    for name in ids:
+        broker.world.init(name=name)
+    answer = broker.ask(by(".*x"), 2)
+    assert not answer.done
+    broker.world.clock.advance(0)
+    assert names(answer.value) == ids

@@ -101,3 +101,34 @@ def test_a_scan_is_done_in_slices() -> None:
         slices += 1
     assert slices > 10
     assert scan.found == {"topic-.*[13579]": names[1::2], "x": []}
+
+
+E_ACUTE, BIG_E_ACUTE, ZHE, BIG_ZHE, HAN, KELVIN, LONG_S, EURO = (
+    "\u00e9\u00c9\u0436\u0416\u6f22\u212a\u017f\u20ac"
+)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "yes"),
+    [
+        (".", [E_ACUTE, BIG_E_ACUTE, ZHE, BIG_ZHE, HAN, KELVIN, LONG_S, EURO]),
+        (f"[^{E_ACUTE}]", [BIG_E_ACUTE, ZHE, BIG_ZHE, HAN, KELVIN, LONG_S, EURO]),
+        (f"{E_ACUTE}|[{ZHE}{HAN}]", [E_ACUTE, ZHE, HAN]),
+        (f"(?i){BIG_E_ACUTE}|{ZHE}", [E_ACUTE, BIG_E_ACUTE, ZHE, BIG_ZHE]),
+        ("(?i)[\u00e0-\u00fc]", [E_ACUTE, BIG_E_ACUTE]),
+        ("(?i)k|s", [KELVIN, LONG_S]),
+        ("(?i)[^a-z]", [E_ACUTE, BIG_E_ACUTE, ZHE, BIG_ZHE, HAN, EURO]),
+        (r"\pL", [E_ACUTE, BIG_E_ACUTE, ZHE, BIG_ZHE, HAN, KELVIN, LONG_S]),
+        (r"\p{Lu}", [BIG_E_ACUTE, BIG_ZHE, KELVIN]),
+        (r"\PL|\p{Han}", [HAN, EURO]),
+        (r"\p{Cyrillic}", [ZHE, BIG_ZHE]),
+        ("[\u0430-\U0010ffff]", [ZHE, HAN, KELVIN, EURO]),
+        (r"\w|\d|[[:alpha:]]", []),
+        (r"\b.|.\b", []),
+    ],
+)
+def test_what_matches_beyond_ascii(pattern: str, yes: list[str]) -> None:
+    """Characters of the text become part of the alphabet; `\\w` and its like are ASCII, as in RE2."""
+    texts = [E_ACUTE, BIG_E_ACUTE, ZHE, BIG_ZHE, HAN, KELVIN, LONG_S, EURO]
+    program = compiled(pattern, "".join(texts))
+    assert [text for text in texts if program.matches(text)] == yes
