@@ -46,7 +46,7 @@ class LocalLog:
             beyond = next_base is not None and upper_offset is not None and upper_offset >= next_base
             bound = None if beyond else upper_offset
             found = segment.read(offset, max_bytes, bound, min_one_batch)
-            if found is not None or bound is not None:
+            if found is not None or bound is not None or segment.locate(offset)[1]:
                 return found
             # offsets were compacted away at the end of the segment: go on with the next
         return None

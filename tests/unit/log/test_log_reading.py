@@ -61,6 +61,17 @@ def test_a_read_goes_on_in_the_next_segment_where_offsets_are_missing(make_harne
     assert harness.log.read(5, 1 << 20, 10) is None
 
 
+def test_a_batch_that_does_not_fit_is_not_passed_over(make_harness: Any) -> None:
+    """Its reader would go on behind it and never know."""
+    harness = make_harness(segment_bytes=150)
+    harness.append(3)
+    size = harness.log.size
+    harness.append(1)
+    assert harness.log.local.segments.base_offsets == [0, 3]
+    assert harness.log.read(0, size - 1, 4, False) is None
+    assert harness.log.read(3, size - 1, 4, False) is not None
+
+
 def test_a_range_outlives_the_deletion_of_its_segment(make_harness: Any) -> None:
     harness = make_harness(segment_bytes=150, retention_ms=0)
     for _ in range(3):
