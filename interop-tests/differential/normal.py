@@ -30,6 +30,8 @@ ORDERED_BY = (
 """Fields by which an array is sorted: Kafka's order is that of its hash tables."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SHORT_UUID = re.compile(r"[A-Za-z0-9_-]{22}")
+"""As Kafka writes the ids of members that join a consumer group with the classic protocol."""
 
 
 class Normaliser:
@@ -74,6 +76,8 @@ class Normaliser:
             word = "<bytes>"
         elif field in NUMBERED:
             word = self._number(field, value)
+        elif field == "member_id" and _SHORT_UUID.fullmatch(value):
+            word = str(self._number("uuid", value))
         elif isinstance(value, str):
             word = _UUID.sub(lambda found: str(self._number("uuid", found[0])), value)
         elif isinstance(value, int) and abs(value - time.time() * 1000) < NOW_WINDOW_MS:

@@ -50,6 +50,7 @@ def handle(
         instance_id=request.group_instance_id,
         needs_member_id=version >= 4 and request.group_instance_id is None,
         can_skip_assignment=version >= 9,
+        may_describe=lambda topic: context.may(Operation.DESCRIBE, Resource.topic(topic)),
     )
     return context.services.groups.join(join).map(lambda answer: _response(answer, version))
 

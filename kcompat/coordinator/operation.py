@@ -48,6 +48,9 @@ class Answer(NamedTuple):
     value: Any
 
 
+Appended = Callable[[Any, int], "Result[None]"]
+"""`appended(shard, now_ms) -> Result`: the operation that follows at once when the records are replayed."""
+
 Settled = Callable[[Any, int, ErrorCode], "Result[None]"]
 """`settled(shard, now_ms, error) -> Result`: the operation that follows the fate of the records."""
 
@@ -56,7 +59,8 @@ class Result(Struct, Generic[T]):
     """What an operation decided.
 
     `records` are appended as one batch, replayed, and `response` is given once they are committed; without
-    records it is given at once. A response that is itself a promise is passed on when it comes. `settled`
+    records it is given at once. A response that is itself a promise is passed on when it comes. `appended`
+    runs before any other operation once the records are replayed, and never if they are refused. `settled`
     runs with NONE when the records are committed (or there are none), or with the error that kept them from
     it. `answers` go out when the operation is over, before anything is committed: they must not tell of the
     records.
@@ -66,6 +70,7 @@ class Result(Struct, Generic[T]):
     records: list[CoordinatorRecord] = []
     settled: Settled | None = None
     answers: list[Answer] = []
+    appended: Appended | None = None
 
 
 ShardOperation = Callable[[S, int], Result[T]]

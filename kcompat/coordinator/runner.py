@@ -176,11 +176,16 @@ class ShardRunner(Generic[S]):
         if isinstance(result.response, Promise):
             result.response.then(promise.complete, promise.fail)
         pending = _Pending(result, failed, promise)
+        error, last_offset = ErrorCode.NONE, -1
+        if batch is not None:
+            error, last_offset = self._append(batch, result.records, now_ms, writer)
+        if error == ErrorCode.NONE and result.appended is not None:
+            follow = result.appended(self.shard, now_ms)
+            self._apply(follow, self._batch(follow.records, now_ms), _ignore, Promise(), now_ms)
         if batch is None:
             self._settle(pending, ErrorCode.NONE)
-            return
-        error, last_offset = self._append(batch, result.records, now_ms, writer)
-        self._await_commit(pending, error, last_offset)
+        else:
+            self._await_commit(pending, error, last_offset)
 
     def _end_transaction(
         self, writer: Writer, marker: EndTransactionMarker, promise: Promise[ErrorCode]

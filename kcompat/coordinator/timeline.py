@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -54,6 +54,11 @@ class TimelineDict(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """The latest value."""
         return self._latest.get(key)
+
+    @property
+    def latest(self) -> Mapping[K, V]:
+        """The latest items, as they are whenever they are looked at."""
+        return self._latest
 
     def items(self) -> Iterator[tuple[K, V]]:
         """The latest items."""

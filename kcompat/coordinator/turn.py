@@ -25,13 +25,14 @@ class Turn(Generic[S]):
     that the runtime takes.
     """
 
-    __slots__ = ("_answers", "_follow_ups", "_records", "now_ms", "shard")
+    __slots__ = ("_answers", "_appended", "_follow_ups", "_records", "now_ms", "shard")
 
     def __init__(self, shard: S, now_ms: int) -> None:
         self.shard = shard
         self.now_ms = now_ms
         self._answers: list[Answer] = []
         self._records: list[CoordinatorRecord] = []
+        self._appended: list[Callable[[Turn[S]], None]] = []
         self._follow_ups: list[Callable[[Turn[S], ErrorCode], None]] = []
 
     def answer(self, promise: Promise[T] | None, value: T) -> bool:
@@ -46,8 +47,13 @@ class Turn(Generic[S]):
         self._records.append(CoordinatorRecord(key, value))
 
     def take_back(self) -> None:
-        """Write nothing of what was to be written so far: the operation is refused."""
+        """Write nothing of what was to be written so far: the operation is refused or another."""
         self._records.clear()
+        self._appended.clear()
+
+    def once_appended(self, follow: Callable[[Turn[S]], None]) -> None:
+        """Run `follow(turn)` when the records are replayed, before anything else happens to the shard."""
+        self._appended.append(follow)
 
     def then(self, follow: Callable[[Turn[S], ErrorCode], None]) -> None:
         """Run `follow(turn, error)` when the fate of the records is known: NONE once they are committed."""
@@ -55,7 +61,13 @@ class Turn(Generic[S]):
 
     def finish(self, response: T | Promise[T]) -> Result[T]:
         """The operation's result."""
-        follow_ups = self._follow_ups
+        follow_ups, at_once = self._follow_ups, self._appended
+
+        def appended(shard: S, now_ms: int) -> Result[None]:
+            turn = Turn(shard, now_ms)
+            for follow in at_once:
+                follow(turn)
+            return turn.finish(None)
 
         def settled(shard: S, now_ms: int, error: ErrorCode) -> Result[None]:
             turn = Turn(shard, now_ms)
@@ -63,7 +75,13 @@ class Turn(Generic[S]):
                 follow(turn, error)
             return turn.finish(None)
 
-        return Result(response, self._records, settled if follow_ups else None, self._answers)
+        return Result(
+            response,
+            self._records,
+            settled if follow_ups else None,
+            self._answers,
+            appended if at_once else None,
+        )
 
 
 def on_turn(decide: Callable[[Turn[S]], T | Promise[T]]) -> ShardOperation[S, T]:

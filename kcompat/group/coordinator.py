@@ -10,13 +10,13 @@ from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
 from kcompat.coordinator.turn import Turn, on_turn
 from kcompat.group import commits, describe, removal
-from kcompat.group.classic import joins, membership, syncs
 from kcompat.group.consumer import describe as consumer_describe
 from kcompat.group.consumer import heartbeat
 from kcompat.group.consumer.requests import DescribedConsumerGroup, HeartbeatAnswer
 from kcompat.group.consumer.roster import CONSUMER
 from kcompat.group.consumer.validation import request_refusal
 from kcompat.group.errors import commit_error, group_error, modern_error
+from kcompat.group.mixed import by_kind
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.group.shard import GroupShard
@@ -117,7 +117,7 @@ class GroupCoordinator:
 
         if not request.group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self._write(request.group_id, lambda turn: joins.join(turn, request), failed)
+        return self._write(request.group_id, lambda turn: by_kind.join(turn, request), failed)
 
     def sync(self, request: SyncRequest) -> Promise[SyncAnswer]:
         """SyncGroup."""
@@ -131,14 +131,14 @@ class GroupCoordinator:
 
         if not request.group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self._write(request.group_id, lambda turn: syncs.sync(turn, request), failed)
+        return self._write(request.group_id, lambda turn: by_kind.sync(turn, request), failed)
 
     def heartbeat(self, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
         """Heartbeat. A coordinator that is still loading says that all is well."""
 
         def query(shard: GroupShard, now_ms: int) -> ErrorCode:
             turn: GroupTurn = Turn(shard, now_ms)  # it writes nothing
-            return membership.heartbeat(turn, group_id, member, generation)
+            return by_kind.heartbeat(turn, group_id, member, generation)
 
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
@@ -153,7 +153,7 @@ class GroupCoordinator:
 
         if not group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self._write(group_id, lambda turn: membership.leave(turn, group_id, members), failed)
+        return self._write(group_id, lambda turn: by_kind.leave(turn, group_id, members), failed)
 
     def commit(self, request: CommitRequest) -> Promise[Errors]:
         """OffsetCommit: the error of each partition."""

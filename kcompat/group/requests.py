@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 UNKNOWN_MEMBER = ""
 """The member id of one who has none yet."""
@@ -12,6 +17,10 @@ UNKNOWN_MEMBER = ""
 NO_GENERATION = -1
 
 TopicPartition = tuple[str, int]
+
+
+def _everything(_topic: str) -> bool:
+    return True
 
 
 class JoinRequest(Struct, frozen=True):
@@ -32,6 +41,8 @@ class JoinRequest(Struct, frozen=True):
     instance_id: str | None = None
     needs_member_id: bool = False
     can_skip_assignment: bool = False
+    may_describe: Callable[[str], bool] = _everything
+    """What topics the client may find with a pattern: a join can have those of its group looked up."""
 
 
 class JoinedMember(Struct, frozen=True):

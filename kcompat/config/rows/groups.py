@@ -91,13 +91,11 @@ ROWS: tuple[ConfigKey, ...] = (
               "Shortest heartbeat interval that a group may set for itself.", validator=Range(1)),
     ConfigKey("group.consumer.min.session.timeout.ms", INT, "45000",
               "Shortest session timeout that a group may set for itself.", validator=Range(1)),
-    *no_effect(
-        "groups that have members do not change their kind yet",
-        ConfigKey("group.consumer.migration.policy", STRING, "disabled",
-                  "How groups move between the classic and the new protocol.",
-                  validator=OneOf(("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL",), ignore_case=True),
-                  internal=True),
-    ),
+    ConfigKey("group.consumer.migration.policy", STRING, "bidirectional",
+              "Whether groups that have members move between the classic and the new protocol. Kafka 3.9 has "
+              "the default disabled, Kafka 4 this one.",
+              validator=OneOf(("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL",), ignore_case=True),
+              internal=True),
     *no_effect(
         "one event loop does the work; there are no thread pools to size",
         ConfigKey("group.coordinator.threads", INT, "1", "Threads of the new coordinator.",

@@ -59,12 +59,15 @@ class ClassicGroup(Roster):
         return self.stored is not None
 
     def loaded(self, turn: GroupTurn) -> None:
-        """See `Group.loaded`. A group that has grown too big for its limit has to join again."""
+        """See `Group.loaded`. A group that has grown too big for its limit has to join again, and so has one
+        that was made of a consumer group and had not shared out its partitions yet: it has no leader.
+        """
         if self.stored is not None:
             restore(self, self.stored)
         for member in self.members.values():
             rebalance.keep_alive(turn, self, member)
-        if len(self.members) > turn.shard.config.max_size:
+        is_unled = bool(self.members) and self.stored is not None and self.stored.leader is None
+        if is_unled or len(self.members) > turn.shard.config.max_size:
             rebalance.prepare(turn, self)
 
     def unloaded(self) -> list[Answer]:

@@ -27,8 +27,6 @@ JoinOutcome = JoinAnswer | Promise[JoinAnswer]
 def join(turn: GroupTurn, request: JoinRequest) -> JoinOutcome:
     """Take a member into the next generation, or tell it of the current one."""
     config = turn.shard.config
-    if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
-        return _refused(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
     held = turn.shard.groups.get(request.group_id)
     if held is not None and not isinstance(held, ClassicGroup):
         return _join_in_place_of(turn, held, request)

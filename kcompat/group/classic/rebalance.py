@@ -201,6 +201,19 @@ def end_session(turn: GroupTurn, group: Roster, member_id: str) -> None:
     turn.shard.timers.cancel(_session_key(group, member_id))
 
 
+def dissolve(turn: GroupTurn, group: Roster) -> None:
+    """The group is no classic one any more: who waits in it has to join again, and its timers are off."""
+    error = ErrorCode.REBALANCE_IN_PROGRESS
+    for member in group.members.values():
+        turn.answer(group.take_join(member), JoinAnswer(error, member_id=member.member_id))
+        turn.answer(member.take_sync(), SyncAnswer(error))
+        end_session(turn, group, member.member_id)
+    for member_id in group.pending_members:
+        end_session(turn, group, member_id)
+    turn.shard.timers.cancel(_join_key(group))
+    turn.shard.timers.cancel(_sync_key(group))
+
+
 def _schedule_session(turn: GroupTurn, group: Roster, member: Member, timeout_ms: int) -> None:
     turn.shard.timers.schedule(
         _session_key(group, member.member_id),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.consumer.group import ConsumerGroup
+from kcompat.group.mixed.upgrade import upgrade
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
 
@@ -24,7 +26,7 @@ def find_group(turn: GroupTurn, group_id: str) -> ConsumerGroup | Refusal:
 
 def find_or_make(turn: GroupTurn, group_id: str, *, creates: bool) -> ConsumerGroup | Refusal:
     """The consumer group of this id. With `creates` a new one where there is none, or a group of another kind
-    without members; it comes to be when its first records are replayed.
+    without members, or a classic one that is upgraded; it comes to be when its first records are replayed.
     """
     group = turn.shard.groups.get(group_id)
     if isinstance(group, ConsumerGroup):
@@ -35,7 +37,7 @@ def find_or_make(turn: GroupTurn, group_id: str, *, creates: bool) -> ConsumerGr
         return not_a_consumer_group(group_id)
     if group is not None:
         if group.delete_error() != ErrorCode.NONE:
-            return not_a_consumer_group(group_id)
+            return upgrade(turn, group) if isinstance(group, ClassicGroup) else not_a_consumer_group(group_id)
         group.write_tombstones(turn)
     return ConsumerGroup(group_id, turn.shard.timeline)
 

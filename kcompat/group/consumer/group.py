@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.group.consumer import leaving, records, sessions
-from kcompat.group.consumer.own_settings import settings_of
+from kcompat.group.consumer import records, sessions, timers
 from kcompat.group.consumer.requests import DescribedConsumer, DescribedConsumerGroup
 from kcompat.group.consumer.roster import CONSUMER, ConsumerRoster
 from kcompat.group.modern.topics import java_order
@@ -34,10 +33,8 @@ class ConsumerGroup(ConsumerRoster):
 
     def loaded(self, turn: GroupTurn) -> None:
         """See `Group.loaded`."""
-        timeout_ms = settings_of(turn.shard, self.group_id).session_timeout_ms
-        for member_id, member in self.members.items():
-            session_ms = timeout_ms if member.classic is None else member.classic.session_timeout_ms
-            sessions.keep_alive(turn, self.group_id, member_id, session_ms)
+        for member in self.members.latest.values():
+            sessions.watch(turn, self.group_id, member)
             sessions.watch_revocation(turn, self.group_id, member)
 
     def unloaded(self) -> list[Answer]:
@@ -110,10 +107,9 @@ class ConsumerGroup(ConsumerRoster):
 
     def write_tombstones(self, turn: GroupTurn) -> None:
         """See `Group.write_tombstones`."""
-        members = [member_id for member_id, _ in self.members.items()]
-        for member_id in members:
-            leaving.cancel_timers(turn, self.group_id, member_id)
-        records.bury_group(turn, self.group_id, members, [text for text, _ in self.patterns.items()])
+        for member_id in self.members.latest:
+            timers.cancel(turn, self.group_id, member_id)
+        records.bury_group(turn, self.group_id, self.members.latest, self.patterns.latest)
 
     # --- what is told of it
 

@@ -11,27 +11,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.group.consumer import leaving, records, scanning, sessions
+from kcompat.group.consumer import leaving, progress, sessions
 from kcompat.group.consumer.finding import find_group, find_or_make
 from kcompat.group.consumer.membership import fenced_instance, find_or_join, unknown_member
 from kcompat.group.consumer.own_settings import settings_of
-from kcompat.group.consumer.patterns import PatternChange
-from kcompat.group.consumer.reconciliation import Surroundings, reconcile
 from kcompat.group.consumer.requests import HeartbeatAnswer
-from kcompat.group.consumer.subscriptions import topics_of
-from kcompat.group.consumer.targets import next_target
 from kcompat.group.modern.epochs import JOIN, LEAVE_FOR_A_WHILE
 from kcompat.group.modern.refusal import Refusal
-from kcompat.group.modern.topics import existing_ids
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kcompat.group.base import GroupTurn
     from kcompat.group.consumer.member import ConsumerMember
     from kcompat.group.consumer.requests import HeartbeatRequest
-    from kcompat.group.consumer.roster import ConsumerRoster
     from kcompat.group.modern.settings import ConsumerGroupConfig
 
 
@@ -84,21 +76,14 @@ def _go_on(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refu
     if isinstance(before, Refusal):
         return before
     after = _as_it_wants(before, request)
-    if after != before:
-        records.write_member(turn, group.group_id, after)
-    pattern = scanning.update(turn, group, before, after, request.may_describe)
-    if isinstance(pattern, Refusal):
-        return pattern
-    names_changed = after.subscribed_topics != before.subscribed_topics
-    changed = names_changed or pattern is not PatternChange.NONE
-    bump = names_changed or pattern is PatternChange.RESOLVED
-    epoch = _group_epoch(turn, group, before, after, bump=bump)
-    target_epoch, target = next_target(turn, group, epoch, before, after, settings)
-    reconciled = _reconcile(turn, group, request, after, target_epoch, target, changed=changed)
-    if isinstance(reconciled, Refusal):
-        return reconciled
-    sessions.keep_alive(turn, group.group_id, reconciled.member_id, settings.session_timeout_ms)
-    return _answer(request, before, reconciled, settings)
+    noted = progress.take_note(turn, group, before, after, request.may_describe)
+    if isinstance(noted, Refusal):
+        return noted
+    told = progress.go_on(turn, group, before, after, noted, request.owned, settings)
+    if isinstance(told, Refusal):
+        return told
+    sessions.keep_alive(turn, group.group_id, told.member_id, settings.session_timeout_ms)
+    return _answer(request, before, told, settings)
 
 
 def _as_it_wants(member: ConsumerMember, request: HeartbeatRequest) -> ConsumerMember:
@@ -119,48 +104,6 @@ def _as_it_wants(member: ConsumerMember, request: HeartbeatRequest) -> ConsumerM
     return replace(
         member, **wishes, client_id=request.client_id, client_host=request.client_host, classic=None
     )
-
-
-def _group_epoch(
-    turn: GroupTurn, group: ConsumerRoster, before: ConsumerMember, after: ConsumerMember, *, bump: bool
-) -> int:
-    """Raise the group epoch if the subscriptions have changed, or the topics. The one in force then."""
-    image = turn.shard.image()
-    if not bump and not group.refresh_due(image):
-        return group.group_epoch
-    topics = group.subscriptions_with(before, after).topics()
-    metadata_hash = turn.shard.hashes.of(topics, image)
-    epoch = group.group_epoch
-    if bump or metadata_hash != group.header.metadata_hash:
-        epoch += 1
-        records.write_epoch(turn, group.group_id, epoch, metadata_hash)
-    if group.has_old_metadata:
-        records.bury_old_metadata(turn, group.group_id)
-    group.refreshed(epoch, topics, image)
-    return epoch
-
-
-def _reconcile(
-    turn: GroupTurn,
-    group: ConsumerRoster,
-    request: HeartbeatRequest,
-    member: ConsumerMember,
-    target_epoch: int,
-    target: Mapping[bytes, frozenset[int]],
-    *,
-    changed: bool,
-) -> ConsumerMember | Refusal:
-    """Take the member one step towards its target."""
-    if not changed and member.is_reconciled_to(target_epoch):
-        return member
-    resolved = dict(group.patterns.items())
-    subscribed = existing_ids(turn.shard.image(), topics_of(member, resolved))
-    around = Surroundings(target_epoch, target, subscribed, group.is_held, request.owned, changed)
-    reconciled = reconcile(member, around)
-    if not isinstance(reconciled, Refusal) and reconciled != member:
-        records.write_current(turn, group.group_id, reconciled)
-        sessions.watch_revocation(turn, group.group_id, reconciled)
-    return reconciled
 
 
 def _answer(

@@ -72,6 +72,13 @@ def _static(
             f"Static member {member_id} with instance id {instance_id} cannot join the group because the "
             f"instance id is owned by {former.member_id} member.",
         )
+    return take_place(turn, group, former, member_id)
+
+
+def take_place(
+    turn: GroupTurn, group: ConsumerRoster, former: ConsumerMember, member_id: str
+) -> ConsumerMember:
+    """A static member comes back under another member id: it has what the former one had."""
     member = replace(former, member_id=member_id, member_epoch=JOIN, previous_member_epoch=JOIN)
     records.bury_member(turn, group.group_id, former.member_id)
     records.write_member(turn, group.group_id, member)

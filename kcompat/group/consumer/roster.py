@@ -105,7 +105,7 @@ class ConsumerRoster(ModernGroup[ConsumerMember]):
             len(self.members),
             Counter(self.subscribers),
             Counter(self.pattern_subscribers),
-            dict(self.patterns.items()),
+            dict(self.patterns.latest),
         )
 
     def former(self, before: ConsumerMember) -> ConsumerMember | None:
@@ -125,7 +125,7 @@ class ConsumerRoster(ModernGroup[ConsumerMember]):
         """See `ModernGroup.subscribed_names`."""
         if not len(self.patterns):
             return self.subscribers.keys()
-        return set(self.subscribers).union(*(pattern.topics for _, pattern in self.patterns.items()))
+        return set(self.subscribers).union(*(pattern.topics for pattern in self.patterns.latest.values()))
 
     @property
     def classic_members(self) -> int:

@@ -47,18 +47,19 @@ def update(
         return change
     if turn.shard.timers.is_set(_key(group.group_id)):
         return change
-    subscriptions = group.subscriptions_with(before, after)
-    resolved = dict(group.patterns.items())
+    patterns = group.pattern_subscribers
+    if before.subscribed_regex != after.subscribed_regex:
+        patterns = group.subscriptions_with(before, after).patterns
     settings = turn.shard.config.consumer
     if is_due(
-        subscriptions.patterns,
-        resolved,
+        patterns,
+        group.patterns.latest,
         turn.now_ms,
         is_new=is_new,
         topics_made_ms=turn.shard.topics_made_ms,
         refresh_interval_ms=settings.regex_refresh_interval_ms,
     ):
-        _begin(turn, group.group_id, sorted(subscriptions.patterns), may_describe)
+        _begin(turn, group.group_id, sorted(patterns), may_describe)
     return change
 
 

@@ -1,58 +1,95 @@
-"""The timers of members: sessions, and the time a member has to give partitions up."""
+"""The timers of members: sessions, the time to give partitions up, and that of classic ones to join and sync.
+
+A member that is lost to one of them is taken out. If that cannot be written it is tried again, as Kafka does.
+"""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.turn import on_turn
-from kcompat.group.consumer import leaving
+from kcompat.group.consumer import leaving, timers
 from kcompat.group.consumer.member import MemberState
+from kcompat.group.consumer.own_settings import settings_of
 from kcompat.group.consumer.roster import ConsumerRoster
+from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.coordinator.operation import ShardOperation
-    from kcompat.group.base import Groups, GroupTurn
+    from kcompat.group.base import GroupTurn
     from kcompat.group.consumer.member import ConsumerMember
+    from kcompat.group.consumer.timers import Key
+
+RETRY_MS = 500
+"""After this a member is taken out whose tombstones could not be written."""
 
 
 def keep_alive(turn: GroupTurn, group_id: str, member_id: str, timeout_ms: int) -> None:
     """A member gave a sign of life: it is out unless it gives another within `timeout_ms`."""
-    turn.shard.timers.schedule(
-        leaving.session_key(group_id, member_id), timeout_ms, _on_member(group_id, member_id, _fence)
-    )
+    _expire(turn, timers.session_key(group_id, member_id), timeout_ms, lambda _member: True)
+
+
+def watch(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+    """Begin the session of a member anew. One that uses the classic protocol has said how long it is."""
+    if member.classic is None:
+        timeout_ms = settings_of(turn.shard, group_id).session_timeout_ms
+    else:
+        timeout_ms = member.classic.session_timeout_ms
+    keep_alive(turn, group_id, member.member_id, timeout_ms)
 
 
 def watch_revocation(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
-    """Give a member its rebalance timeout to give partitions up, or stop waiting if it has."""
-    key = leaving.revocation_key(group_id, member.member_id)
-    if member.state is not MemberState.UNREVOKED_PARTITIONS:
+    """Give a member its rebalance timeout to give partitions up, or stop waiting if it has. One that uses
+    the classic protocol is bound by the time it has to join again.
+    """
+    key, epoch = timers.revocation_key(group_id, member.member_id), member.member_epoch
+    if member.state is not MemberState.UNREVOKED_PARTITIONS or member.classic is not None:
         turn.shard.timers.cancel(key)
         return
-    operation = _on_member(group_id, member.member_id, partial(_fence_in_epoch, epoch=member.member_epoch))
-    turn.shard.timers.schedule(key, member.rebalance_timeout_ms, operation)
+    _expire(turn, key, member.rebalance_timeout_ms, lambda member: member.member_epoch == epoch)
 
 
-def _fence(turn: GroupTurn, group: ConsumerRoster, member: ConsumerMember) -> None:
-    leaving.fence(turn, group, [member])
+def await_join(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+    """A classic member has been told to join again: it has its rebalance timeout for that, from the first
+    time on.
+    """
+    key = timers.join_key(group_id, member.member_id)
+    if not turn.shard.timers.is_set(key):
+        _expire(turn, key, member.rebalance_timeout_ms, _is_classic)
 
 
-def _fence_in_epoch(turn: GroupTurn, group: ConsumerRoster, member: ConsumerMember, epoch: int) -> None:
-    if member.member_epoch == epoch:
-        leaving.fence(turn, group, [member])
+def joined(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+    """A classic member has joined: it is out unless it asks for its partitions within its rebalance
+    timeout.
+    """
+    turn.shard.timers.cancel(timers.join_key(group_id, member.member_id))
+    key = timers.sync_key(group_id, member.member_id)
+    _expire(turn, key, member.rebalance_timeout_ms, _is_classic)
 
 
-def _on_member(
-    group_id: str, member_id: str, action: Callable[[GroupTurn, ConsumerRoster, ConsumerMember], None]
-) -> ShardOperation[Groups, None]:
-    """The operation of a timer: run `action` on the member, if it is still there."""
+def synced(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+    """A classic member has asked for its partitions."""
+    turn.shard.timers.cancel(timers.sync_key(group_id, member.member_id))
+
+
+def _is_classic(member: ConsumerMember) -> bool:
+    return member.classic is not None
+
+
+def _expire(turn: GroupTurn, key: Key, delay_ms: int, is_due: Callable[[ConsumerMember], bool]) -> None:
+    """Take the member that a key names out after this time, if it is still there and `is_due` says so."""
+    _, group_id, member_id = key
 
     def decide(turn: GroupTurn) -> None:
         group: object = turn.shard.groups.get(group_id)
         member = group.members.get(member_id) if isinstance(group, ConsumerRoster) else None
-        if isinstance(group, ConsumerRoster) and member is not None:
-            action(turn, group, member)
+        if isinstance(group, ConsumerRoster) and member is not None and is_due(member):
+            leaving.fence(turn, group, [member])
+            turn.then(again)
 
-    return on_turn(decide)
+    def again(turn: GroupTurn, error: ErrorCode) -> None:
+        if error is not ErrorCode.NONE and not turn.shard.timers.is_set(key):
+            _expire(turn, key, RETRY_MS, is_due)
+
+    turn.shard.timers.schedule(key, delay_ms, on_turn(decide))

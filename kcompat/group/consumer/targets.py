@@ -40,10 +40,10 @@ def next_target(
         group.header, settings.assignment_interval_ms, turn.now_ms
     ):
         return group.assignment_epoch, group.target(former_id)
-    members = dict(group.members.items())
+    members = dict(group.members.latest)
     members.pop(former_id, None)
     members[after.member_id] = after
-    targets = dict(group.targets.items())
+    targets = dict(group.targets.latest)
     if former_id in targets:
         targets[after.member_id] = targets.pop(former_id)
     spec = _spec(group, members, targets, turn.shard.image())
@@ -62,7 +62,7 @@ def _spec(
     targets: Mapping[str, Mapping[bytes, frozenset[int]]],
     image: ClusterImage,
 ) -> GroupSpec:
-    resolved = dict(group.patterns.items())
+    resolved = group.patterns.latest
     topic_ids: dict[frozenset[str], frozenset[bytes]] = {}
     counts: dict[bytes, int] = {}
     specs = {}

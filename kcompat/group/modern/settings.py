@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kcompat.config.group import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from kcompat.group.assignors.range import RangeAssignor
 from kcompat.group.assignors.uniform import UniformAssignor
+from kcompat.group.mixed.policy import MigrationPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,6 +40,7 @@ class ConsumerGroupConfig(Struct, frozen=True):
     max_size: int = INT_MAX
     regex_refresh_interval_ms: int = 600_000
     assignors: tuple[str, ...] = tuple(ASSIGNORS)
+    migration: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> ConsumerGroupConfig:
@@ -51,6 +53,7 @@ class ConsumerGroupConfig(Struct, frozen=True):
             min_heartbeat_interval_ms=get("group.consumer.min.heartbeat.interval.ms"),
             max_heartbeat_interval_ms=get("group.consumer.max.heartbeat.interval.ms"),
             max_size=get("group.consumer.max.size"),
+            migration=MigrationPolicy(get("group.consumer.migration.policy").lower()),
             assignors=tuple(assignor_name(name) for name in get("group.consumer.assignors")),
         )
 

@@ -26,6 +26,7 @@ KAFKA = json.loads(Path(__file__).with_name("kafka_3_9_2.json").read_text())
 """Taken from a running broker: keys with type, default, importance, scope, internal; and bounds."""
 
 OTHER_DEFAULTS = {
+    "group.consumer.migration.policy": "bidirectional",
     "group.coordinator.rebalance.protocols": "classic,consumer",
     "group.initial.rebalance.delay.ms": "0",
 }

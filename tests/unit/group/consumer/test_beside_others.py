@@ -232,16 +232,6 @@ def test_a_group_of_offsets_alone_becomes_a_consumer_group(world: ConsumerGroupW
     assert world.consumers().members.get("a") is not None
 
 
-def test_a_classic_group_with_members_stays_one(world: ConsumerGroupWorld) -> None:
-    world.stable("x")
-    refused = world.enter("a")
-    assert (refused.error, refused.message) == (
-        ErrorCode.GROUP_ID_NOT_FOUND,
-        "Group group is not a consumer group.",
-    )
-    assert isinstance(world.group(), ClassicGroup)
-
-
 def test_an_empty_consumer_group_becomes_a_classic_one_with_its_offsets(world: ConsumerGroupWorld) -> None:
     world.enter("a")
     world.commit({T0: 5}, "a", 2)

@@ -1,0 +1,57 @@
+"""What classic members ask, by the kind of their group.
+
+A consumer group without members is none to them: the first that joins makes a classic group of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.classic import joins as classic_joins
+from kcompat.group.classic import membership as classic_membership
+from kcompat.group.classic import syncs as classic_syncs
+from kcompat.group.consumer.group import ConsumerGroup
+from kcompat.group.mixed import joins, membership
+from kcompat.group.requests import JoinAnswer
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.requests import JoinRequest, LeaveAnswer, MemberIdentity, SyncAnswer, SyncRequest
+    from kcompat.promise import Promise
+
+
+def join(turn: GroupTurn, request: JoinRequest) -> JoinAnswer | Promise[JoinAnswer]:
+    """JoinGroup."""
+    config = turn.shard.config
+    if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
+        return JoinAnswer(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
+    group = _consumers(turn, request.group_id)
+    return classic_joins.join(turn, request) if group is None else joins.join(turn, group, request)
+
+
+def sync(turn: GroupTurn, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:
+    """SyncGroup."""
+    group = _consumers(turn, request.group_id)
+    return classic_syncs.sync(turn, request) if group is None else membership.sync(turn, group, request)
+
+
+def heartbeat(turn: GroupTurn, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
+    """Heartbeat."""
+    group = _consumers(turn, group_id)
+    if group is None:
+        return classic_membership.heartbeat(turn, group_id, member, generation)
+    return membership.heartbeat(turn, group, member, generation)
+
+
+def leave(turn: GroupTurn, group_id: str, members: tuple[MemberIdentity, ...]) -> LeaveAnswer:
+    """LeaveGroup."""
+    group = _consumers(turn, group_id)
+    if group is None:
+        return classic_membership.leave(turn, group_id, members)
+    return membership.leave(turn, group, members)
+
+
+def _consumers(turn: GroupTurn, group_id: str) -> ConsumerGroup | None:
+    group = turn.shard.groups.get(group_id)
+    return group if isinstance(group, ConsumerGroup) and not group.is_empty else None

@@ -1,0 +1,127 @@
+"""A consumer group that is left with classic members alone becomes a classic group.
+
+Kafka's counterparts: `validateOnlineDowngradeWithFencedMembers`, `validateOnlineDowngradeWithReplacedMember`,
+`convertToClassicGroup`, `ClassicGroup.fromConsumerGroup`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.classic import rebalance
+from kcompat.group.classic.group import ClassicGroup
+from kcompat.group.classic.member import Member
+from kcompat.group.classic.restore import restore
+from kcompat.group.classic.roster import CONSUMER_PROTOCOL, Roster
+from kcompat.group.consumer import records, timers
+from kcompat.group.mixed.embedded import write_assignment
+from kcompat.group.modern.assignment import NO_PARTITIONS
+from kcompat.protocol.messages.group_records import GroupMetadataKey
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.consumer.member import ConsumerMember
+    from kcompat.group.consumer.roster import ConsumerRoster
+
+    Targets = Mapping[str, Mapping[bytes, frozenset[int]]]
+
+
+def may_downgrade(turn: GroupTurn, group: ConsumerRoster, leaving: Sequence[ConsumerMember]) -> bool:
+    """Whether a group becomes a classic one when these members leave."""
+    left = len(group.members) - len(leaving)
+    classic_left = group.classic_members - sum(member.classic is not None for member in leaving)
+    return left > 0 and classic_left == left and _is_allowed(turn, left)
+
+
+def may_downgrade_for(turn: GroupTurn, group: ConsumerRoster, replaced: ConsumerMember) -> bool:
+    """Whether a group becomes a classic one when a classic member takes the place of this one."""
+    others = len(group.members) - 1
+    return replaced.classic is None and group.classic_members == others and _is_allowed(turn, others + 1)
+
+
+def _is_allowed(turn: GroupTurn, members: int) -> bool:
+    config = turn.shard.config
+    return config.consumer.migration.may_downgrade and members <= config.max_size
+
+
+def downgrade(turn: GroupTurn, group: ConsumerRoster, leaving: Sequence[ConsumerMember]) -> None:
+    """Go on as a classic group without these members. The others share out anew what those had."""
+    gone = {member.member_id for member in leaving}
+    stay = [member for member in group.members.latest.values() if member.member_id not in gone]
+    _convert(turn, group, stay, group.targets.latest, rebalances=True)
+
+
+def downgrade_for(
+    turn: GroupTurn,
+    group: ConsumerRoster,
+    replaced: ConsumerMember,
+    joining: ConsumerMember,
+    *,
+    rebalances: bool,
+) -> None:
+    """Go on as a classic group in which a classic member has the place and the partitions of another one."""
+    turn.take_back()
+    others = [member for member in group.members.latest.values() if member.member_id != replaced.member_id]
+    targets = {**group.targets.latest, joining.member_id: group.target(replaced.member_id)}
+    _convert(turn, group, [*others, joining], targets, rebalances=rebalances)
+
+
+def _convert(
+    turn: GroupTurn,
+    group: ConsumerRoster,
+    members: Collection[ConsumerMember],
+    targets: Targets,
+    *,
+    rebalances: bool,
+) -> None:
+    """Bury the consumer group, and write a classic one of its epoch with the targets as assignments."""
+    former = list(group.members.latest)
+    records.bury_group(turn, group.group_id, former, group.patterns.latest)
+    roster = Roster(group.group_id, turn.now_ms)
+    for member in members:
+        roster.add(_classic(member))
+    roster.generation = group.group_epoch
+    roster.protocol_name = roster.select_protocol()
+    if rebalances:
+        roster.leader = None  # should this coordinator be lost, the next one has the group rebalance
+    image = turn.shard.image()
+    assignments = {
+        member.member_id: write_assignment(
+            targets.get(member.member_id, NO_PARTITIONS), member.metadata(roster.protocol_name), image
+        )
+        for member in roster.members.values()
+    }
+    turn.write(GroupMetadataKey(group=group.group_id), roster.to_value(assignments))
+    turn.once_appended(lambda turn: _come_to_life(turn, roster, former, rebalances=rebalances))
+
+
+def _classic(member: ConsumerMember) -> Member:
+    assert member.classic is not None
+    return Member(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        member.rebalance_timeout_ms,
+        member.classic.session_timeout_ms,
+        CONSUMER_PROTOCOL,
+        member.classic.protocols,
+    )
+
+
+def _come_to_life(turn: GroupTurn, roster: Roster, former: Collection[str], *, rebalances: bool) -> None:
+    """The record of the classic group has been replayed: its members go on, with all protocols they have."""
+    group: object = turn.shard.groups.get(roster.group_id)
+    assert isinstance(group, ClassicGroup)
+    assert group.stored is not None
+    for member_id in former:
+        timers.cancel(turn, group.group_id, member_id)
+    restore(group, group.stored)
+    for member_id, known in roster.members.items():
+        member = group.members[member_id]
+        group.update(member, known.protocols, known.rebalance_timeout_ms, known.session_timeout_ms)
+        rebalance.keep_alive(turn, group, member)
+    if rebalances:
+        rebalance.prepare(turn, group)

@@ -1,0 +1,131 @@
+"""JoinGroup of a classic member in a consumer group: it gets its partitions from the broker like all others.
+
+It is told that it does not lead, whoever it is, and nobody waits for the others: its epoch is the generation
+of the answer. Kafka's counterpart: `classicGroupJoinToConsumerGroup`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcompat.group.consumer import progress, sessions
+from kcompat.group.consumer.member import ClassicMembership, ConsumerMember
+from kcompat.group.consumer.membership import fenced_instance, take_place
+from kcompat.group.consumer.own_settings import settings_of
+from kcompat.group.consumer.roster import CONSUMER
+from kcompat.group.mixed.downgrade import downgrade_for, may_downgrade_for
+from kcompat.group.mixed.embedded import read_subscription
+from kcompat.group.modern.refusal import Refusal
+from kcompat.group.requests import UNKNOWN_MEMBER, JoinAnswer
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.consumer.roster import ConsumerRoster
+    from kcompat.group.mixed.embedded import Subscribed
+    from kcompat.group.requests import JoinRequest
+
+
+def join(turn: GroupTurn, group: ConsumerRoster, request: JoinRequest) -> JoinAnswer:
+    """Take a classic member in, or take it a step further."""
+    is_unknown = request.member_id == UNKNOWN_MEMBER
+    member_id = turn.shard.new_uuid() if is_unknown else request.member_id
+    max_size = turn.shard.config.consumer.max_size
+    if len(group.members) >= max_size and group.members.get(member_id) is None:
+        return JoinAnswer(ErrorCode.GROUP_MAX_SIZE_REACHED)
+    if not group.supports_classic(request.protocol_type, (name for name, _ in request.protocols)):
+        return JoinAnswer(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if is_unknown and request.needs_member_id:
+        return JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, member_id)
+    subscription = read_subscription(bytes(request.protocols[0][1]), turn.shard.image())
+    if subscription is None:
+        return JoinAnswer(ErrorCode.UNKNOWN_SERVER_ERROR)
+    outcome = _join(turn, group, request, member_id, subscription)
+    if isinstance(outcome, Refusal):
+        turn.take_back()
+        return JoinAnswer(outcome.error)
+    return JoinAnswer(
+        member_id=outcome.member_id,
+        generation=outcome.member_epoch,
+        protocol_type=CONSUMER,
+        protocol_name=request.protocols[0][0],
+    )
+
+
+def _join(
+    turn: GroupTurn, group: ConsumerRoster, request: JoinRequest, member_id: str, subscription: Subscribed
+) -> ConsumerMember | Refusal:
+    replaced = group.static_member(request.instance_id)
+    before = _find_or_join(turn, group, request, member_id)
+    if isinstance(before, Refusal):
+        return before
+    after = _as_it_wants(before, request, subscription)
+    noted = progress.take_note(turn, group, before, after, request.may_describe)
+    if isinstance(noted, Refusal):
+        return noted
+    if replaced is not None and may_downgrade_for(turn, group, replaced):
+        return _downgrade(turn, group, replaced, after, noted, subscription.owned)
+    settings = settings_of(turn.shard, group.group_id)
+    told = progress.go_on(turn, group, before, after, noted, subscription.owned, settings)
+    if not isinstance(told, Refusal):
+        turn.once_appended(lambda turn: _wait_for(turn, group.group_id, told))
+    return told
+
+
+def _find_or_join(
+    turn: GroupTurn, group: ConsumerRoster, request: JoinRequest, member_id: str
+) -> ConsumerMember | Refusal:
+    if request.instance_id is None:
+        return group.members.get(member_id) or ConsumerMember(member_id)
+    if request.member_id == UNKNOWN_MEMBER:
+        former = group.static_member(request.instance_id)
+        return ConsumerMember(member_id) if former is None else take_place(turn, group, former, member_id)
+    member, refusal = fenced_instance(group, request.instance_id, member_id)
+    if member is None:
+        assert refusal is not None
+        return refusal
+    return member
+
+
+def _as_it_wants(member: ConsumerMember, request: JoinRequest, subscription: Subscribed) -> ConsumerMember:
+    """The member with what the request says of it. Classic members subscribe to no patterns."""
+    return replace(
+        member,
+        instance_id=request.instance_id or member.instance_id,
+        rack_id=subscription.rack_id or member.rack_id,
+        rebalance_timeout_ms=request.rebalance_timeout_ms,
+        subscribed_topics=subscription.topics,
+        subscribed_regex="",
+        client_id=request.client_id,
+        client_host=request.client_host,
+        classic=ClassicMembership(request.session_timeout_ms, request.protocols),
+    )
+
+
+def _downgrade(
+    turn: GroupTurn,
+    group: ConsumerRoster,
+    replaced: ConsumerMember,
+    member: ConsumerMember,
+    noted: progress.Noted,
+    owned: Mapping[bytes, frozenset[int]],
+) -> ConsumerMember | Refusal:
+    """The last member that used the consumer protocol comes back with the classic one."""
+    is_stale = group.assignment_epoch < noted.group_epoch
+    told: ConsumerMember | Refusal = member
+    if not is_stale:
+        target = group.target(replaced.member_id)
+        changed = noted.subscription_changed
+        told = progress.step(turn, group, member, group.assignment_epoch, target, owned, changed=changed)
+    if not isinstance(told, Refusal):
+        downgrade_for(turn, group, replaced, told, rebalances=is_stale)
+    return told
+
+
+def _wait_for(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
+    sessions.watch(turn, group_id, member)
+    sessions.joined(turn, group_id, member)

@@ -1,0 +1,118 @@
+"""SyncGroup, Heartbeat and LeaveGroup of classic members in a consumer group.
+
+Kafka's counterparts: `classicGroupSyncToConsumerGroup`, `classicGroupHeartbeatToConsumerGroup`,
+`classicGroupLeaveToConsumerGroup`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.consumer import leaving, sessions
+from kcompat.group.consumer.member import ConsumerMember, MemberState
+from kcompat.group.consumer.membership import fenced_instance
+from kcompat.group.consumer.roster import CONSUMER
+from kcompat.group.mixed.embedded import write_assignment
+from kcompat.group.requests import UNKNOWN_MEMBER, LeaveAnswer, MemberIdentity, SyncAnswer
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.consumer.roster import ConsumerRoster
+    from kcompat.group.requests import SyncRequest
+
+
+def sync(turn: GroupTurn, group: ConsumerRoster, request: SyncRequest) -> SyncAnswer:
+    """Tell a classic member what it has. Whatever the request assigns is passed over."""
+    member = _classic_member(group, request.member_id, request.instance_id, request.generation)
+    if isinstance(member, ErrorCode):
+        return SyncAnswer(member)
+    assert member.classic is not None
+    protocol, subscription = member.classic.protocols[0]
+    if request.protocol_type not in (None, CONSUMER) or request.protocol_name not in (None, protocol):
+        return SyncAnswer(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if member.member_epoch < group.assignment_epoch and not _is_revoking(member):
+        sessions.await_join(turn, group.group_id, member)
+        return SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)
+    sessions.synced(turn, group.group_id, member)
+    sessions.watch(turn, group.group_id, member)
+    assignment = write_assignment(member.assigned, subscription, turn.shard.image())
+    return SyncAnswer(ErrorCode.NONE, request.protocol_type, request.protocol_name, assignment)
+
+
+def heartbeat(turn: GroupTurn, group: ConsumerRoster, who: MemberIdentity, generation: int) -> ErrorCode:
+    """A classic member says that it is there; it has to join again if there is a step to take."""
+    member = _classic_member(group, who.member_id, who.instance_id, generation)
+    if isinstance(member, ErrorCode):
+        return member
+    sessions.watch(turn, group.group_id, member)
+    behind = member.member_epoch < group.assignment_epoch or _needs_a_target(turn, group, member)
+    ready = member.state is MemberState.UNRELEASED_PARTITIONS and not _waits_for_others(group, member)
+    if behind or ready or _is_revoking(member):
+        sessions.await_join(turn, group.group_id, member)
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return ErrorCode.NONE
+
+
+def leave(turn: GroupTurn, group: ConsumerRoster, members: tuple[MemberIdentity, ...]) -> LeaveAnswer:
+    """Members leave, or an administrator removes them, whichever protocol they use."""
+    found = [(identity, _leaving(group, identity)) for identity in members]
+    gone = {member.member_id: member for _, member in found if isinstance(member, ConsumerMember)}
+    if gone:
+        leaving.fence(turn, group, list(gone.values()))
+    return LeaveAnswer(
+        members=tuple(
+            (identity, outcome if isinstance(outcome, ErrorCode) else ErrorCode.NONE)
+            for identity, outcome in found
+        )
+    )
+
+
+def _leaving(group: ConsumerRoster, who: MemberIdentity) -> ConsumerMember | ErrorCode:
+    if who.instance_id is not None and who.member_id == UNKNOWN_MEMBER:
+        return group.static_member(who.instance_id) or ErrorCode.UNKNOWN_MEMBER_ID
+    return _member(group, who.member_id, who.instance_id)
+
+
+def _member(group: ConsumerRoster, member_id: str, instance_id: str | None) -> ConsumerMember | ErrorCode:
+    if instance_id is None:
+        return group.members.get(member_id) or ErrorCode.UNKNOWN_MEMBER_ID
+    member, refusal = fenced_instance(group, instance_id, member_id)
+    if member is None:
+        assert refusal is not None
+        return refusal.error
+    return member
+
+
+def _classic_member(
+    group: ConsumerRoster, member_id: str, instance_id: str | None, generation: int
+) -> ConsumerMember | ErrorCode:
+    """A member that uses the classic protocol, in this generation."""
+    member = _member(group, member_id, instance_id)
+    if isinstance(member, ErrorCode):
+        return member
+    if member.classic is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return member if generation == member.member_epoch else ErrorCode.ILLEGAL_GENERATION
+
+
+def _is_revoking(member: ConsumerMember) -> bool:
+    return member.state is MemberState.UNREVOKED_PARTITIONS
+
+
+def _needs_a_target(turn: GroupTurn, group: ConsumerRoster, member: ConsumerMember) -> bool:
+    """Whether the group waits for another target that nobody would ask for but classic members: a target is
+    made when one of them joins, or when any other member heartbeats. Kafka leaves such a group as it is.
+    """
+    if group.classic_members < len(group.members):
+        return False
+    return member.member_epoch < group.group_epoch or group.refresh_due(turn.shard.image())
+
+
+def _waits_for_others(group: ConsumerRoster, member: ConsumerMember) -> bool:
+    """Whether another member still has a partition that this one is to have."""
+    return any(
+        group.is_held(topic_id, index)
+        for topic_id, indexes in group.target(member.member_id).items()
+        for index in indexes - member.assigned.get(topic_id, {}).keys()
+    )

@@ -1,0 +1,217 @@
+"""Groups that change their kind as a rule-based machine.
+
+Classic members and members of KIP-848 come, go on late, leave, die and come back, static ones with the other
+protocol; the topic grows; the coordinator fails to append, and restarts.
+
+After every step the coordinator is sound and replaying the log gives what the live coordinator has. When all
+go on without disturbance, each partition has one owner in the end, whatever has happened before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from kcompat.group.classic.group import ClassicGroup
+from kcompat.group.consumer.group import ConsumerGroup
+from kcompat.group.coordinator import GroupCoordinator
+from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.mixed.policy import MigrationPolicy
+from kcompat.group.modern.settings import ConsumerGroupConfig
+from kcompat.protocol.errors import ErrorCode
+from support.group_world import GROUP, PARTITIONS
+from support.mixed_group_world import ClassicConsumer, MixedGroupWorld, Partitions
+from support.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from kcompat.group.consumer.requests import HeartbeatAnswer
+
+PLACES = st.integers(0, 4)
+ROUNDS = 60
+
+
+class Modern:
+    """A member of KIP-848 that reports what it has, one heartbeat behind what it is told."""
+
+    def __init__(self, world: MixedGroupWorld, name: str, instance_id: str | None) -> None:
+        self._world = world
+        self._name = name
+        self._instance_id = instance_id
+        self._lives = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Lose everything, as a process that is killed."""
+        self._lives += 1
+        self._member_id = f"{self._name}{self._lives}"
+        self._epoch = 0
+        self._told: dict[bytes, frozenset[int]] = {}
+
+    @property
+    def owned(self) -> Partitions:
+        """What it was told to have."""
+        names = {topic.topic_id: name for name, topic in self._world.image.topics.items()}
+        return frozenset((names[topic], index) for topic, indexes in self._told.items() for index in indexes)
+
+    def poll(self) -> None:
+        """Heartbeat, or join."""
+        if self._epoch:
+            self._hear(
+                self._world.beat(
+                    self._member_id, self._epoch, instance_id=self._instance_id, owned=self._told
+                )
+            )
+        else:
+            self._told = {}
+            self._hear(self._world.enter(self._member_id, instance_id=self._instance_id))
+
+    def leave(self) -> None:
+        """Leave; a static member means to come back."""
+        if self._epoch:
+            epoch = -1 if self._instance_id is None else -2
+            self._world.beat(self._member_id, epoch, instance_id=self._instance_id)
+        self.forget()
+
+    def _hear(self, answer: HeartbeatAnswer) -> None:
+        if answer.error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
+            self.forget()
+        elif answer.error in (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND):
+            self._epoch, self._told = 0, {}
+        elif not answer.error:
+            self._epoch = answer.member_epoch
+            if answer.assigned is not None:
+                self._told = {topic: frozenset(indexes) for topic, indexes in answer.assigned.items()}
+
+
+class MixedGroups(RuleBasedStateMachine):
+    @initialize(policy=st.sampled_from(MigrationPolicy))
+    def begin(self, policy: MigrationPolicy) -> None:
+        consumer = ConsumerGroupConfig(migration=policy, session_timeout_ms=20_000)
+        self.world = MixedGroupWorld(GroupCoordinatorConfig(consumer=consumer))
+        world = self.world
+        self.places: list[list[ClassicConsumer | Modern]] = [
+            [ClassicConsumer(world)],
+            [ClassicConsumer(world, eager=False)],
+            [Modern(world, "m", None)],
+            [ClassicConsumer(world, instance_id="i"), Modern(world, "i", "i")],
+            [Modern(world, "j", "j"), ClassicConsumer(world, instance_id="j", eager=False)],
+        ]
+        self.running = [False] * len(self.places)
+
+    # --- what members do
+
+    @rule(place=PLACES, times=st.integers(1, 3))
+    def poll(self, place: int, times: int) -> None:
+        self.running[place] = True
+        for _ in range(times):
+            self.places[place][0].poll()
+
+    @rule(place=PLACES)
+    def leave(self, place: int) -> None:
+        self.places[place][0].leave()
+        self.running[place] = False
+
+    @rule(place=PLACES)
+    def die(self, place: int) -> None:
+        self.places[place][0].forget()
+        self.running[place] = False
+
+    @rule(place=st.integers(3, 4), politely=st.booleans())
+    def change_the_protocol(self, place: int, politely: bool) -> None:
+        (self.leave if politely else self.die)(place)
+        self.places[place].reverse()
+        self.poll(place, 1)
+
+    # --- what happens to them
+
+    @rule(delay_ms=st.sampled_from([0, 3_000, 9_000, 21_000, 61_000]))
+    def wait(self, delay_ms: int) -> None:
+        self.world.clock.advance(delay_ms)
+
+    @rule()
+    def grow(self) -> None:
+        partitions = len(self.world.image.topics["t"].partitions)
+        if partitions < 8:
+            self.world.make("t", partitions + 1)
+            self.refresh()
+
+    @rule(place=PLACES)
+    def fail(self, place: int) -> None:
+        """What a member does meanwhile finds no replicas, if it writes anything."""
+        self.world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+        member = self.places[place][0]
+        if isinstance(member, Modern) and self.running[place]:
+            member.poll()
+        elif isinstance(member, ClassicConsumer) and member.instance_id is None and member.member_id:
+            self.world.leave(member.member_id)
+        self.world.log.error = ErrorCode.NONE
+
+    @rule()
+    def restart(self) -> None:
+        self.world.restart()
+
+    def refresh(self) -> None:
+        """Who leads a classic group looks at the topic now and then; nobody else does."""
+        for members in self.places if isinstance(self.world.held(), ClassicGroup) else ():
+            for member in members:
+                if isinstance(member, ClassicConsumer):
+                    member.refresh()
+
+    # --- what must hold
+
+    @invariant()
+    def coordinator_is_sound(self) -> None:
+        if hasattr(self, "world"):
+            self.world.check_invariants()
+
+    @invariant()
+    def replaying_the_log_gives_the_live_state(self) -> None:
+        if not hasattr(self, "world"):
+            return
+        world = self.world
+        replayed = GroupCoordinator(
+            world.log,
+            VirtualClock(),
+            world.config,
+            lambda: PARTITIONS,
+            lambda: "",
+            world.verifier,
+            lambda: world.image,
+        )
+        for partition in range(PARTITIONS):
+            replayed.load(partition, 1)
+        found = next((s.groups[GROUP] for _, s in replayed.runtime.active() if GROUP in s.groups), None)
+        assert _kept(found) == _kept(world.held())
+
+    def teardown(self) -> None:
+        """All that run go on until nothing changes any more."""
+        if not hasattr(self, "world"):
+            return
+        for number in range(ROUNDS):
+            if number == ROUNDS // 2:
+                self.refresh()
+            for place, members in enumerate(self.places):
+                if self.running[place]:
+                    members[0].poll()
+            self.world.clock.advance(1_000)
+        owned = [members[0].owned for place, members in enumerate(self.places) if self.running[place]]
+        everything = {("t", index) for index in self.world.image.topics["t"].partitions}
+        if owned:
+            assert frozenset().union(*owned) == everything
+        assert sum(map(len, owned)) == (len(everything) if owned else 0)
+
+
+def _kept(group: object) -> tuple[object, ...] | None:
+    """What the log says of a group of either kind."""
+    if isinstance(group, ConsumerGroup):
+        return dict(group.members.latest), dict(group.targets.latest), group.header, group.static_members
+    if isinstance(group, ClassicGroup) and group.stored is not None:
+        return (group.stored,)
+    return None
+
+
+TestMixedGroups = MixedGroups.TestCase
+TestMixedGroups.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -1,0 +1,203 @@
+"""Classic consumers and members of KIP-848 in one group, on a coordinator in memory."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from kcompat.group.classic.group import ClassicGroup
+from kcompat.group.consumer.group import ConsumerGroup
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
+from support.consumer_group_world import ConsumerGroupWorld
+from support.group_world import GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kcompat.group.requests import JoinAnswer, SyncAnswer
+    from kcompat.promise import Promise
+
+Partitions = frozenset[tuple[str, int]]
+AGAIN = (
+    ErrorCode.REBALANCE_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+)
+_VERSION = struct.Struct(">h")
+
+
+def subscription(
+    topics: Iterable[str], owned: Partitions = frozenset(), *, version: int = 3, rack_id: str | None = None
+) -> bytes:
+    """What a consumer tells the group when it joins."""
+    rows = [
+        ConsumerProtocolSubscription.TopicPartition(topic, sorted(indexes))
+        for topic, indexes in by_topic(owned).items()
+    ]
+    message = ConsumerProtocolSubscription(sorted(topics), None, rows, -1, rack_id)
+    return _VERSION.pack(version) + b"".join(map(bytes, message.encode(version)))
+
+
+def assignment(partitions: Partitions, *, version: int = 3, user_data: bytes | None = None) -> bytes:
+    """What the leader of a classic group tells a member."""
+    rows = [
+        ConsumerProtocolAssignment.TopicPartition(topic, sorted(indexes))
+        for topic, indexes in by_topic(partitions).items()
+    ]
+    message = ConsumerProtocolAssignment(rows, user_data)
+    return _VERSION.pack(version) + b"".join(map(bytes, message.encode(version)))
+
+
+def assigned(text: bytes) -> Partitions:
+    """What an assignment says."""
+    version = _VERSION.unpack_from(text)[0]
+    message = ConsumerProtocolAssignment.decode(memoryview(text), version, _VERSION.size)
+    return frozenset((row.topic, index) for row in message.assigned_partitions for index in row.partitions)
+
+
+def by_topic(partitions: Partitions) -> Mapping[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for topic, index in sorted(partitions):
+        found.setdefault(topic, []).append(index)
+    return found
+
+
+class MixedGroupWorld(ConsumerGroupWorld):
+    """One broker's group coordinator, with the two topics `t` and `u`."""
+
+    def held(self) -> ClassicGroup | ConsumerGroup | None:
+        """The group as it is in memory, whichever kind it is of."""
+        group = next((shard.groups[GROUP] for shard in self.shards if GROUP in shard.groups), None)
+        assert group is None or isinstance(group, (ClassicGroup, ConsumerGroup))
+        return group
+
+    def classic(self) -> ClassicGroup:
+        """The group, which is a classic one."""
+        group = self.held()
+        assert isinstance(group, ClassicGroup)
+        return group
+
+
+class ClassicConsumer:
+    """A consumer of the classic protocol that does one thing at a time, when it is polled.
+
+    `eager`: it gives everything up before it joins, as with the range assignor; otherwise it keeps what it
+    has, and takes note of what it was assigned (cooperative).
+    """
+
+    def __init__(
+        self, world: MixedGroupWorld, topics: str = "t", *, instance_id: str | None = None, eager: bool = True
+    ) -> None:
+        self.world = world
+        self.topics = topics
+        self.instance_id = instance_id
+        self.eager = eager
+        self.member_id = ""
+        self.generation = -1
+        self.owned: Partitions = frozenset()
+        self.joining: Promise[JoinAnswer] | None = None
+        self.syncing: Promise[SyncAnswer] | None = None
+        self.is_member = False
+        """Whether it has its partitions of this generation."""
+
+    def poll(self) -> None:
+        """Do the next thing: take an answer, heartbeat, or join."""
+        if self.joining is not None:
+            self._take_join(self.joining)
+        elif self.syncing is not None:
+            self._take_sync(self.syncing)
+        elif not self.is_member:
+            self.join()
+        else:
+            error = self.world.heartbeat(self.member_id, self.generation, instance_id=self.instance_id)
+            self._note(error)
+
+    def join(self) -> None:
+        """JoinGroup."""
+        if self.eager:
+            self.owned = frozenset()
+        self.is_member = False
+        data = subscription(self.topics, self.owned)
+        self.joining = self.world.join(
+            self.member_id,
+            instance_id=self.instance_id,
+            protocols=(("range", data),),
+        )
+
+    def refresh(self) -> None:
+        """Hear of more partitions: join again with the next poll."""
+        self.is_member = False
+
+    def leave(self) -> None:
+        """LeaveGroup, or for a static member: stop without a word."""
+        if self.instance_id is None and self.member_id:
+            self.world.leave(self.member_id)
+        self.forget()
+
+    def forget(self) -> None:
+        """Lose everything, as a process that is killed."""
+        self.member_id, self.generation, self.owned = "", -1, frozenset()
+        self.joining = self.syncing = None
+        self.is_member = False
+
+    def _take_join(self, joining: Promise[JoinAnswer]) -> None:
+        if not joining.done:
+            return
+        self.joining, answer = None, joining.value
+        if answer.error is not ErrorCode.NONE:
+            self._note(answer.error)
+            return
+        self.member_id, self.generation = answer.member_id, answer.generation
+        shares: dict[str, bytes] = {}
+        if answer.leader == self.member_id:
+            shares = self._share_out([member.member_id for member in answer.members])
+        self.syncing = self.world.sync(
+            self.member_id,
+            self.generation,
+            shares,
+            instance_id=self.instance_id,
+            protocol_type=answer.protocol_type,
+            protocol_name=answer.protocol_name,
+        )
+
+    def _share_out(self, members: list[str]) -> dict[str, bytes]:
+        """All partitions of its topics in turn; with one assignor for all, cooperative ones do so too."""
+        everything = [
+            (topic, index)
+            for topic in sorted(self.topics)
+            if topic in self.world.image.topics
+            for index in self.world.image.topics[topic].partitions
+        ]
+        return {
+            member_id: assignment(frozenset(everything[place :: len(members)]))
+            for place, member_id in enumerate(sorted(members))
+        }
+
+    def _take_sync(self, syncing: Promise[SyncAnswer]) -> None:
+        if not syncing.done:
+            return
+        self.syncing, answer = None, syncing.value
+        if answer.error is not ErrorCode.NONE:
+            self._note(answer.error)
+            return
+        told = assigned(answer.assignment)
+        self.is_member = True
+        gives_up = bool(self.owned - told)
+        self.owned = told
+        if gives_up and not self.eager:
+            self.join()
+
+    def _note(self, error: ErrorCode) -> None:
+        if error in AGAIN:
+            self.is_member = False
+        elif error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
+            self.forget()
+        elif error is ErrorCode.ILLEGAL_GENERATION:
+            self.is_member, self.generation, self.owned = False, -1, frozenset()
+        else:
+            assert error is ErrorCode.NONE, error
