@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+from kcompat.topics import TRANSACTION_STATE
 from kcompat.transaction.transaction import by_topic
 
 if TYPE_CHECKING:
@@ -41,11 +42,15 @@ class MarkerRoutes:
         self._config = config
 
     def leader_of(self, partition: TopicPartition) -> int | None:
-        """See `MarkerPorts`. A leader whose broker is gone is none."""
+        """See `MarkerPorts`. A leader whose broker is gone is none.
+
+        A broker that has just started coordinates before it is shown anything: what it does not see is
+        deleted only if it sees the topic by which it coordinates.
+        """
         image = self._cluster.image
         known = image.partition(*partition)
         if known is None:
-            return None
+            return None if TRANSACTION_STATE in image.topics else -1
         return known.leader if known.leader in image.brokers else -1
 
     def write(self, broker_id: int, markers: Sequence[Marker]) -> Promise[list[Errors]]:

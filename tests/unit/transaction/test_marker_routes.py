@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcompat.cluster.image import ClusterImage
 from kcompat.net.answers import CLOSE
 from kcompat.peer.errors import PeerError
 from kcompat.protocol.errors import ErrorCode
@@ -56,6 +57,14 @@ def test_who_leads() -> None:
             routes(scene).leader_of(each) for each in (("t", 0), ("t", 1), ("t", 2), ("t", 3), ("no", 0))
         ]
         assert found == [HERE, THERE, -1, None, None]
+
+    play(scene, refuse_u)
+
+
+def test_who_was_shown_nothing_yet_takes_nothing_for_deleted() -> None:
+    async def scene(scene: Scene) -> None:
+        scene.cluster.update(ClusterImage("the-cluster"))
+        assert routes(scene).leader_of(("t", 0)) == -1
 
     play(scene, refuse_u)
 
