@@ -122,31 +122,24 @@ class ProducerState:
         """
         if marker is not None:
             return self._check_marker(header, marker, terms.transaction_version)
-        entry = self.entries.get(header.producer_id)
-        if entry is None:
-            return self._check_unknown(header, terms) if header.is_transactional else ErrorCode.NONE
+        entry, in_sequence = self.entries.get(header.producer_id), True
         epoch, sequence = header.producer_epoch, header.base_sequence
-        in_sequence = is_next_sequence(entry, epoch, sequence)
-        if not in_sequence and epoch == entry.epoch and terms.is_client:
-            repeated = find_duplicate(entry, sequence, header.last_sequence)
-            if repeated is not None:
-                return repeated
-        if epoch < entry.epoch:
-            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if entry is not None:
+            in_sequence = is_next_sequence(entry, epoch, sequence)
+            if not in_sequence and epoch == entry.epoch and terms.is_client:
+                repeated = find_duplicate(entry, sequence, header.last_sequence)
+                if repeated is not None:
+                    return repeated
+            if epoch < entry.epoch:
+                return ErrorCode.INVALID_PRODUCER_EPOCH
         if header.is_transactional and not self._is_open(entry, epoch) and not self._is_proven(header, terms):
             return ErrorCode.INVALID_TXN_STATE
         if terms.is_client:
             if not in_sequence or self._overtakes(header):
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-            if entry.current_txn_start_offset >= 0 and not header.is_transactional:
+            if entry is not None and entry.current_txn_start_offset >= 0 and not header.is_transactional:
                 return ErrorCode.INVALID_TXN_STATE
         return ErrorCode.NONE
-
-    def _check_unknown(self, header: BatchHeader, terms: AppendTerms) -> ErrorCode:
-        """The first batch of a transaction, of a producer that is not known here."""
-        if not self._is_proven(header, terms):
-            return ErrorCode.INVALID_TXN_STATE
-        return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER if self._overtakes(header) else ErrorCode.NONE
 
     def _is_proven(self, header: BatchHeader, terms: AppendTerms) -> bool:
         proof = terms.proof
