@@ -99,7 +99,8 @@ def _handle_transactional(
     name = request.transactional_id
     if name is None or not context.may(Operation.WRITE, Resource.transactional_id(name)):
         return _refuse_all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    claimed = claim(context, name, _writable(context, request))
+    production.admitted = _admit_all(context, request)
+    claimed = claim(context, name, _writable(request, production.admitted))
     if isinstance(claimed, ErrorCode):
         return _refuse_all(request, claimed)
     if not claimed.done:
@@ -109,11 +110,18 @@ def _handle_transactional(
     return production.go_on_later(answer) if isinstance(answer, Acceptance) else answer
 
 
-def _writable(context: RequestContext, request: ProduceRequest) -> Iterator[tuple[str, PartitionData]]:
+def _admit_all(context: RequestContext, request: ProduceRequest) -> list[tuple[str, ErrorCode]]:
+    """The name of each topic, and with what it is refused."""
+    names = [_resolve(context, topic) for topic in request.topic_data]
+    return [(name, _admit(context, name, request.acks)) for name in names]
+
+
+def _writable(
+    request: ProduceRequest, admitted: list[tuple[str, ErrorCode]]
+) -> Iterator[tuple[str, PartitionData]]:
     """The partitions of topics that the client may write to."""
-    for topic in request.topic_data:
-        name = _resolve(context, topic)
-        if not _admit(context, name, request.acks):
+    for topic, (name, refusal) in zip(request.topic_data, admitted, strict=True):
+        if not refusal:
             for data in _once(topic.partition_data):
                 yield name, data
 
@@ -134,6 +142,8 @@ class _Production(Struct):
     allowance: Allowance | None = None
     claimed: Claimed | None = None
     """What is known of its transaction, if it has one."""
+    admitted: list[tuple[str, ErrorCode]] = []
+    """The name of each topic and with what it is refused, where that has been looked at already."""
 
     def go_on(self, accepted: Accepted | None) -> AtOnce | Acceptance:
         """Take the batches that are left, up to one whose acceptance takes longer; the answer when none does.
@@ -143,8 +153,11 @@ class _Production(Struct):
         context, request, answers = self.context, self.request, self.answers
         find = context.services.replicas.find
         for topic in request.topic_data[len(answers) :]:
-            name = _resolve(context, topic)
-            refusal = _admit(context, name, request.acks)
+            if self.admitted:
+                name, refusal = self.admitted[len(answers)]
+            else:
+                name = _resolve(context, topic)
+                refusal = _admit(context, name, request.acks)
             rows, partitions = topic.partition_data, self.partitions
             if len(rows) > 1:
                 rows = topic.partition_data = _once(rows)
