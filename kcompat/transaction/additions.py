@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.transaction.base import pending_error, producer_error, write
+from kcompat.transaction.base import busy_error, producer_error, write
 from kcompat.transaction.states import State
 
 if TYPE_CHECKING:
@@ -25,11 +25,9 @@ def add(
 ) -> ErrorCode:
     """Have these partitions in the producer's transaction, which begins if none is open."""
     transaction = turn.shard.transactions.get(name)
-    if error := producer_error(transaction, producer) or pending_error(turn.shard, name):
+    if error := producer_error(transaction, producer) or busy_error(turn.shard, name):
         return error
     assert transaction is not None
-    if transaction.state.is_prepared:
-        return ErrorCode.CONCURRENT_TRANSACTIONS
     if transaction.state is not State.ONGOING or not transaction.partitions.issuperset(partitions):
         write(turn, name, transaction.with_partitions(partitions, client_version, turn.now_ms))
     return ErrorCode.NONE

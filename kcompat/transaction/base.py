@@ -35,10 +35,12 @@ class Transactions(Protocol):
         """The end of a transaction is decided and committed: have its markers written."""
 
 
-def pending_error(shard: Transactions, transactional_id: str) -> ErrorCode:
-    """CONCURRENT_TRANSACTIONS while the last change of an id is not committed."""
-    pending = shard.transactions.is_pending(transactional_id)
-    return ErrorCode.CONCURRENT_TRANSACTIONS if pending else ErrorCode.NONE
+def busy_error(shard: Transactions, transactional_id: str) -> ErrorCode:
+    """CONCURRENT_TRANSACTIONS while the last change of an id is not committed or its markers are written."""
+    transaction = shard.transactions.get(transactional_id)
+    is_ending = transaction is not None and transaction.state.is_prepared
+    is_busy = is_ending or shard.transactions.is_pending(transactional_id)
+    return ErrorCode.CONCURRENT_TRANSACTIONS if is_busy else ErrorCode.NONE
 
 
 def producer_error(transaction: Transaction | None, producer: Producer) -> ErrorCode:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kcompat.log.verification import VERSION_2
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.transaction_log import TransactionLogKey
-from kcompat.transaction.base import pending_error, producer_error, write
+from kcompat.transaction.base import busy_error, producer_error, write
 from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
 from kcompat.transaction.states import State
 from kcompat.transaction.transaction import (
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 def end(turn: TransactionTurn, request: EndRequest, fresh_id: int | None) -> ProducerAnswer | NeedsProducerId:
     """EndTxn: decide how the producer's transaction ends, and tell what the producer goes on with.
 
-    Who asks again is told what was decided: that it is done, or CONCURRENT_TRANSACTIONS as long as markers
-    are being written. INVALID_TXN_STATE where the other end was decided, or nothing is open.
+    CONCURRENT_TRANSACTIONS as long as markers are being written. After that, who asks again is told that it
+    is done; INVALID_TXN_STATE where the other end was decided, or nothing is open.
     """
     name, shard = request.transactional_id, turn.shard
+    bumps, busy = request.client_version >= VERSION_2, busy_error(turn.shard, name)
+    if bumps and busy:
+        return ProducerAnswer(busy)  # the producer may have been told already what it is after that
     transaction = shard.transactions.get(name)
-    is_again = transaction is not None and _is_asked_again(transaction, request)
+    is_again = transaction is not None and bumps and _is_asked_again(transaction, request)
     error = ErrorCode.NONE if is_again else producer_error(transaction, request.producer)
-    if error := error or pending_error(shard, name):
+    if error := error or busy:
         return ProducerAnswer(error)
     assert transaction is not None
-    if transaction.state is State.ONGOING and not is_again:
+    if transaction.state is State.ONGOING:
         return _decide(turn, request, transaction, fresh_id)
-    bumps = request.client_version >= VERSION_2
-    if transaction.state.is_prepared:
-        return ProducerAnswer(_prepared_error(transaction.state, commits=request.commits))
     done = State.COMPLETE_COMMIT if request.commits else State.COMPLETE_ABORT
     if transaction.state is done and (is_again or not bumps):
         return ProducerAnswer(producer=_producer_after(transaction))
@@ -71,22 +71,16 @@ def _is_asked_again(transaction: Transaction, request: EndRequest) -> bool:
     """Whether the epoch was raised by this very request before, whose answer was lost. Where a transaction is
     open, or an id was given anew, it was raised by something else.
     """
-    if request.client_version < VERSION_2 or transaction.state in (State.EMPTY, State.ONGOING):
+    if transaction.state in (State.EMPTY, State.ONGOING):
         return False
     producer = request.producer
-    has_rotated = transaction.producer_id == producer.id or transaction.next_producer_id != NO_PRODUCER_ID
-    if has_rotated:
-        return transaction.producer_id == producer.id and transaction.producer_epoch == producer.epoch + 1
+    if transaction.producer_id == producer.id:
+        return transaction.producer_epoch == producer.epoch + 1
     return (
         transaction.previous_producer_id == producer.id
         and producer.epoch == LAST_EPOCH
         and transaction.producer_epoch == 0
     )
-
-
-def _prepared_error(state: State, *, commits: bool) -> ErrorCode:
-    is_same = (state is State.PREPARE_COMMIT) == commits
-    return ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE
 
 
 def _producer_after(transaction: Transaction) -> Producer:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.transaction.base import pending_error, write
+from kcompat.transaction.base import busy_error, write
 from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
 from kcompat.transaction.states import State
 from kcompat.transaction.transaction import LAST_EPOCH, Transaction
@@ -35,13 +35,11 @@ def initialize(
             return NeedsProducerId()
         begun = Transaction(fresh_id, 0, request.timeout_ms, State.EMPTY, turn.now_ms)
         return _give(turn, name, begun, Producer())
-    if error := pending_error(shard, name):
+    if error := busy_error(shard, name):
         return ProducerAnswer(error)
     before = _before(shard, name, transaction)
     if expected is not None and not _may_be(expected, transaction, before):
         return ProducerAnswer(ErrorCode.PRODUCER_FENCED)
-    if transaction.state.is_prepared:
-        return ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
     if transaction.state is State.ONGOING:
         write(turn, name, transaction.fenced(turn.now_ms))
         return ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)

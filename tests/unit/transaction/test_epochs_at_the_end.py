@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
@@ -41,7 +42,9 @@ def test_who_asks_again_is_told_the_same(world: TransactionWorld) -> None:
         world.brokers.hold()
         answer = end(world, producer, commits=commits)
         assert end(world, producer, commits=commits).error == ErrorCode.CONCURRENT_TRANSACTIONS
-        assert end(world, producer, commits=not commits).error == ErrorCode.INVALID_TXN_STATE
+        strangers = (producer, answer.producer, Producer(producer.id + 1, 0))
+        for who, again in product(strangers, (True, False)):
+            assert end(world, who, commits=again).error == ErrorCode.CONCURRENT_TRANSACTIONS
         world.brokers.release()
         assert end(world, producer, commits=commits) == answer
         assert end(world, producer, commits=not commits).error == ErrorCode.INVALID_TXN_STATE

@@ -97,8 +97,8 @@ def test_add_partitions(world: TransactionWorld, state: str, error: ErrorCode, a
     [
         ("Empty", INVALID, INVALID),
         ("Ongoing", NONE, NONE),
-        ("PrepareCommit", BUSY, INVALID),
-        ("PrepareAbort", INVALID, BUSY),
+        ("PrepareCommit", BUSY, BUSY),
+        ("PrepareAbort", BUSY, BUSY),
         ("CompleteCommit", NONE, INVALID),
         ("CompleteAbort", INVALID, NONE),
     ],
