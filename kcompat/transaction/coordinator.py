@@ -82,14 +82,18 @@ class TransactionCoordinator:
         self.runtime.close()
 
     def load(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads a partition of `__transaction_state`."""
-        self._markers.forget(partition)
+        """This broker leads a partition of `__transaction_state`. If it did so before, in a lower epoch, what
+        was begun goes on.
+        """
         self.runtime.load(partition, leader_epoch)
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:
-        """This broker leads a partition of `__transaction_state` no more; None when it is deleted."""
+        """This broker leads a partition of `__transaction_state` no more; None when it is deleted. Old news
+        change nothing.
+        """
         self.runtime.unload(partition, leader_epoch)
-        self._markers.forget(partition)
+        if self.runtime.gate(partition) == ErrorCode.NOT_COORDINATOR:
+            self._markers.forget(partition)
 
     def partition_of(self, transactional_id: str) -> int:
         """The partition of `__transaction_state` that keeps the id."""

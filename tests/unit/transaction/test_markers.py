@@ -135,6 +135,23 @@ def test_what_another_coordinates_now_is_written_no_more(world: TransactionWorld
     assert sent(world) == []
 
 
+def test_who_coordinates_on_in_a_higher_epoch_goes_on_with_them(world: TransactionWorld) -> None:
+    world.brokers.hold()
+    world.end(world.begin())
+    world.coordinator.load(world.coordinator.partition_of(NAME), 2)
+    world.brokers.release()
+    assert world.state == "CompleteCommit"
+
+
+def test_news_of_former_epochs_stop_nothing(world: TransactionWorld) -> None:
+    world.restart()
+    world.brokers.hold()
+    world.end(world.begin())
+    world.coordinator.unload(world.coordinator.partition_of(NAME), 1)
+    world.brokers.release()
+    assert world.state == "CompleteCommit"
+
+
 def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionWorld) -> None:
     producer = world.begin()
     world.brokers.hold()
