@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -266,6 +267,40 @@ def test_groups_that_the_broker_assigns(tools, name):
         assert len(tools.groups("--describe", "--group", name, "--members").strip().splitlines()) == 3
         assert re.search(rf"{name}\s+Consumer", tools.groups("--list", "--type"))
         eventually(lambda: lag(tools, name) == 0, "the group has no lag", 60)
+
+
+def test_a_group_goes_over_to_the_other_protocol_and_back(tools, name):
+    """Its consumers are restarted one by one, as in a deployment: nothing is lost, nobody waits for long."""
+    tools.topics("--create", "--topic", name, "--partitions", "4")
+    classic = tools.verifiable_consumer(name, name)
+    modern = tools.verifiable_consumer(name, name, "--group-protocol", "consumer")
+
+    def share(*members: Running) -> None:
+        def each_has_some() -> bool:
+            shares = [held(member) for member in members]
+            return all(shares) and sorted(chain(*shares)) == [0, 1, 2, 3]
+
+        eventually(each_has_some, "the members share the partitions", timeout_s=90)
+
+    def kind() -> str:
+        found = re.search(rf"{name}\s+(\w+)", tools.groups("--list", "--type"))
+        assert found is not None
+        return found[1]
+
+    with Running(classic) as first:
+        share(first)
+        tools.verifiable_produce(name, 100)
+        eventually(lambda: consumed(first) == 100, "every record has arrived", 60)
+        assert kind() == "Classic"
+        with Running(modern) as second:
+            share(first, second)
+            assert kind() == "Consumer"
+            assert len(tools.groups("--describe", "--group", name, "--members").strip().splitlines()) == 3
+            tools.verifiable_produce(name, 100)
+            eventually(lambda: consumed(first) + consumed(second) == 200, "every record has arrived", 60)
+        share(first)
+        assert kind() == "Classic"
+    eventually(lambda: lag(tools, name) == 0, "the group has no lag", 60)
 
 
 def lag(tools: Tools, group: str) -> int:
