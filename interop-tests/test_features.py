@@ -1,4 +1,4 @@
-"""`kafka-features` shows and changes `transaction.version` as with Kafka 4.3, whose clients then go by it."""
+"""`kafka-features` shows and changes features as with Kafka 4.3, whose clients then go by them."""
 
 from __future__ import annotations
 
@@ -16,27 +16,31 @@ if TYPE_CHECKING:
     from tool_bench import Bench
 
 RELEASE = "4.3.0"
-NAME = "transaction.version"
-SCRIPT = f"""
+NAME = re.compile(r"transaction\.version|group\.version")
+SCRIPT = """
 features describe
-features downgrade --feature {NAME}=1
+features downgrade --feature transaction.version=1
 features describe
-features upgrade --feature {NAME}=2 --dry-run
+features upgrade --feature transaction.version=2 --dry-run
 features describe
-features downgrade --feature {NAME}=0
+features downgrade --feature transaction.version=0
 features describe
-features upgrade --feature {NAME}=2
+features upgrade --feature transaction.version=2
 features describe
-features disable --feature {NAME}
+features disable --feature transaction.version
+features describe
+features downgrade --feature group.version=0
+features describe
+features upgrade --feature group.version=1
 features describe
 """
 
 
 def said(bench: Bench, line: str) -> list[str]:
-    """What a tool says of the feature, without the number of changes there have been."""
+    """What a tool says of the features, without the number of changes there have been."""
     ended = bench.run(line)
     lines = f"exit code {ended.code}\n{ended.out}\n{ended.err}".splitlines()
-    return [re.sub(r"\s*Epoch: \d+", "", each) for each in lines if NAME in each or "exit" in each]
+    return [re.sub(r"\s*Epoch: \d+", "", each) for each in lines if NAME.search(each) or "exit" in each]
 
 
 def test_levels_are_shown_and_changed(new_broker: Callable[..., BrokerProcess], tmp_path: Path) -> None:

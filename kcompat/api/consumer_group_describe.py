@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.api.group_protocols import serves_consumer_groups
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -40,7 +41,7 @@ _Row = ConsumerGroupDescribeResponse.TopicPartitions
 def handle(context: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
     """Describe each group; those that the client may not describe come first, as on a Kafka broker."""
     groups = context.services.groups
-    if not groups.serves_consumer_groups:
+    if not serves_consumer_groups(context.services):
         return _refused(request.group_ids, ErrorCode.UNSUPPORTED_VERSION)
     hidden = [name for name in request.group_ids if not _may_describe(context, name)]
     response = _refused(hidden, ErrorCode.GROUP_AUTHORIZATION_FAILED)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.api.group_protocols import serves_consumer_groups
 from kcompat.group.consumer.requests import HeartbeatAnswer, HeartbeatRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import (
@@ -40,7 +41,7 @@ def handle(
 ) -> ConsumerGroupHeartbeatResponse | Promise[ConsumerGroupHeartbeatResponse]:
     """Take the heartbeat, and tell the member what follows."""
     groups = context.services.groups
-    if not groups.serves_consumer_groups:
+    if not serves_consumer_groups(context.services):
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not context.may(Operation.READ, Resource.group(request.group_id)):
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)

@@ -17,6 +17,7 @@ from kcompat.cluster.payloads import DamagedZnodeError, field, json_object, opti
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+GROUP_VERSION: Final = "group.version"
 TRANSACTION_VERSION: Final = "transaction.version"
 
 FIRST_LEVEL: Final = 1
@@ -37,6 +38,7 @@ class Levels(Struct, frozen=True):
 
 
 SUPPORTED: Final[Mapping[str, Levels]] = {
+    GROUP_VERSION: Levels(0, 1),
     TRANSACTION_VERSION: Levels(0, 2),
 }
 """What this broker can do. A cluster whose metadata store is kcompat's own begins with the highest levels."""

@@ -14,7 +14,7 @@ from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from kcompat.security.authorizer import AllowEverything
-from support.asking import ask, services_of
+from support.asking import Finalized, ask, services_of
 from support.group_world import GroupWorld
 
 if TYPE_CHECKING:
@@ -39,13 +39,17 @@ class GroupHandlers:
         self.cluster = MetadataCache("cluster")
         self.cluster.update(IMAGE)
         self.authorizer: Authorizer = AllowEverything()
+        self.features = Finalized(group_version=1)
 
     def ask(self, request: Message, version: int, client_id: str | None = "app") -> Any:
         """The answer, or a promise of it."""
         key = ApiKey(request.api_key)
         module = importlib.import_module(f"kcompat.api.{key.name.lower()}")
         services = services_of(
-            groups=self.world.coordinator, cluster=self.cluster, authorizer=self.authorizer
+            groups=self.world.coordinator,
+            cluster=self.cluster,
+            authorizer=self.authorizer,
+            features=self.features,
         )
         return ask(module, version, request, services, client_id=client_id)
 

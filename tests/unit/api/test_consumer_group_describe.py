@@ -10,7 +10,7 @@ from kcompat.protocol.messages.consumer_group_describe import ConsumerGroupDescr
 from kcompat.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
-from support.asking import Denying
+from support.asking import Denying, Finalized
 from support.group_apis import IMAGE, ONE, GroupHandlers
 
 NOT_ASKED_FOR = -(2**31)
@@ -88,5 +88,11 @@ def test_what_the_client_may_not_describe(broker: GroupHandlers) -> None:
 
 def test_a_broker_that_serves_classic_groups_alone() -> None:
     broker = GroupHandlers(rebalance_protocols=frozenset({"classic"}))
+    (row,) = broker.ask(ConsumerGroupDescribeRequest(group_ids=["g"]), 1).groups
+    assert row.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_cluster_of_which_not_all_brokers_know_consumer_groups(broker: GroupHandlers) -> None:
+    broker.features = Finalized()
     (row,) = broker.ask(ConsumerGroupDescribeRequest(group_ids=["g"]), 1).groups
     assert row.error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -10,7 +10,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
-from support.asking import Denying
+from support.asking import Denying, Finalized
 from support.group_apis import ONE, GroupHandlers
 
 Owned = ConsumerGroupHeartbeatRequest.TopicPartitions
@@ -91,4 +91,9 @@ def test_what_the_client_may_not(broker: GroupHandlers) -> None:
 
 def test_a_broker_that_serves_classic_groups_alone() -> None:
     broker = GroupHandlers(rebalance_protocols=frozenset({"classic"}))
+    assert broker.ask(request(), 1).error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_cluster_of_which_not_all_brokers_know_consumer_groups(broker: GroupHandlers) -> None:
+    broker.features = Finalized()
     assert broker.ask(request(), 1).error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -17,7 +17,7 @@ from support.cluster_world import ClusterWorld
 
 Update = UpdateFeaturesRequest.FeatureUpdateKey
 
-TRANSACTIONS = "transaction.version"
+TRANSACTIONS, GROUPS = "transaction.version", "group.version"
 UNSUPPORTED = "Could not apply finalized feature update because the provided feature is not supported."
 ABSENT = "Can not delete non-existing finalized feature."
 TOO_LOW = "Can not provide versionLevel: 0 less than 1 without setting the SAFE downgradeType in the request."
@@ -109,11 +109,12 @@ async def test_a_level_goes_down_and_up_and_is_told_at_once(version: int) -> Non
         return UpdateFeaturesRequest(feature_updates=[new if version else old])
 
     async with ClusterWorld() as world:
-        told = [(world.features.epoch, dict(world.features.levels))]
+        told = [(world.features.epoch, world.features.levels.get(TRANSACTIONS))]
         for level in (1, 2, 0):
             assert changed(await world.ask(update_features, version, to(level)))
-            told.append((world.features.epoch, dict(world.features.levels)))
-    assert told == [(0, {TRANSACTIONS: 2}), (1, {TRANSACTIONS: 1}), (2, {TRANSACTIONS: 2}), (3, {})]
+            told.append((world.features.epoch, world.features.levels.get(TRANSACTIONS)))
+        assert world.features.level(GROUPS) == 1
+    assert told == [(0, 2), (1, 1), (2, 2), (3, None)]
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -122,7 +123,7 @@ async def test_what_is_only_validated_changes_nothing(version: int) -> None:
     request = UpdateFeaturesRequest(feature_updates=lower, validate_only=True)
     async with ClusterWorld() as world:
         assert changed(await world.ask(update_features, version, request))
-        assert (world.features.epoch, world.features.levels) == (0, {TRANSACTIONS: 2})
+        assert (world.features.epoch, world.features.levels) == (0, {GROUPS: 1, TRANSACTIONS: 2})
 
 
 async def test_of_several_updates_those_are_made_that_can_be_but_at_last_all_or_none() -> None:
@@ -139,9 +140,14 @@ async def test_of_several_updates_those_are_made_that_can_be_but_at_last_all_or_
 
 async def test_a_level_is_not_to_be_had_where_a_broker_lacks_it_and_such_a_broker_is_left_alone() -> None:
     raised = UpdateFeaturesRequest(feature_updates=[Update(TRANSACTIONS, 2)])
-    removed = UpdateFeaturesRequest(feature_updates=[Update(TRANSACTIONS, 0, upgrade_type=2)])
+    removals = [
+        UpdateFeaturesRequest(feature_updates=[Update(name, 0, upgrade_type=2)])
+        for name in (GROUPS, TRANSACTIONS)
+    ]
     async with ClusterWorld() as world:
-        assert changed(await world.ask(update_features, 1, removed))
+        for removed in removals:
+            response = await world.ask(update_features, 1, removed)
+            assert [row.error_code for row in response.results] == [0]
         await world.register(2, features={})
         lacking = (
             "Could not apply finalized feature update because brokers were found to have incompatible "

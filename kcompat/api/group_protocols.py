@@ -1,0 +1,19 @@
+"""Whether the members of a kind of groups are served (Kafka's `KafkaApis.isConsumerGroupProtocolEnabled`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.cluster.feature_levels import GROUP_VERSION
+
+if TYPE_CHECKING:
+    from kcompat.api.context import Services
+
+FIRST_WITH_CONSUMER_GROUPS = 1
+"""The `group.version` from which on all brokers of the cluster know consumer groups."""
+
+
+def serves_consumer_groups(services: Services) -> bool:
+    """Whether the configuration has consumer groups served, and all brokers of the cluster can."""
+    is_known = services.features.level(GROUP_VERSION) >= FIRST_WITH_CONSUMER_GROUPS
+    return is_known and services.groups.serves_consumer_groups
