@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from broker_cluster import BrokerCluster
+from copying import PATIENCE_S, Source, copied, is_settled, read_committed
 from support.kcompat_broker import KcompatBroker
 
 if TYPE_CHECKING:
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
 RECORDS = int(os.environ.get("KCOMPAT_COPIED", "6000"))
 KILLS = int(os.environ.get("KCOMPAT_KILLS", "2"))
 PER_TRANSACTION = 750 if RECORDS >= 50_000 else 100
-PARTITIONS = 6
 COPIERS = 3
-PATIENCE_S = 300
 COPIER = Path(__file__).with_name("drivers") / "copier.py"
 SINGLE = {"transaction.state.log.num.partitions": "5", "offsets.topic.num.partitions": "5"}
 
@@ -99,84 +96,10 @@ class Copiers:
             process.wait()
 
 
-class Source:
-    """The topic that is copied, and what was written to each partition of it."""
-
-    def __init__(self, bootstrap: str) -> None:
-        admin = AdminClient({"bootstrap.servers": bootstrap})
-        made = admin.create_topics([NewTopic(name, PARTITIONS) for name in ("source", "target")])
-        for created in made.values():
-            created.result(60)
-        self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
-        self.rows: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
-        self.count = 0
-
-    def add(self, count: int) -> None:
-        """Write so many records more."""
-        for number in range(self.count, self.count + count):
-            value = b"%d" % number
-            self.rows[number % PARTITIONS].append(value)
-            self._producer.produce("source", value, partition=number % PARTITIONS)
-            self._producer.poll(0)
-        assert self._producer.flush(60) == 0
-        self.count += count
-
-
-def copied(bootstrap: str) -> int:
-    """How far the group has come, all partitions together."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "copiers"})
-    try:
-        places = consumer.committed([TopicPartition("source", index) for index in range(PARTITIONS)], 30)
-        return sum(max(place.offset, 0) for place in places)
-    finally:
-        consumer.close()
-
-
-def is_settled(bootstrap: str) -> bool:
-    """Whether no transaction is open in the target any more: what a copier left that was killed is aborted
-    when its successor comes, and what was committed is read only once all before it has ended.
-    """
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    asked = {TopicPartition("target", index): OffsetSpec.latest() for index in range(PARTITIONS)}
-    try:
-        stable, written = (
-            [found.result().offset for found in admin.list_offsets(asked, isolation_level=level).values()]
-            for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED)
-        )
-    except KafkaException:  # whoever leads is not found yet
-        return False
-    return stable == written
-
-
-def read_committed(bootstrap: str) -> list[list[bytes]]:
-    """The target, as a reader of committed records has it."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "reader",
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-        }
-    )
-    rows: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
-    consumer.assign([TopicPartition("target", index, 0) for index in range(PARTITIONS)])
-    ended: set[int] = set()
-    deadline = time.monotonic() + PATIENCE_S
-    while len(ended) < PARTITIONS and time.monotonic() < deadline:
-        for message in consumer.consume(1000, 1):
-            if message.error() is None:
-                rows[message.partition()].append(message.value())
-                ended.discard(message.partition())
-            else:
-                ended.add(message.partition())
-    consumer.close()
-    return rows
-
-
 @pytest.mark.timeout(2 * PATIENCE_S + 60)
 def test_each_record_is_copied_once_and_in_order(brokers: Brokers, tmp_path: Path) -> None:
     choice = random.Random(7)
-    source = Source(brokers.bootstrap)
+    source = Source(brokers.bootstrap, ["target"])
     source.add(RECORDS)
     step = RECORDS // (2 * KILLS + 1)
     copiers = Copiers(brokers.bootstrap, tmp_path / "copiers.log")
@@ -184,7 +107,7 @@ def test_each_record_is_copied_once_and_in_order(brokers: Brokers, tmp_path: Pat
     so_far, next_at = 0, step
     try:
         deadline = time.monotonic() + PATIENCE_S
-        while so_far < source.count or accidents or not is_settled(brokers.bootstrap):
+        while so_far < source.count or accidents or not is_settled(brokers.bootstrap, "target"):
             said = (tmp_path / "copiers.log").read_text()[-4000:]
             assert time.monotonic() < deadline, f"{so_far} of {source.count} are copied\n{said}"
             if accidents and so_far >= next_at:
@@ -194,7 +117,7 @@ def test_each_record_is_copied_once_and_in_order(brokers: Brokers, tmp_path: Pat
                 source.add(2 * step)  # they are quicker than the accidents
             copiers.tend()
             time.sleep(0.1)
-            so_far = copied(brokers.bootstrap)
+            so_far = copied(brokers.bootstrap, "copiers")
     finally:
         copiers.close()
-    assert read_committed(brokers.bootstrap) == source.rows
+    assert read_committed(brokers.bootstrap, "target") == source.rows
