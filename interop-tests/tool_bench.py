@@ -48,6 +48,8 @@ MOVED = {"console-producer": "ConsoleProducer"}
 
 FOR_ALL_OR_NOTHING = "The update failed for all features since the following feature had an error: "
 """What UpdateFeatures says before the reason from version 2 on, which a Kafka with ZooKeeper has not."""
+UNORDERED = re.compile("console-consumer|groups .*--(list|members)")
+"""What prints its lines in the order of a hash table, or of arrival."""
 LOOKS = re.compile("--(list|describe|verify)")
 TIMES_TO_LOOK = 20
 
@@ -91,6 +93,7 @@ class Bench:
             text = text.replace(str(broker.port), f"PORT{broker_id}")
         text = text.replace(FOR_ALL_OR_NOTHING, "")
         text = re.sub(r"TopicId: \S{22}", "TopicId: ID", text)
+        text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", text)
         text = re.sub(r"(?m)^\[\d{4}-\d\d-\d\d \S+\]", "TIME", text)
         text = re.sub(r"Elr: (N/A)?\tLastKnownElr: (N/A)?", "Elr: ", text)
         # Kafka's tools go through a hash table.
@@ -105,7 +108,7 @@ class Bench:
             for line in text.splitlines()
             if not line.startswith("\tat ")
         ]
-        return [f"exit code {ended.code}", *(sorted(lines) if line.startswith("console-consumer") else lines)]
+        return [f"exit code {ended.code}", *(sorted(lines) if UNORDERED.match(line) else lines)]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,176 @@
+"""Consumer groups move with their data directory: from a real Kafka 4.3 to kcompat and back.
+
+Topic ids are in the records of groups, so Kafka makes the topic, kcompat adopts a copy of the directory, and
+what it has written to `__consumer_offsets` comes back to the directory of Kafka.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contract import eventually
+from differential.members import HEARTBEAT, JOIN, SYNC, ready
+from differential.play import Play
+from differential.scenarios.consumer_groups import going_on, known_topic, owning
+from differential.scenarios.consumer_groups import joining as consuming
+from kcompat.protocol.api_keys import ApiKey
+from real_kafka import RealKafka
+from support.kcompat_broker import KcompatBroker
+from support.mixed_group_world import subscription
+from support.places import CACHE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from support.broker_process import BrokerProcess
+
+pytestmark = pytest.mark.timeout(300)  # several starts of a Kafka, one after another
+
+BEAT, DESCRIBE = ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE
+RELEASE = "4.3.0"
+GROUP, CLASSIC = "g", "c"
+FEW = {"offsets.topic.num.partitions": "3"}
+
+
+@contextmanager
+def asking(broker: BrokerProcess) -> Iterator[Play]:
+    play = Play(broker.port, "moved")
+    try:
+        yield play
+    finally:
+        play.close()
+
+
+def shown(play: Play) -> tuple[Any, ...]:
+    """What is told of the groups: members, epochs, partitions; offsets; the classic group."""
+    (described,) = play.do(DESCRIBE, 1, group_ids=[GROUP]).groups
+    assert not described.error_code, described
+    described.members.sort(key=lambda member: member.member_id)
+    for member in described.members:
+        for assigned in (member.assignment, member.target_assignment):
+            for row in assigned.topic_partitions:
+                row.partitions.sort()
+    (offsets,) = play.do(ApiKey.OFFSET_FETCH, 8, groups=[{"group_id": GROUP, "topics": None}]).groups
+    rows = sorted(
+        (topic.name, row.partition_index, row.committed_offset, row.metadata)
+        for topic in offsets.topics
+        for row in topic.partitions
+    )
+    (classic,) = play.do(ApiKey.DESCRIBE_GROUPS, 5, groups=[CLASSIC]).groups
+    return described, rows, classic
+
+
+def header(play: Play) -> tuple[int, int]:
+    """The epochs of the group and of its target."""
+    (group,) = play.do(DESCRIBE, 1, group_ids=[GROUP]).groups
+    return group.group_epoch, group.assignment_epoch
+
+
+def goes_on(play: Play, member: str, epoch: int, **fields: Any) -> Any:
+    """A heartbeat that has to be accepted."""
+    answer = play.do(BEAT, 1, **going_on(GROUP, member, epoch, **fields))
+    assert not answer.error_code, answer
+    return answer
+
+
+def join_classic(play: Play, group: str, topic: str, instance_id: str, member_id: str = "") -> Any:
+    answer = play.do(
+        JOIN,
+        9,
+        group_id=group,
+        session_timeout_ms=300_000,
+        rebalance_timeout_ms=300_000,
+        member_id=member_id,
+        protocol_type="consumer",
+        protocols=[{"name": "range", "metadata": subscription([topic])}],
+        group_instance_id=instance_id,
+    )
+    assert not answer.error_code, answer
+    return answer
+
+
+def sync_classic(play: Play, group: str, instance_id: str, joined: Any) -> None:
+    given = {"member_id": joined.member_id, "assignment": b"\0\0\0\0\0\0\xff\xff\xff\xff"}
+    who = {"group_id": group, "generation_id": joined.generation_id, "member_id": joined.member_id}
+    names = {"protocol_type": "consumer", "protocol_name": "range", "group_instance_id": instance_id}
+    answer = play.do(SYNC, 5, **who, **names, assignments=[given] if group == CLASSIC else [])
+    assert not answer.error_code, answer
+
+
+def loaded(broker: BrokerProcess) -> None:
+    """Wait until the groups are served, and the coordinator knows the topics."""
+    with asking(broker) as play:
+        eventually(
+            lambda: not play.do(DESCRIBE, 1, group_ids=[GROUP]).groups[0].error_code, "groups are served", 60
+        )
+
+
+def copy_groups(source: Path, target: Path) -> None:
+    """Put the logs of `__consumer_offsets` into another directory, in place of those that are there."""
+    for directory in sorted(source.glob("__consumer_offsets-*")):
+        there = target / directory.name
+        for old in there.iterdir():
+            if old.name != "partition.metadata":
+                old.unlink()
+        for new in directory.iterdir():
+            if new.name != "partition.metadata":
+                shutil.copy2(new, there / new.name)
+
+
+def test_groups_go_to_kcompat_and_back(tmp_path: Path) -> None:
+    if shutil.which("java") is None or not (CACHE / f"kafka-{RELEASE}" / "libs").is_dir():
+        pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
+    kafka = RealKafka(RELEASE, FEW, data_dir=tmp_path / "kafka")
+    with kafka:
+        with asking(kafka) as play:
+            ready(play)
+            topic = known_topic(play, partitions=4)
+            number = play.topic_id(topic)
+            wish = {"subscribed_topic_names": [topic], "rebalance_timeout_ms": 300_000}
+            first = play.do(BEAT, 1, **consuming(GROUP, "a", **wish, rack_id="r")).member_epoch
+            static = {**wish, "instance_id": "i", "server_assignor": "range"}
+            second = play.do(BEAT, 1, **consuming(GROUP, "b", **static)).member_epoch
+            pattern = {**wish, "subscribed_topic_names": None, "subscribed_topic_regex": f"{topic[:-1]}."}
+            third = play.do(BEAT, 1, **consuming(GROUP, "p", **pattern)).member_epoch
+            rows = [{"partition_index": 0, "committed_offset": 7, "committed_metadata": "note"}]
+            who = {"group_id": GROUP, "member_id": "a", "generation_id_or_member_epoch": first}
+            topics = [{"name": topic, "partitions": rows}]
+            committed = play.do(ApiKey.OFFSET_COMMIT, 9, **who, topics=topics)
+            assert not committed.topics[0].partitions[0].error_code, committed
+            joined = join_classic(play, CLASSIC, topic, "x")
+            sync_classic(play, CLASSIC, "x", joined)
+            play.until(lambda: header(play)[0] > third, "the pattern has been looked up")
+            before = shown(play)
+        kafka.stop()
+        kafka.log_path.rename(tmp_path / "kafka.log")
+        shutil.copytree(kafka.home, tmp_path / "ours")
+        with KcompatBroker(FEW, tmp_path / "ours") as ours:
+            loaded(ours)
+            with asking(ours) as play:
+                assert shown(play) == before
+                goes_on(play, "b", second, instance_id="i")
+                heartbeat = {"generation_id": joined.generation_id, "member_id": joined.member_id}
+                beat = play.do(HEARTBEAT, 4, group_id=CLASSIC, group_instance_id="x", **heartbeat)
+                assert not beat.error_code
+                epoch = goes_on(play, "a", first, topic_partitions=owning(number, 0)).member_epoch
+                mixed = join_classic(play, GROUP, topic, "z")
+                sync_classic(play, GROUP, "z", mixed)
+                after = shown(play)
+            assert ours.is_running()
+            ours.stop()
+        copy_groups(tmp_path / "ours" / "data", kafka.home / "data")
+        kafka.start()
+        loaded(kafka)
+        with asking(kafka) as play:
+            assert shown(play) == after
+            members = {member.member_id: member for member in after[0].members}
+            assert members[mixed.member_id].member_type == 0
+            goes_on(play, "a", epoch)
+            who = {"group_id": GROUP, "group_instance_id": "z", "member_id": mixed.member_id}
+            beat = play.do(HEARTBEAT, 4, **who, generation_id=mixed.generation_id)
+            assert beat.error_code in (0, 27), "known, perhaps to join again"
