@@ -99,6 +99,8 @@ class LogLoader:
         self._names: list[str] = []
         self._segments: list[Segment] = []
         self._suspects: set[int] = set()
+        self._flushed = 0  # segments
+        self._hole: int | None = None
         self._epochs = EpochFile(self._files, directory, LeaderEpochCache())
         self._known_epochs: LeaderEpochCache | None = None
         self._producers: ProducerState | None = None
@@ -143,6 +145,7 @@ class LogLoader:
             log_end_offset=log_end_offset,
             recovery_point=log_end_offset if recovery_point is None else min(recovery_point, log_end_offset),
             now_ms=self._now_ms,
+            hole=self._hole,
         )
 
     def _load_segments(self, recovery_point: int | None) -> None:
@@ -151,15 +154,15 @@ class LogLoader:
         """
         offsets = [offset_of(name) for name in self._names if name.endswith(LOG)]
         bases = [offset for offset in offsets if offset is not None]
-        flushed = len(bases)
+        self._flushed = len(bases)
         if recovery_point is not None:
-            flushed = max(bisect_right(bases, recovery_point) - 1, 0)
+            self._flushed = max(bisect_right(bases, recovery_point) - 1, 0)
         for number, base in enumerate(bases or [0]):
             segment = Segment(self._files, self._directory, base, self._config, self._now_ms)
             self._segments.append(segment)
             segment.adopt()
             is_new = segment.size == 0 and number >= len(bases) - 1
-            if (number >= flushed and not is_new) or (bases and not segment.load()):
+            if (number >= self._flushed and not is_new) or (bases and not segment.load()):
                 self._suspects.add(number)
 
     def _load_epochs(self) -> None:
@@ -226,6 +229,9 @@ class LogLoader:
         whole = recovery.run()
         if not whole:
             logger.warning("%s%s was cut to %d bytes", segment.path, LOG, segment.size)
+        elif limit is not None and number >= self._flushed and self._hole is None:
+            end = segment.read_next_offset()
+            self._hole = end if end < limit else None
         if whole and limit is not None:
             renew_snapshot(self._files, self._directory, limit, self._producers)
             self._producers.end_offset = limit

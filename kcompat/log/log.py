@@ -46,6 +46,7 @@ class Log:
         "directory",
         "durability",
         "epochs",
+        "hole",
         "is_made",
         "local",
         "log_end_offset",
@@ -73,6 +74,7 @@ class Log:
         recovery_point: int,
         now_ms: int,
         is_made: bool = True,
+        hole: int | None = None,
     ) -> None:
         self.directory = directory
         self.topic = topic
@@ -90,6 +92,7 @@ class Log:
         self._closed = False
         self.is_made = is_made
         """Whether the directory of the log is on the disk yet."""
+        self.hole = hole  # an offset, after an unclean stop, until `cut_at_hole` deals with it
         self.cuts = 0
         """How often the log was cut at its end; what was read of it before that may be gone."""
 

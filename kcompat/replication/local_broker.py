@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.config.topic import topic_config
 from kcompat.log.errors import StorageError
+from kcompat.log.holes import cut_at_hole
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import ZERO_UUID, differ
 from kcompat.replication.storage_config import log_config
@@ -122,6 +123,7 @@ class LocalBroker:
             log = self._logs.create(*key, assigned.topic_id, log_config(config))
         else:
             log.update_config(log_config(config))
+            cut_at_hole(log, self._logs.clean_offset(log) or 0)
         return self._replicas.add(log, config, self._logs.high_watermark(log))
 
     def _stop_all(self, partitions: Sequence[StoppedPartition]) -> PartitionErrors:

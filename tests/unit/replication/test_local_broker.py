@@ -139,6 +139,25 @@ def test_a_log_of_another_topic_of_this_name_is_set_aside(tmp_path: Path) -> Non
     logs.close()
 
 
+def test_a_log_that_a_power_cut_left_with_a_hole_ends_there_before_it_has_a_role(tmp_path: Path) -> None:
+    config = LogConfig(segment_bytes=100)
+    logs = log_manager([tmp_path], VirtualClock())
+    logs.open(1, "cluster", config)
+    log = logs.create("t", 0, NEW, config)
+    for number in range(3):
+        batch = memoryview(build_batch([Record(0, 1, None, b"%d" % number)]))
+        assert not log.append_as_leader(batch, read_header(batch), 0, 1).error
+    logs.abandon()
+    (tmp_path / "t-0" / "00000000000000000001.log").write_bytes(b"")
+    logs = log_manager([tmp_path], VirtualClock())
+    logs.open(1, "cluster", config)
+    assert told(local_broker(logs, VirtualClock()), take(ASSIGNED)) == DONE
+    found = logs.get("t", 0)
+    assert found is not None
+    assert found.log_end_offset == 1
+    logs.close()
+
+
 class UnreadableFiles(Files):
     """Cannot list `path`."""
 
