@@ -2,6 +2,7 @@
 
 Our program in `java/streams` runs once, then twice (a cooperative rebalance moves its tasks), then once again
 with no state of its own but what it reads back from the changelog. Nobody is killed, so every count is exact.
+With `exactly_once_v2` it is killed, and so is its broker, and every count is exact all the same.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections import Counter
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +23,7 @@ from support.kafka_jars import class_path
 from support.places import CACHE, REPOSITORY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from drivers.base import Driver
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 LIBS = CACHE / "kafka-streams" / "libs"
 PARTITIONS = 3
+PATIENCE_S = 120
+ONE_PARTITION_OF_EACH = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 WORDS = [f"word{n}" for n in range(100)]
 
 
@@ -49,10 +53,10 @@ class WordCount:
             create_topic(driver, f"{name}-{topic}", PARTITIONS)
         self._reader = driver.join(f"{name}-reader", f"{name}-counts")
 
-    def instance(self, state: str) -> Running:
+    def instance(self, state: str, *settings: str) -> Running:
         """Start an instance with a state directory of this name."""
-        directory = self.home / state
-        return Running([*QUICK_JVM, "-cp", self._path, "WordCount", self._bootstrap, self.name, directory])
+        words = ["WordCount", self._bootstrap, self.name, self.home / state, *settings]
+        return Running([*QUICK_JVM, "-cp", self._path, *words])
 
     def feed(self, lines: int) -> None:
         """Produce lines of five words."""
@@ -68,9 +72,19 @@ class WordCount:
         received = self.driver.received(self._reader)
         return {r.key.decode(): int(r.value) for r in received if r.key is not None and r.value is not None}
 
-    def has_counted(self) -> None:
+    def has_counted(self, patience_s: float = 30) -> None:
         """Wait until the counts are as expected."""
-        eventually(lambda: self.counts() == self.expected, "every word is counted")
+        eventually(lambda: self.counts() == self.expected, "every word is counted", patience_s)
+
+    def counts_on(self) -> None:
+        """Feed lines until more of them are counted than were before."""
+        before = sum(self.counts().values())
+
+        def has_more() -> bool:
+            self.feed(50)
+            return sum(self.counts().values()) > before
+
+        eventually(has_more, "words are counted", PATIENCE_S)
 
     def config(self, topic: str, key: str) -> str:
         """A setting of one of the topics that the application has created."""
@@ -110,3 +124,23 @@ def test_words_are_counted_across_rebalances_and_restored_from_the_changelog(wor
     with word_count.instance("third") as third:
         word_count.has_counted()
         assert restored(third) >= len(WORDS)
+
+
+def test_with_exactly_once_no_word_counts_twice_whoever_is_killed(
+    new_broker: Callable[..., BrokerProcess], name: str, tmp_path: Path
+) -> None:
+    settings = ["processing.guarantee=exactly_once_v2", "consumer.session.timeout.ms=6000"]
+    with new_broker(ONE_PARTITION_OF_EACH) as broker, closing(Confluent(broker.bootstrap)) as driver:
+        word_count = WordCount(broker, driver, name, tmp_path)
+        word_count.feed(200)
+        with word_count.instance("first", *settings) as first:
+            word_count.counts_on()
+            first.kill()
+            with word_count.instance("second", *settings):
+                word_count.counts_on()
+                broker.kill()
+                broker.start()
+                word_count.counts_on()
+                with word_count.instance("first", *settings):
+                    word_count.feed(200)
+                    word_count.has_counted(PATIENCE_S)

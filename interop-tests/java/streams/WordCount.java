@@ -12,8 +12,8 @@ import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.processor.StateRestoreListener;
 
 /**
- * BOOTSTRAP APPLICATION STATE_DIR: counts the words of the topic APPLICATION-lines into APPLICATION-counts until
- * SIGTERM. Prints "state NAME" when its state changes and "restored NUMBER" for each store read back from its changelog.
+ * BOOTSTRAP APPLICATION STATE_DIR [NAME=VALUE ...]: counts the words of the topic APPLICATION-lines into
+ * APPLICATION-counts until SIGTERM, with these settings. Prints "state NAME" when its state changes and "restored NUMBER" for each store read back from its changelog.
  */
 public final class WordCount {
     private WordCount() {}
@@ -29,6 +29,10 @@ public final class WordCount {
         config.put("auto.offset.reset", "earliest");
         // Otherwise a member that closes stays in its group until the session timeout.
         config.put("internal.leave.group.on.close", "true");
+        for (String setting : Arrays.asList(args).subList(3, args.length)) {
+            String[] parts = setting.split("=", 2);
+            config.put(parts[0], parts[1]);
+        }
 
         StreamsBuilder builder = new StreamsBuilder();
         builder.stream(args[1] + "-lines", Consumed.with(Serdes.ByteArray(), Serdes.String()))
