@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from confluent_kafka import Producer
 
 from contract import eventually
 from drivers.base import Record
@@ -184,13 +185,63 @@ def test_the_deprecated_offset_fetching_uses_a_consumer_group(spark, run, client
         spark.conf.unset(setting)
 
 
-def test_read_committed_reads_what_no_transaction_wrote(spark, broker, client, name):
-    from spark_session import read_batch
+def test_a_query_reads_what_is_committed_while_transactions_abort(spark, broker, client, name, tmp_path):
+    from spark_session import read_batch, read_stream
 
-    client.create_topic(name, 1, {})
+    client.create_topic(name, 2, {})
     client.produce(name, texts(*range(5)))
-    options = {"subscribe": name, "kafka.isolation.level": "read_committed"}
-    assert read_batch(spark, broker.bootstrap, **options).count() == 5
+    options = {"subscribe": name, "startingOffsets": "earliest", "kafka.isolation.level": "read_committed"}
+    seen: list[int] = []
+    stream = read_stream(spark, broker.bootstrap, **options).selectExpr(
+        "CAST(CAST(value AS STRING) AS INT) AS n"
+    )
+    writer = stream.writeStream.foreachBatch(lambda rows, _: seen.extend(row.n for row in rows.collect()))
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    wanted = list(range(5))
+    producers = [Transactions(broker.bootstrap, name, f"{name}-{each}") for each in range(3)]
+    try:
+        for number in range(15):
+            producers[0].write(10 * number, commits=True)
+            producers[1].write(10_000 + 10 * number, commits=False)
+            wanted += range(10 * number, 10 * number + 10)
+        query.processAllAvailable()
+        assert sorted(seen) == sorted(wanted)
+        producers[2].begin(20_000)
+        producers[0].write(30_000, commits=True)
+        query.processAllAvailable()
+        assert sorted(seen) == sorted(wanted), "an open transaction holds back what comes after it"
+        producers[2].end(commits=True)
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    wanted += [*range(20_000, 20_010), *range(30_000, 30_010)]
+    assert sorted(seen) == sorted(wanted)
+    assert read_batch(spark, broker.bootstrap, **options).count() == len(wanted)
+
+
+class Transactions:
+    """A producer that writes ten numbers in each of its transactions, to both partitions."""
+
+    def __init__(self, bootstrap: str, topic: str, name: str) -> None:
+        self._topic = topic
+        self._producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": name})
+        self._producer.init_transactions(60)
+
+    def begin(self, first: int) -> None:
+        """Write, and leave the transaction open."""
+        self._producer.begin_transaction()
+        for number in range(first, first + 10):
+            self._producer.produce(self._topic, str(number), partition=number % 2)
+        assert self._producer.flush(60) == 0
+
+    def end(self, *, commits: bool) -> None:
+        """End it."""
+        (self._producer.commit_transaction if commits else self._producer.abort_transaction)(60)
+
+    def write(self, first: int, *, commits: bool) -> None:
+        """A whole transaction."""
+        self.begin(first)
+        self.end(commits=commits)
 
 
 def test_a_query_goes_on_after_its_topic_was_made_anew(run, client, name, tmp_path):
