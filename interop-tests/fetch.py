@@ -169,6 +169,7 @@ def parts() -> list[Part]:
         for v in OLD_CLIENTS
     ]
     streams = _jars("kafka-streams", poms / "kafka-streams.xml", CACHE / "kafka-streams" / "libs")
+    connect = _jars("kafka-connect", poms / "kafka-connect.xml", CACHE / "kafka-connect" / "libs")
     modules = _jars("testcontainers", poms / "testcontainers.xml", CACHE / "testcontainers" / "libs")
     connector = _jars("spark-connector", poms / "spark.xml", CACHE / "spark")
     venvs = [
@@ -186,7 +187,7 @@ def parts() -> list[Part]:
         "".join(path.read_text() for path in made_from) + str(shutil.which("dockerd")),
         _fetch_container_image,
     )
-    return [*kafkas, *old, streams, modules, connector, *venvs, node, go, kcat, image]
+    return [*kafkas, *old, streams, connect, modules, connector, *venvs, node, go, kcat, image]
 
 
 def main() -> int:

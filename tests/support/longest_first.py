@@ -17,6 +17,7 @@ LONGEST: Final = (
     "test_groups_in_a_cluster.py",
     "test_cluster_faults.py",
     "test_data_directories.py",
+    "test_connect.py",
     "test_transactional_clients.py",
     "test_transactions_change_hands.py",
     "test_spark.py",
