@@ -21,19 +21,22 @@ logger = logging.getLogger(__name__)
 class Loader:
     """One pass over one partition's log.
 
-    Outside transactions only the last record of a key in a slice is replayed: the topic is a compacted one,
-    so the state cannot depend on the others. What cannot be read is skipped with a warning, as the rest is
-    still good.
+    Where records are keyed, and outside transactions, only the last record of a key in a slice is replayed:
+    the topic is a compacted one, so the state cannot depend on the others. What cannot be read is skipped
+    with a warning, as the rest is still good.
 
     All that is replayed is shown, up to the log end, as by Kafka. A new leader's high watermark lies behind
     for a while: who was told meanwhile that nothing is committed would begin anew.
     """
 
-    def __init__(self, log: CoordinatorLog, serde: Serde, shard: Shard, partition: int) -> None:
+    def __init__(
+        self, log: CoordinatorLog, serde: Serde, shard: Shard, partition: int, *, is_keyed: bool = True
+    ) -> None:
         self._log = log
         self._serde = serde
         self._shard = shard
         self._partition = partition
+        self._is_keyed = is_keyed
         self._name = f"{log.topic}-{partition}"
         self._next_offset = log.start_offset(partition)
         self._latest: dict[bytes, Record] = {}
@@ -64,7 +67,7 @@ class Loader:
                     self._shard.replay_end_transaction(header.producer_id, commit, header.base_offset)
                 return
             for record in read_records(batch):
-                if header.is_transactional:
+                if header.is_transactional or not self._is_keyed:
                     self._replay_record(record, header.producer_id)
                 else:
                     key = record.key or b""

@@ -60,12 +60,16 @@ class Runtime(Generic[S]):
         clock: Clock,
         make_shard: Callable[[KeyedTimers], S],
         commit_timeout_ms: int = 5000,
+        *,
+        is_keyed: bool = True,
     ) -> None:
+        """`is_keyed` says that the last record of a key tells all that those before it did."""
         self._log = log
         self._serde = serde
         self._clock = clock
         self._make_shard = make_shard
         self._commit_timeout_ms = commit_timeout_ms
+        self._is_keyed = is_keyed
         self._slots: dict[int, _Slot[S]] = {}
         self._loadable_from: dict[int, int] = {}
         """The leader epoch from which on a partition that is not loaded may be loaded again."""
@@ -92,7 +96,7 @@ class Runtime(Generic[S]):
             self._load_again,
         )
         slot = self._slots[partition] = _Slot(leader_epoch, runner)
-        loader = Loader(self._log, self._serde, runner.shard, partition)
+        loader = Loader(self._log, self._serde, runner.shard, partition, is_keyed=self._is_keyed)
         self._continue_loading(slot, loader, INLINE_LOAD_BYTES)
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:

@@ -64,6 +64,14 @@ class TimelineDict(Generic[K, V]):
         """The latest items."""
         return iter(self._latest.items())
 
+    def keys(self) -> Iterator[K]:
+        """The latest keys."""
+        return iter(self._latest)
+
+    def values(self) -> Iterator[V]:
+        """The latest values."""
+        return iter(self._latest.values())
+
     def set(self, key: K, value: V | None, offset: int) -> None:
         """Change a key by the record at `offset`; None removes it."""
         previous = self._latest.get(key)

@@ -101,10 +101,14 @@ class RegisterWorld:
         self,
         make_shard: Callable[[KeyedTimers], Registers] = Registers,
         log: MemoryCoordinatorLog | None = None,
+        *,
+        is_keyed: bool = True,
     ) -> None:
         self.clock = VirtualClock()
         self.log = log or MemoryCoordinatorLog()
-        self.runtime: Runtime[Registers] = Runtime(self.log, TextSerde(), self.clock, make_shard, 5000)
+        self.runtime: Runtime[Registers] = Runtime(
+            self.log, TextSerde(), self.clock, make_shard, 5000, is_keyed=is_keyed
+        )
 
     def load(self) -> Registers:
         self.runtime.load(0, leader_epoch=1)

@@ -277,3 +277,14 @@ class Buggy(Registers):
 
     def unloaded(self) -> list[Answer]:
         raise AssertionError("it is not fit to be asked")
+
+
+def test_a_log_without_keys_in_the_sense_of_compaction_is_replayed_record_by_record() -> None:
+    world = RegisterWorld(is_keyed=False)
+    world.load()
+    world.write(put("a", "1"))
+    world.write(put("b", "2"))
+    world.write(put("a", "3"))
+    world.runtime.unload(0, leader_epoch=2)
+    world.runtime.load(0, leader_epoch=3)
+    assert dict(world.runtime.active())[0].replayed == [("a", 0, -1), ("b", 1, -1), ("a", 2, -1)]

@@ -1,0 +1,1 @@
+"""The share coordinator: what share partitions have delivered, kept in `__share_group_state`."""

@@ -1,0 +1,29 @@
+"""What the share coordinator reads of the broker's configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class ShareCoordinatorConfig(Struct, frozen=True):
+    """A snapshot of the settings, with Kafka's defaults. Times in ms."""
+
+    updates_per_snapshot: int = 500
+    write_timeout_ms: int = 5_000
+    prune_interval_ms: int = 300_000
+    cold_snapshot_interval_ms: int = 300_000
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> ShareCoordinatorConfig:
+        """The settings, by Kafka's names."""
+        return cls(
+            updates_per_snapshot=get("share.coordinator.snapshot.update.records.per.snapshot"),
+            write_timeout_ms=get("share.coordinator.write.timeout.ms"),
+            prune_interval_ms=get("share.coordinator.state.topic.prune.interval.ms"),
+            cold_snapshot_interval_ms=get("share.coordinator.cold.partition.snapshot.interval.ms"),
+        )

@@ -1,0 +1,205 @@
+"""The share coordinator: what leaders of share partitions and group coordinators ask of it.
+
+One method a question about one share partition, each on the shard that keeps it. Kafka's counterpart:
+`ShareCoordinatorService`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from kcompat.coordinator.partitioning import partition_for
+from kcompat.coordinator.ports import CoordinatorLog
+from kcompat.coordinator.runtime import Runtime
+from kcompat.coordinator.turn import on_turn
+from kcompat.protocol.errors import ErrorCode
+from kcompat.share.coordinator import operations
+from kcompat.share.coordinator.serde import SHARE_STATE_SERDE
+from kcompat.share.coordinator.shard import ShareShard
+from kcompat.share.persisting import Outcome, StateRead, StateSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.coordinator.turn import Turn
+    from kcompat.promise import Promise
+    from kcompat.share.coordinator.config import ShareCoordinatorConfig
+    from kcompat.share.key import SharePartitionKey
+    from kcompat.share.persisting import StateWrite
+
+T = TypeVar("T")
+
+_AS_COORDINATOR = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+"""What a failed append to `__share_group_state` means to who asks."""
+
+
+class PrunableLog(CoordinatorLog, Protocol):
+    """A coordinator's log whose head can be deleted."""
+
+    def delete_before(self, partition: int, offset: int) -> ErrorCode:
+        """Delete the records below a committed offset, as DeleteRecords does."""
+
+
+class ShareCoordinator:
+    """The share partitions that one broker coordinates (as `Persister`, for those that it does).
+
+    `state_partitions()` tells how many partitions `__share_group_state` has, `partition_count(topic_id)` how
+    many a topic has (0: there is none), `is_enabled()` whether the cluster has share groups
+    (`share.version`). Partitions come and go with `load` and `unload`.
+    """
+
+    def __init__(
+        self,
+        log: PrunableLog,
+        clock: Clock,
+        config: ShareCoordinatorConfig,
+        state_partitions: Callable[[], int],
+        partition_count: Callable[[bytes], int],
+        is_enabled: Callable[[], bool],
+    ) -> None:
+        self.config = config
+        self._log = log
+        self._clock = clock
+        self._state_partitions = state_partitions
+        self._partition_count = partition_count
+        self._is_enabled = is_enabled
+        self.runtime: Runtime[ShareShard] = Runtime(
+            log, SHARE_STATE_SERDE, clock, self._make_shard, config.write_timeout_ms, is_keyed=False
+        )
+        self._timers: dict[str, Timer] = {}
+        self._pruned: dict[int, int] = {}
+        """Up to where the log of a partition has been deleted already."""
+
+    def _make_shard(self, _timers: KeyedTimers) -> ShareShard:
+        return ShareShard(self.config, self._partition_count)
+
+    # --- life
+
+    def start(self) -> None:
+        """Begin to delete what is redundant, and to write anew what keeps older records from being so."""
+        self._every("prune", self.config.prune_interval_ms, self._prune)
+        self._every("snapshot", self.config.cold_snapshot_interval_ms, self._snapshot_cold)
+
+    def stop(self) -> None:
+        """Answer NOT_COORDINATOR to all who wait, and serve nothing more."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self.runtime.close()
+
+    def load(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads a partition of `__share_group_state`."""
+        self.runtime.load(partition, leader_epoch)
+
+    def unload(self, partition: int, leader_epoch: int | None) -> None:
+        """This broker leads a partition of `__share_group_state` no more; None when it is deleted."""
+        self._pruned.pop(partition, None)
+        self.runtime.unload(partition, leader_epoch)
+
+    def partition_of(self, key: SharePartitionKey) -> int:
+        """The partition of `__share_group_state` that keeps the share partition."""
+        return partition_for(key.coordinator_key, self._state_partitions())
+
+    # --- what is asked
+
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
+        """InitializeShareGroupState of one share partition."""
+
+        def decide(turn: Turn[ShareShard]) -> Outcome:
+            return operations.initialize(turn, key, state_epoch, start_offset)
+
+        return self._write(key, decide, lambda error: Outcome(error, _unable("initialize", error)))
+
+    def read(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateRead]:
+        """ReadShareGroupState of one share partition."""
+
+        def decide(turn: Turn[ShareShard]) -> StateRead:
+            return operations.read(turn, key, leader_epoch)
+
+        return self._write(key, decide, lambda error: StateRead(error, _unable("read", error)))
+
+    def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
+        """WriteShareGroupState of one share partition."""
+
+        def decide(turn: Turn[ShareShard]) -> Outcome:
+            return operations.write(turn, key, write)
+
+        return self._write(key, decide, lambda error: Outcome(error, _unable("write", error)))
+
+    def delete(self, key: SharePartitionKey) -> Promise[Outcome]:
+        """DeleteShareGroupState of one share partition."""
+
+        def decide(turn: Turn[ShareShard]) -> Outcome:
+            return operations.delete(turn, key)
+
+        return self._write(key, decide, lambda error: Outcome(error, _unable("delete", error)))
+
+    def summary(self, key: SharePartitionKey, _leader_epoch: int) -> Promise[StateSummary]:
+        """ReadShareGroupStateSummary of one share partition. As in Kafka the leader epoch fences nobody."""
+
+        def decide(turn: Turn[ShareShard]) -> StateSummary:
+            return operations.summary(turn.shard, key)
+
+        return self._write(key, decide, lambda error: StateSummary(error, _unable("read", error, " summary")))
+
+    def forget_topics(self, topic_ids: Collection[bytes]) -> None:
+        """Forget the share partitions of topics that were deleted."""
+        self._on_all(lambda turn: operations.forget_topics(turn, topic_ids))
+
+    # --- inside
+
+    def _write(
+        self,
+        key: SharePartitionKey,
+        decide: Callable[[Turn[ShareShard]], T],
+        failed: Callable[[ErrorCode], T],
+    ) -> Promise[T]:
+        def refused(error: ErrorCode) -> T:
+            return failed(_AS_COORDINATOR.get(error, error))
+
+        return self.runtime.write(self.partition_of(key), on_turn(decide), refused)
+
+    def _on_all(self, decide: Callable[[Turn[ShareShard]], None]) -> None:
+        for partition in [partition for partition, _ in self.runtime.active()]:
+            self.runtime.write(partition, on_turn(decide), _given_up)
+
+    def _every(self, name: str, interval_ms: int, work: Callable[[], None]) -> None:
+        self._timers[name] = self._clock.call_later(
+            interval_ms, partial(self._again, name, interval_ms, work)
+        )
+
+    def _again(self, name: str, interval_ms: int, work: Callable[[], None]) -> None:
+        self._every(name, interval_ms, work)
+        if self._is_enabled():
+            work()
+
+    def _snapshot_cold(self) -> None:
+        self._on_all(operations.snapshot_cold)
+
+    def _prune(self) -> None:
+        """Delete the head of each log that later records have made redundant."""
+        for partition, shard in list(self.runtime.active()):
+            offset = shard.redundant_before
+            if offset is None or offset == self._pruned.get(partition):
+                continue
+            if self._log.delete_before(partition, offset) == ErrorCode.NONE:
+                self._pruned[partition] = offset
+
+
+def _unable(verb: str, error: ErrorCode, what: str = "") -> str:
+    return f"Unable to {verb} share group state{what}: {error.message}"
+
+
+def _given_up(_error: ErrorCode) -> None:
+    """Housekeeping that failed is done for now; what is left is found by the next round."""

@@ -1,0 +1,191 @@
+"""What the share coordinator is asked about one share partition, each a pure operation on its shard.
+
+The order of the checks is that of Kafka's `ShareCoordinatorShard`, as it decides which error is seen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.share.coordinator.state import (
+    cold_snapshot,
+    initialized,
+    snapshot_key,
+    snapshot_of_write,
+    update_key,
+    updated,
+)
+from kcompat.share.persisting import (
+    NO_EPOCH,
+    UNINITIALIZED_SUMMARY,
+    Outcome,
+    StateRead,
+    StateSummary,
+    StateWrite,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kcompat.coordinator.turn import Turn
+    from kcompat.share.coordinator.shard import ShareShard
+    from kcompat.share.coordinator.state import ShareState
+    from kcompat.share.key import SharePartitionKey
+
+    ShareTurn = Turn[ShareShard]
+
+NEGATIVE_PARTITION = "The partition id cannot be a negative number."
+READ_UNINITIALIZED = "Read operation on uninitialized share partition not allowed."
+WRITE_UNINITIALIZED = "Write operation on uninitialized share partition not allowed."
+
+_NONE = Outcome()
+
+
+def initialize(turn: ShareTurn, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Outcome:
+    """InitializeShareGroupState: a fresh start, whatever was known."""
+    known = turn.shard.states.get(key)
+    refusal = _misplaced(key)
+    if not refusal.error and known is not None and _is_fenced(state_epoch, known.fencing_state_epoch):
+        refusal = _refused(ErrorCode.FENCED_STATE_EPOCH)
+    refusal = refusal if refusal.error else _missing(turn.shard, key)
+    if not refusal.error:
+        turn.write(snapshot_key(key), initialized(known, state_epoch, start_offset, turn.now_ms))
+    return refusal
+
+
+def read(turn: ShareTurn, key: SharePartitionKey, leader_epoch: int) -> StateRead:
+    """ReadShareGroupState: what is stored. A leader of a later epoch fences the older ones by it.
+
+    Without news of the leader nothing is written, and what is committed is told; else the answer waits for
+    its record, and so for all before it.
+    """
+    states = turn.shard.states
+    known, committed = states.get(key), states.committed(key)
+    refusal = _misplaced(key)
+    if not refusal.error:
+        refusal = _unreadable(turn.shard, key, known, leader_epoch)
+    if refusal.error:
+        return StateRead(*refusal)
+    assert known is not None
+    if leader_epoch in (NO_EPOCH, known.fencing_leader_epoch):
+        if committed is None:
+            return StateRead(ErrorCode.INVALID_REQUEST, READ_UNINITIALIZED)
+        return _read(committed)
+    news = StateWrite(
+        known.state_epoch, leader_epoch, known.start_offset, known.delivery_complete_count, batches=()
+    )
+    _write(turn, key, known, news, leader_epoch)
+    return _read(known)
+
+
+def write(turn: ShareTurn, key: SharePartitionKey, news: StateWrite) -> Outcome:
+    """WriteShareGroupState: what was delivered, as an update, or as a snapshot after enough of them."""
+    known = turn.shard.states.get(key)
+    refusal = _misplaced(key)
+    if not refusal.error:
+        refusal = _unwritable(turn.shard, key, known, news)
+    if not refusal.error:
+        assert known is not None
+        _write(turn, key, known, news, known.leader_epoch)
+    return refusal
+
+
+def delete(turn: ShareTurn, key: SharePartitionKey) -> Outcome:
+    """DeleteShareGroupState: forget a share partition, also one that is not known."""
+    refusal = _misplaced(key)
+    refusal = refusal if refusal.error else _missing(turn.shard, key)
+    if not refusal.error and turn.shard.states.get(key) is not None:
+        turn.write(snapshot_key(key), None)
+    return refusal
+
+
+def summary(shard: ShareShard, key: SharePartitionKey) -> StateSummary:
+    """ReadShareGroupStateSummary: where a share partition starts, as far as it is committed."""
+    refusal = _misplaced(key)
+    refusal = refusal if refusal.error else _missing(shard, key)
+    if refusal.error:
+        return StateSummary(*refusal)
+    state = shard.states.committed(key)
+    if state is None:
+        return UNINITIALIZED_SUMMARY
+    return StateSummary(
+        state_epoch=state.state_epoch,
+        leader_epoch=state.leader_epoch,
+        start_offset=state.start_offset,
+        delivery_complete_count=state.delivery_complete_count,
+    )
+
+
+def snapshot_cold(turn: ShareTurn) -> None:
+    """Write anew what was not written for a while, so that older records can be deleted.
+
+    Nothing is written where all share partitions have been quiet since such a snapshot.
+    """
+    states = list(turn.shard.states.items())
+    if all(state.created_ms != state.written_ms for _, state in states):
+        return
+    interval_ms = turn.shard.config.cold_snapshot_interval_ms
+    for key, state in states:
+        if turn.now_ms - state.written_ms >= interval_ms:
+            turn.write(snapshot_key(key), cold_snapshot(state, turn.now_ms))
+
+
+def forget_topics(turn: ShareTurn, topic_ids: Collection[bytes]) -> None:
+    """Forget the share partitions of topics that were deleted."""
+    for key in turn.shard.states.keys():  # noqa: SIM118
+        if key.topic_id in topic_ids:
+            turn.write(snapshot_key(key), None)
+
+
+def _write(
+    turn: ShareTurn, key: SharePartitionKey, known: ShareState, news: StateWrite, leader_epoch: int
+) -> None:
+    if known.updates >= turn.shard.config.updates_per_snapshot:
+        turn.write(snapshot_key(key), snapshot_of_write(known, news, leader_epoch, turn.now_ms))
+    else:
+        turn.write(update_key(key), updated(known, news, leader_epoch))
+
+
+def _read(state: ShareState) -> StateRead:
+    return StateRead(state_epoch=state.state_epoch, start_offset=state.start_offset, batches=state.batches)
+
+
+def _misplaced(key: SharePartitionKey) -> Outcome:
+    return _NONE if key.partition >= 0 else Outcome(ErrorCode.INVALID_REQUEST, NEGATIVE_PARTITION)
+
+
+def _unreadable(
+    shard: ShareShard, key: SharePartitionKey, known: ShareState | None, leader_epoch: int
+) -> Outcome:
+    if known is None:
+        return Outcome(ErrorCode.INVALID_REQUEST, READ_UNINITIALIZED)
+    if known.fencing_leader_epoch > leader_epoch:
+        return _refused(ErrorCode.FENCED_LEADER_EPOCH)
+    return _missing(shard, key)
+
+
+def _unwritable(
+    shard: ShareShard, key: SharePartitionKey, known: ShareState | None, news: StateWrite
+) -> Outcome:
+    if known is None:
+        return Outcome(ErrorCode.INVALID_REQUEST, WRITE_UNINITIALIZED)
+    if _is_fenced(news.leader_epoch, known.fencing_leader_epoch):
+        return _refused(ErrorCode.FENCED_LEADER_EPOCH)
+    if _is_fenced(news.state_epoch, known.fencing_state_epoch):
+        return _refused(ErrorCode.FENCED_STATE_EPOCH)
+    return _missing(shard, key)
+
+
+def _missing(shard: ShareShard, key: SharePartitionKey) -> Outcome:
+    if key.partition < shard.partition_count(key.topic_id):
+        return _NONE
+    return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _is_fenced(epoch: int, seen: int) -> bool:
+    return epoch != NO_EPOCH and epoch < seen
+
+
+def _refused(error: ErrorCode) -> Outcome:
+    return Outcome(error, error.message)

@@ -1,0 +1,111 @@
+"""The share partitions whose state lives in one partition of `__share_group_state`.
+
+What the log holds changes only in `replay`. Kafka's counterpart: `ShareCoordinatorShard`, and for what is
+redundant `ShareCoordinatorOffsetsManager`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.coordinator.timeline import Timeline, TimelineDict
+from kcompat.protocol.messages.share_state_records import (
+    ShareSnapshotKey,
+    ShareSnapshotValue,
+    ShareUpdateKey,
+    ShareUpdateValue,
+)
+from kcompat.share.coordinator.state import ShareState, after_snapshot, after_update
+from kcompat.share.key import SharePartitionKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.coordinator.operation import Answer, CoordinatorRecord, ReplayPosition
+    from kcompat.share.coordinator.config import ShareCoordinatorConfig
+
+_LAST_TOMBSTONE = "last tombstone"
+
+
+class ShareShard:
+    """One partition's share partitions.
+
+    `partition_count(topic_id)` says how many partitions a topic has, 0 where there is no such topic.
+    """
+
+    def __init__(self, config: ShareCoordinatorConfig, partition_count: Callable[[bytes], int]) -> None:
+        self.config = config
+        self.partition_count = partition_count
+        self._timeline = Timeline()
+        self.states: TimelineDict[SharePartitionKey, ShareState] = TimelineDict(self._timeline)
+        self._tombstones: TimelineDict[str, int] = TimelineDict(self._timeline)
+
+    @property
+    def redundant_before(self) -> int | None:
+        """The committed records of the log below this offset say nothing any more; None if all may.
+
+        That is where the oldest of the last snapshots stands, as long as there are any, else the last
+        tombstone.
+        """
+        snapshots = [state.snapshot_offset for _, state in self.states.committed_items()]
+        oldest = min(snapshots) if snapshots else self._tombstones.committed(_LAST_TOMBSTONE)
+        return oldest or None
+
+    # --- replay
+
+    def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
+        """Apply one record."""
+        key, value = record
+        if isinstance(key, ShareSnapshotKey):
+            assert value is None or isinstance(value, ShareSnapshotValue)
+            self._replay_snapshot(_read_key(key), value, position.offset)
+        elif isinstance(key, ShareUpdateKey) and value is not None:
+            assert isinstance(value, ShareUpdateValue)
+            self._replay_update(_read_key(key), value, position.offset)
+
+    def _replay_snapshot(self, key: SharePartitionKey, value: ShareSnapshotValue | None, offset: int) -> None:
+        if value is None:
+            if self.states.get(key) is not None:
+                self.states.set(key, None, offset)
+            self._tombstones.set(_LAST_TOMBSTONE, offset, offset)
+        else:
+            self.states.set(key, after_snapshot(self.states.get(key), value, offset), offset)
+
+    def _replay_update(self, key: SharePartitionKey, value: ShareUpdateValue, offset: int) -> None:
+        """An update whose snapshot has been deleted from the head of the log precedes a later snapshot, or
+        a tombstone, which says all there is to know.
+        """
+        known = self.states.get(key)
+        if known is not None:
+            self.states.set(key, after_update(known, value), offset)
+
+    def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
+        """Nobody writes here in transactions."""
+
+    def committed(self, offset: int) -> None:
+        """Records up to `offset` are committed: readers see them."""
+        self._timeline.commit(offset)
+
+    # --- coming and going
+
+    def loaded(self, now_ms: int) -> None:
+        """Nothing runs by itself here."""
+
+    def unloaded(self) -> list[Answer]:
+        """Nobody is parked here."""
+        return []
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        for state in self.states.values():
+            assert state.state_epoch <= state.fencing_state_epoch
+            assert state.leader_epoch <= state.fencing_leader_epoch
+            assert state.updates <= self.config.updates_per_snapshot
+            behind = state.start_offset
+            for batch in state.batches:
+                assert behind <= batch.first_offset <= batch.last_offset
+                behind = batch.last_offset + 1
+
+
+def _read_key(key: ShareSnapshotKey | ShareUpdateKey) -> SharePartitionKey:
+    return SharePartitionKey(key.group_id, key.topic_id, key.partition)

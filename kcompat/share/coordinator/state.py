@@ -1,0 +1,164 @@
+"""The stored state of one share partition, and the records it is made of and told in.
+
+A snapshot is the whole state. An update is what came after the snapshot of its epoch, and is combined with
+what is known. Kafka's counterpart: `ShareGroupOffset`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.protocol.messages.share_state_records import (
+    ShareSnapshotKey,
+    ShareSnapshotValue,
+    ShareUpdateKey,
+    ShareUpdateValue,
+)
+from kcompat.share.batches import NO_OFFSET, StateBatch, combine
+from kcompat.share.persisting import NO_EPOCH, NOT_COUNTED
+
+if TYPE_CHECKING:
+    from kcompat.share.key import SharePartitionKey
+    from kcompat.share.persisting import StateWrite
+
+
+class ShareState(Struct, frozen=True):
+    """What a share partition has delivered, as of the last record about it."""
+
+    snapshot_epoch: int
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int
+    batches: tuple[StateBatch, ...]
+    created_ms: int
+    """When the last snapshot was written that was asked for, cold ones excepted. Wall clock."""
+    written_ms: int
+    """When the last snapshot was written, cold or not."""
+    fencing_leader_epoch: int
+    """The highest leader epoch seen: older leaders are fenced. Initialisation does not lower it."""
+    fencing_state_epoch: int
+    """The highest state epoch seen."""
+    snapshot_offset: int
+    """Where the last snapshot stands in the log: what is older about this share partition is redundant."""
+    updates: int = 0
+    """Updates since the last snapshot."""
+
+
+def initialized(
+    known: ShareState | None, state_epoch: int, start_offset: int, now_ms: int
+) -> ShareSnapshotValue:
+    """The snapshot with which a share partition begins anew."""
+    return ShareSnapshotValue(
+        snapshot_epoch=0 if known is None else known.snapshot_epoch + 1,
+        state_epoch=state_epoch,
+        leader_epoch=0,
+        start_offset=start_offset,
+        delivery_complete_count=NOT_COUNTED if start_offset == NO_OFFSET else 0,
+        create_timestamp=now_ms,
+        write_timestamp=now_ms,
+    )
+
+
+def updated(known: ShareState, write: StateWrite, leader_epoch: int) -> ShareUpdateValue:
+    """The update that tells what was written."""
+    return ShareUpdateValue(
+        snapshot_epoch=known.snapshot_epoch,
+        leader_epoch=leader_epoch,
+        start_offset=write.start_offset,
+        delivery_complete_count=write.delivery_complete_count,
+        state_batches=[
+            ShareUpdateValue.StateBatch(*batch) for batch in combine((), write.batches, write.start_offset)
+        ],
+    )
+
+
+def snapshot_of_write(
+    known: ShareState, write: StateWrite, leader_epoch: int, now_ms: int
+) -> ShareSnapshotValue:
+    """The snapshot that takes the place of an update when there were enough of them."""
+    start_offset = known.start_offset if write.start_offset == NO_OFFSET else write.start_offset
+    return ShareSnapshotValue(
+        snapshot_epoch=known.snapshot_epoch + 1,
+        state_epoch=known.state_epoch,
+        leader_epoch=leader_epoch,
+        start_offset=start_offset,
+        delivery_complete_count=write.delivery_complete_count,
+        create_timestamp=now_ms,
+        write_timestamp=now_ms,
+        state_batches=_in_snapshot(combine(known.batches, write.batches, start_offset)),
+    )
+
+
+def cold_snapshot(known: ShareState, now_ms: int) -> ShareSnapshotValue:
+    """A snapshot of a state that nobody has changed for a while, so that what is older can be deleted."""
+    return ShareSnapshotValue(
+        snapshot_epoch=known.snapshot_epoch + 1,
+        state_epoch=known.state_epoch,
+        leader_epoch=known.leader_epoch,
+        start_offset=known.start_offset,
+        delivery_complete_count=known.delivery_complete_count,
+        create_timestamp=known.created_ms,
+        write_timestamp=now_ms,
+        state_batches=_in_snapshot(known.batches),
+    )
+
+
+def after_snapshot(known: ShareState | None, value: ShareSnapshotValue, offset: int) -> ShareState:
+    """The state once a snapshot that stands at `offset` has been replayed."""
+    fencing_leader_epoch, fencing_state_epoch = value.leader_epoch, value.state_epoch
+    if known is not None:
+        fencing_leader_epoch = max(known.fencing_leader_epoch, fencing_leader_epoch)
+        fencing_state_epoch = max(known.fencing_state_epoch, fencing_state_epoch)
+    return ShareState(
+        value.snapshot_epoch,
+        value.state_epoch,
+        value.leader_epoch,
+        value.start_offset,
+        value.delivery_complete_count,
+        tuple(
+            StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
+            for batch in value.state_batches
+        ),
+        value.create_timestamp,
+        value.write_timestamp,
+        fencing_leader_epoch,
+        fencing_state_epoch,
+        offset,
+    )
+
+
+def after_update(known: ShareState, value: ShareUpdateValue) -> ShareState:
+    """The state once an update has been replayed. It knows no state epoch: that of the snapshot holds."""
+    start_offset = known.start_offset if value.start_offset == NO_OFFSET else value.start_offset
+    leader_epoch = known.leader_epoch if value.leader_epoch == NO_EPOCH else value.leader_epoch
+    news = [
+        StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
+        for batch in value.state_batches
+    ]
+    return replace(
+        known,
+        start_offset=start_offset,
+        delivery_complete_count=value.delivery_complete_count,
+        leader_epoch=leader_epoch,
+        batches=combine(known.batches, news, start_offset),
+        fencing_leader_epoch=max(known.fencing_leader_epoch, value.leader_epoch),
+        updates=known.updates + 1,
+    )
+
+
+def snapshot_key(key: SharePartitionKey) -> ShareSnapshotKey:
+    """The key of the snapshots, and of the tombstone, of a share partition."""
+    return ShareSnapshotKey(*key)
+
+
+def update_key(key: SharePartitionKey) -> ShareUpdateKey:
+    """The key of the updates of a share partition."""
+    return ShareUpdateKey(*key)
+
+
+def _in_snapshot(batches: tuple[StateBatch, ...]) -> list[ShareSnapshotValue.StateBatch]:
+    return [ShareSnapshotValue.StateBatch(*batch) for batch in batches]

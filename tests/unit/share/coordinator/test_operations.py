@@ -1,0 +1,205 @@
+"""What the share coordinator answers and writes, check by check in Kafka's order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.share.batches import StateBatch
+from kcompat.share.coordinator.config import ShareCoordinatorConfig
+from kcompat.share.persisting import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
+from support.share_world import KEY, TOPIC, TOPIC_PARTITIONS, ShareWorld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.promise import Promise
+    from kcompat.share.coordinator.coordinator import ShareCoordinator
+    from kcompat.share.key import SharePartitionKey
+
+ACKNOWLEDGED = 2
+DELIVERED = StateBatch(5, 9, ACKNOWLEDGED, 1)
+ANSWERED = (ErrorCode.NONE, None)
+
+
+@pytest.fixture
+def world() -> ShareWorld:
+    return ShareWorld()
+
+
+def initialize(world: ShareWorld, state_epoch: int = 0, start_offset: int = 0) -> Outcome:
+    return world.coordinator.initialize(KEY, state_epoch, start_offset).value
+
+
+def read(world: ShareWorld, leader_epoch: int = 0) -> StateRead:
+    return world.coordinator.read(KEY, leader_epoch).value
+
+
+def summary(world: ShareWorld) -> StateSummary:
+    return world.coordinator.summary(KEY, 0).value
+
+
+QUESTIONS: dict[str, Callable[[ShareCoordinator, SharePartitionKey], Promise[tuple[object, ...]]]] = {
+    "initialize": lambda coordinator, key: coordinator.initialize(key, 0, 0),
+    "read": lambda coordinator, key: coordinator.read(key, 0),
+    "write": lambda coordinator, key: coordinator.write(key, StateWrite(0, 0, 0, 0, ())),
+    "delete": lambda coordinator, key: coordinator.delete(key),
+    "summary": lambda coordinator, key: coordinator.summary(key, 0),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_negative_partition_is_refused(world: ShareWorld, question: str) -> None:
+    answer = QUESTIONS[question](world.coordinator, KEY._replace(partition=-1)).value
+    assert answer[:2] == (ErrorCode.INVALID_REQUEST, "The partition id cannot be a negative number.")
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize(
+    "key", [KEY._replace(partition=TOPIC_PARTITIONS), KEY._replace(topic_id=b"\7" * 16)], ids=["index", "id"]
+)
+def test_a_partition_that_is_not_there_is_refused(
+    world: ShareWorld, question: str, key: SharePartitionKey
+) -> None:
+    world.topics[key.topic_id] = TOPIC_PARTITIONS + 1
+    assert world.coordinator.initialize(key, 0, 0).value == ANSWERED
+    world.topics = {TOPIC: TOPIC_PARTITIONS}
+    answer = QUESTIONS[question](world.coordinator, key).value
+    assert answer[0] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_what_nobody_initialised_is_neither_read_nor_written(world: ShareWorld) -> None:
+    assert read(world).message == "Read operation on uninitialized share partition not allowed."
+    assert read(world).error == world.write() == ErrorCode.INVALID_REQUEST
+    assert summary(world) == UNINITIALIZED_SUMMARY
+    assert world.coordinator.delete(KEY).value == ANSWERED
+    assert world.log.batch_count(0) == 0
+
+
+@pytest.mark.parametrize(("start_offset", "counted"), [(-1, -1), (0, 0), (7, 0)])
+def test_an_initialised_partition_starts_there(world: ShareWorld, start_offset: int, counted: int) -> None:
+    assert initialize(world, 3, start_offset) == ANSWERED
+    assert read(world) == StateRead(state_epoch=3, start_offset=start_offset)
+    assert summary(world) == StateSummary(
+        state_epoch=3, leader_epoch=0, start_offset=start_offset, delivery_complete_count=counted
+    )
+
+
+def test_initialisation_forgets_what_was_delivered(world: ShareWorld) -> None:
+    initialize(world)
+    world.write(DELIVERED)
+    assert initialize(world, 1, 20) == ANSWERED
+    assert read(world) == StateRead(state_epoch=1, start_offset=20)
+    assert world.states()[KEY].snapshot_epoch == 1
+
+
+@pytest.mark.parametrize(
+    ("state_epoch", "error"),
+    [(2, ErrorCode.FENCED_STATE_EPOCH), (3, ErrorCode.NONE), (4, ErrorCode.NONE), (-1, ErrorCode.NONE)],
+)
+def test_state_epochs_fence(world: ShareWorld, state_epoch: int, error: ErrorCode) -> None:
+    initialize(world, 3)
+    assert world.write(DELIVERED, state_epoch=state_epoch) == error
+    assert initialize(world, state_epoch).error == error
+
+
+@pytest.mark.parametrize(
+    ("leader_epoch", "error"),
+    [(4, ErrorCode.FENCED_LEADER_EPOCH), (5, ErrorCode.NONE), (6, ErrorCode.NONE), (-1, ErrorCode.NONE)],
+)
+def test_leader_epochs_fence_writes(world: ShareWorld, leader_epoch: int, error: ErrorCode) -> None:
+    initialize(world)
+    assert read(world, 5).error == ErrorCode.NONE
+    assert world.write(DELIVERED, leader_epoch=leader_epoch) == error
+
+
+@pytest.mark.parametrize(
+    ("leader_epoch", "error"),
+    [(4, ErrorCode.FENCED_LEADER_EPOCH), (-1, ErrorCode.FENCED_LEADER_EPOCH), (5, ErrorCode.NONE)],
+)
+def test_leader_epochs_fence_reads(world: ShareWorld, leader_epoch: int, error: ErrorCode) -> None:
+    initialize(world)
+    read(world, 5)
+    assert read(world, leader_epoch).error == error
+
+
+def test_a_fence_outlives_initialisation(world: ShareWorld) -> None:
+    initialize(world)
+    read(world, 5)
+    initialize(world, 1)
+    assert summary(world).leader_epoch == 0
+    assert world.write(DELIVERED, state_epoch=1, leader_epoch=4) == ErrorCode.FENCED_LEADER_EPOCH
+
+
+def test_the_leader_epoch_is_checked_before_the_state_epoch(world: ShareWorld) -> None:
+    initialize(world, 3)
+    read(world, 5)
+    assert world.write(state_epoch=2, leader_epoch=4) == ErrorCode.FENCED_LEADER_EPOCH
+
+
+def test_a_read_by_a_new_leader_is_written_and_by_the_same_is_not(world: ShareWorld) -> None:
+    initialize(world)
+    world.write(DELIVERED, start_offset=5, delivery_complete_count=5)
+    before = world.log.batch_count(0)
+    for _ in range(2):
+        assert read(world, 5) == StateRead(state_epoch=0, start_offset=5, batches=(DELIVERED,))
+    assert world.log.batch_count(0) == before + 1
+    assert summary(world) == StateSummary(leader_epoch=5, start_offset=5, delivery_complete_count=5)
+
+
+def test_writes_add_up(world: ShareWorld) -> None:
+    initialize(world)
+    world.write(DELIVERED, delivery_complete_count=5)
+    world.write(StateBatch(0, 4, ACKNOWLEDGED, 1), delivery_complete_count=10)
+    assert read(world).batches == (StateBatch(0, 9, ACKNOWLEDGED, 1),)
+    world.write(start_offset=7, delivery_complete_count=3)
+    assert read(world) == StateRead(start_offset=7, batches=(StateBatch(7, 9, ACKNOWLEDGED, 1),))
+    world.write(start_offset=-1)
+    assert read(world).start_offset == 7
+
+
+def test_overlapping_news_are_written_as_one(world: ShareWorld) -> None:
+    initialize(world)
+    world.write(DELIVERED, StateBatch(0, 6, ACKNOWLEDGED, 1))
+    assert read(world).batches == (StateBatch(0, 9, ACKNOWLEDGED, 1),)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+def test_after_enough_updates_comes_a_snapshot(limit: int) -> None:
+    world = ShareWorld(ShareCoordinatorConfig(updates_per_snapshot=limit))
+    initialize(world)
+    epochs = []
+    for offset in range(2 * (limit + 1)):
+        world.write(StateBatch(offset, offset, ACKNOWLEDGED, 1), start_offset=-1)
+        epochs.append(world.states()[KEY].snapshot_epoch)
+    assert epochs == [0] * limit + [1] * (limit + 1) + [2]
+    assert read(world) == StateRead(batches=(StateBatch(0, 2 * limit + 1, ACKNOWLEDGED, 1),))
+
+
+def test_what_is_deleted_is_forgotten_with_its_epochs(world: ShareWorld) -> None:
+    initialize(world, 3)
+    read(world, 5)
+    assert world.coordinator.delete(KEY).value == ANSWERED
+    assert summary(world) == UNINITIALIZED_SUMMARY
+    assert initialize(world, 0) == ANSWERED
+    assert read(world, 0).error == ErrorCode.NONE
+
+
+def test_readers_see_what_is_committed(world: ShareWorld) -> None:
+    initialize(world)
+    world.log.hold()
+    initialized = world.coordinator.initialize(KEY._replace(partition=1), 0, 0)
+    written = world.coordinator.write(KEY, StateWrite(0, 0, 4, 0, (DELIVERED,)))
+    later = world.coordinator.read(KEY, 1)
+    assert (read(world, 1), summary(world).start_offset) == (StateRead(), 0)
+    assert world.coordinator.summary(KEY._replace(partition=1), 0).value == UNINITIALIZED_SUMMARY
+    assert world.coordinator.read(KEY._replace(partition=1), 0).value.error == ErrorCode.INVALID_REQUEST
+    assert not initialized.done
+    assert not written.done
+    assert not later.done
+    world.log.release()
+    assert written.value == ANSWERED
+    assert later.value == StateRead(start_offset=4, batches=(DELIVERED,)) == read(world, 1)
+    assert summary(world).start_offset == 4
