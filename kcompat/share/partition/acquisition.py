@@ -1,0 +1,236 @@
+"""Handing fetched records to a member, as ranges. Pure.
+
+What was in flight before is handed out as far as it is available; what is new is added. Record batches of the
+log are handed out whole, the last one beyond what was asked for, unless the member wants no more than that
+(`AcquireMode.RECORD_LIMIT`). Kafka's counterpart: `SharePartition.acquire`.
+
+Records that were delivered often come in smaller numbers, and those on their last delivery one by one, so
+that one record that nobody can process does not take its neighbours with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcompat.share.partition.in_flight import InFlightBatch, RecordState, Span
+from kcompat.share.partition.limits import AcquireMode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.share.partition.limits import ShareLimits
+    from kcompat.share.partition.window import Window
+
+ISOLATING_LIMIT = 2
+"""Where a record may be delivered this often at most, its last delivery is like the others."""
+
+
+class FetchedBatch(NamedTuple):
+    """The offsets of a record batch of the log, both ends included."""
+
+    first: int
+    last: int
+
+
+class Wish(NamedTuple):
+    """What a member asks for in a fetch from `fetch_offset`."""
+
+    member_id: str
+    fetch_offset: int
+    max_records: int
+    batch_size: int
+    """How many records a range should not exceed, as far as the record batches allow."""
+    mode: AcquireMode
+
+
+class Acquired(NamedTuple):
+    """A range of records that were handed to a member, and the how manieth delivery this is."""
+
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+
+
+class Acquisition:
+    """One fetch under way: what was acquired so far."""
+
+    def __init__(self, window: Window, wish: Wish, limits: ShareLimits, now_ms: int) -> None:
+        self.acquired: list[Acquired] = []
+        self._window = window
+        self._wish = wish
+        self._limits = limits
+        self._locked_until_ms = now_ms + limits.record_lock_duration_ms
+        self._wanted = wish.max_records
+        self._count = 0
+
+    def run(self, fetched: Sequence[FetchedBatch]) -> list[Acquired]:
+        """Acquire what can be had of the fetched batches."""
+        window = self._window
+        if self._wanted <= 0 or not fetched or fetched[-1].last < window.start_offset:
+            return []
+        last = self._bound(fetched[-1].last)
+        if last is None:
+            return []
+        if self._wish.fetch_offset < fetched[0].first:  # what was there is compacted away
+            window.archive_free(self._wish.fetch_offset, fetched[0].first - 1)
+            window.advance()
+        first = max(fetched[0].first, window.start_offset)
+        overlapping = window.overlapping(first, last)
+        for batch in overlapping:
+            if self._count >= self._wanted:
+                break
+            if batch.is_gap:
+                window.cut_gap(batch, first, last)
+                self._acquire_new(fetched, max(batch.first, first), min(batch.last, last), is_in_gap=True)
+            elif not self._acquire_again(batch, first, last):
+                self._wanted = 0
+        behind = overlapping[-1].last + 1 if overlapping else self._first_new(first)
+        if self._count < self._wanted and behind <= last:
+            self._acquire_new(fetched, behind, last, is_in_gap=False)
+        window.advance()
+        return self.acquired
+
+    def _bound(self, last: int) -> int | None:
+        """Limit how many records are wanted; the last offset that may be acquired, None if none may be.
+
+        Where as many are in flight as may be, those that have become available again still are to be had.
+        """
+        window = self._window
+        room = min(self._wanted, self._limits.max_record_locks - window.in_flight)
+        if room > 0:
+            self._wanted = room
+            return last
+        if self._wish.fetch_offset >= window.end_offset:
+            return None
+        self._wanted = min(self._wanted, window.end_offset - self._wish.fetch_offset)
+        return min(last, window.end_offset - 1)
+
+    def _first_new(self, first: int) -> int:
+        """Where new records begin: with nothing in flight, behind what was done with."""
+        return first if self._window.batches else max(first, self._window.end_offset)
+
+    # --- what was in flight before
+
+    def _acquire_again(self, batch: InFlightBatch, first: int, last: int) -> bool:
+        """Acquire what is available of a batch. False if nothing more is to be acquired after it."""
+        free = [span for span in batch.parts(first, last) if span.is_free]
+        if not free:
+            return True
+        deliveries = max(span.delivery_count for span in free)
+        is_throttled = deliveries >= self._limits.throttled_deliveries
+        if is_throttled and self._count > 0:
+            return False
+        is_limited = self._wish.mode is AcquireMode.RECORD_LIMIT and batch.size > self._wanted - self._count
+        if is_throttled or is_limited or len(batch.spans) > 1 or batch.first < first or batch.last > last:
+            return not (self._acquire_parts(batch, free, first, last) and is_throttled)
+        self._take(batch.spans[0])
+        return True
+
+    def _acquire_parts(self, batch: InFlightBatch, free: list[Span], first: int, last: int) -> int:
+        """Acquire available parts of a batch until a limit is reached; how many records those are."""
+        limits = self._limits
+        limit = self._wanted - self._count if self._wish.mode is AcquireMode.RECORD_LIMIT else batch.size
+        isolates = limits.delivery_count_limit > ISOLATING_LIMIT
+        is_throttled = False
+        count, before = 0, len(self.acquired)
+        for span in free:
+            is_last_delivery = isolates and span.delivery_count == limits.delivery_count_limit - 1
+            if is_last_delivery and count:
+                break
+            excess = span.delivery_count - limits.throttled_deliveries
+            if excess >= 0 and not is_throttled:
+                is_throttled = True
+                limit = min(limit, max(1, batch.size >> (excess + 1)))
+            begin = max(span.first, first)
+            size = min(span.last, last) - begin + 1
+            size = 1 if is_last_delivery else min(size, limit - count)
+            if size <= 0:
+                break
+            (taken,) = batch.carve(begin, begin + size - 1)
+            self._take(taken, joins=len(self.acquired) > before)
+            count += size
+            if is_last_delivery:
+                break
+        batch.join()
+        return count
+
+    def _take(self, span: Span, *, joins: bool = False) -> None:
+        """Hand a span to the member. `joins` lets it be told as one with the one before it."""
+        span.acquire(self._wish.member_id, self._locked_until_ms)
+        self._count += span.size
+        if joins:
+            last = self.acquired[-1]
+            if last.last_offset + 1 == span.first and last.delivery_count == span.delivery_count:
+                self.acquired[-1] = last._replace(last_offset=span.last)
+                return
+        self.acquired.append(Acquired(span.first, span.last, span.delivery_count))
+
+    # --- what is new
+
+    def _acquire_new(
+        self, fetched: Sequence[FetchedBatch], first: int, last: int, *, is_in_gap: bool
+    ) -> None:
+        """Put records in flight that were not yet, up to the end of the record batch that has the last of
+        those wanted.
+        """
+        room = self._wanted - self._count
+        end = last
+        if room < last - first + 1:
+            end = _end_of_batch(fetched, first + room - 1)
+            if is_in_gap:
+                end = min(end, last)
+        if self._wish.mode is AcquireMode.RECORD_LIMIT:
+            self._put(first, end, min(end, first + room - 1))
+        else:
+            self._put_split(fetched, first, end)
+        if is_in_gap and end < last:
+            self._window.insert(gap(end + 1, last))
+
+    def _put_split(self, fetched: Sequence[FetchedBatch], first: int, last: int) -> None:
+        """Put records in flight in ranges of about the batch size, cut between record batches only."""
+        if last - first + 1 > self._wish.batch_size:
+            for batch in fetched:
+                if batch.first > last:
+                    break
+                if batch.first - first >= self._wish.batch_size:
+                    self._put(first, batch.first - 1, batch.first - 1)
+                    first = batch.first
+        self._put(first, last, last)
+
+    def _put(self, first: int, last: int, last_taken: int) -> None:
+        """Put a batch in flight, of which the records up to `last_taken` are acquired."""
+        spans = [Span(first, last_taken, RecordState.AVAILABLE, 0)]
+        if last_taken < last:
+            spans.append(Span(last_taken + 1, last, RecordState.AVAILABLE, 0))
+            self._window.freed()
+        self._window.insert(InFlightBatch(spans))
+        self._take(spans[0])
+
+
+def gap(first: int, last: int) -> InFlightBatch:
+    """Offsets of which it is not known whether they were delivered."""
+    return InFlightBatch([Span(first, last, RecordState.AVAILABLE, 0)], is_gap=True)
+
+
+def without(acquired: Sequence[Acquired], removed: Sequence[FetchedBatch]) -> list[Acquired]:
+    """The ranges without the offsets of some record batches, which come in order."""
+    rest: list[Acquired] = []
+    for each in acquired:
+        first = each.first_offset
+        for batch in removed:
+            if batch.last < first or batch.first > each.last_offset:
+                continue
+            if batch.first > first:
+                rest.append(each._replace(first_offset=first, last_offset=batch.first - 1))
+            first = batch.last + 1
+        if first <= each.last_offset:
+            rest.append(each._replace(first_offset=first))
+    return rest
+
+
+def _end_of_batch(fetched: Sequence[FetchedBatch], offset: int) -> int:
+    """The last offset of the record batch that has an offset; the offset itself if none has."""
+    for batch in reversed(fetched):
+        if batch.first <= offset:
+            return max(batch.last, offset)
+    return offset

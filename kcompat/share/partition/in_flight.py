@@ -1,0 +1,223 @@
+"""Records that were fetched and are not done with, as ranges (Kafka's `InFlightBatch` and `InFlightState`).
+
+Kafka keeps the state of a batch as one, or from the first difference on for each of its offsets. Here a batch
+is a list of spans of offsets that are alike, so that nothing is done for each record.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from enum import IntEnum
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.share.batches import StateBatch
+
+NOBODY = ""
+"""Who holds records that nobody has acquired."""
+
+_first_offset = attrgetter("first")
+
+
+class RecordState(IntEnum):
+    """How far a record is. The numbers are those of the log of the share coordinator."""
+
+    AVAILABLE = 0
+    ACQUIRED = 1
+    ACKNOWLEDGED = 2
+    ARCHIVING = 3
+    ARCHIVED = 4
+
+
+TERMINAL = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
+"""The states in which a record is done with."""
+
+
+class Change:
+    """A change of spans that counts once it is stored, and is taken back if it cannot be."""
+
+    __slots__ = ("batches", "settled", "spans")
+
+    def __init__(self) -> None:
+        self.batches: list[StateBatch] = []
+        """What to store, in the order of the change."""
+        self.spans: list[Span] = []
+        """What waits for it. A span that is cut is here twice, in its parts."""
+        self.settled = False
+        """Whether it is known what became of it."""
+
+
+class Span:
+    """Neighbouring records of one batch that are alike. Offsets are included at both ends."""
+
+    __slots__ = (
+        "before",
+        "change",
+        "delivery_count",
+        "first",
+        "last",
+        "locked_until_ms",
+        "member_id",
+        "state",
+    )
+
+    def __init__(self, first: int, last: int, state: RecordState, delivery_count: int) -> None:
+        self.first = first
+        self.last = last
+        self.state = state
+        self.delivery_count = delivery_count
+        self.member_id = NOBODY
+        """Who has acquired the records."""
+        self.locked_until_ms = 0
+        """Until when they are the member's."""
+        self.change: Change | None = None
+        """The change to the present state that is not stored yet."""
+        self.before: tuple[RecordState, str] = (state, NOBODY)
+        """State and member before that change."""
+
+    def __repr__(self) -> str:
+        holder = f" by {self.member_id!r}" if self.member_id else ""
+        return f"<{self.first}-{self.last} {self.state.name} x{self.delivery_count}{holder}>"
+
+    @property
+    def size(self) -> int:
+        """How many offsets it spans."""
+        return self.last - self.first + 1
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it can be acquired."""
+        return self.state is RecordState.AVAILABLE and self.change is None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the records are done with for good."""
+        return self.state in TERMINAL and self.change is None
+
+    def acquire(self, member_id: str, locked_until_ms: int) -> None:
+        """Hand the records to a member."""
+        assert self.is_free
+        self.state = RecordState.ACQUIRED
+        self.delivery_count += 1
+        self.member_id = member_id
+        self.locked_until_ms = locked_until_ms
+
+    def free(self, delivery_limit: int) -> None:
+        """Let others acquire the records, unless they have been delivered as often as they may be."""
+        self.state = RecordState.ARCHIVED if self.delivery_count >= delivery_limit else RecordState.AVAILABLE
+        self.member_id = NOBODY
+
+    def archive(self) -> None:
+        """Be done with the records, whatever is on its way."""
+        self.state = RecordState.ARCHIVED
+        self.member_id = NOBODY
+        self.change = None
+
+    def begin(self, change: Change, state: RecordState, delivery_limit: int) -> None:
+        """Leave the hands of the member for `state`, once that is stored."""
+        assert self.state is RecordState.ACQUIRED
+        self.before = (self.state, self.member_id)
+        self.change = change
+        if state is RecordState.AVAILABLE:
+            self.free(delivery_limit)
+        else:
+            self.state = state
+            self.member_id = NOBODY
+        change.spans.append(self)
+
+    def take_back(self, delivery_limit: int, now_ms: int) -> None:
+        """The change could not be stored: the member has the records as before, if its lock still holds."""
+        self.change = None
+        self.state, self.member_id = self.before
+        if self.locked_until_ms <= now_ms:
+            self.free(delivery_limit)
+
+    def cut(self, offset: int) -> Span:
+        """Keep what lies below `offset`; the rest is a span of its own."""
+        assert self.first < offset <= self.last
+        rest = Span(offset, self.last, self.state, self.delivery_count)
+        rest.member_id, rest.locked_until_ms = self.member_id, self.locked_until_ms
+        rest.change, rest.before = self.change, self.before
+        if rest.change is not None:
+            rest.change.spans.append(rest)
+        self.last = offset - 1
+        return rest
+
+    def is_like(self, other: Span) -> bool:
+        """Whether both are at rest and alike, so that they can be one."""
+        return (
+            self.change is None
+            and other.change is None
+            and self.state is other.state
+            and self.delivery_count == other.delivery_count
+            and self.member_id == other.member_id
+            and (self.state is not RecordState.ACQUIRED or self.locked_until_ms == other.locked_until_ms)
+        )
+
+
+class InFlightBatch:
+    """Records that were acquired together at first, or stored together, in spans without holes.
+
+    A gap holds offsets below the last stored ones of which nothing is stored: they may never have been
+    delivered, and are acquired as if they had not been.
+    """
+
+    __slots__ = ("is_gap", "spans")
+
+    def __init__(self, spans: list[Span], *, is_gap: bool = False) -> None:
+        self.spans = spans
+        self.is_gap = is_gap
+
+    @property
+    def first(self) -> int:
+        """Its first offset."""
+        return self.spans[0].first
+
+    @property
+    def last(self) -> int:
+        """Its last offset."""
+        return self.spans[-1].last
+
+    @property
+    def size(self) -> int:
+        """How many offsets it has."""
+        return self.last - self.first + 1
+
+    def parts(self, first: int, last: int) -> Iterator[Span]:
+        """The spans that overlap these offsets, as they are."""
+        spans = self.spans
+        index = max(bisect_right(spans, first, key=_first_offset) - 1, 0)
+        for span in spans[index:]:
+            if span.first > last:
+                return
+            if span.last >= first:
+                yield span
+
+    def carve(self, first: int, last: int) -> list[Span]:
+        """The spans of exactly these offsets, as far as the batch has them; spans are cut at both ends."""
+        spans = self.spans
+        begin = self._cut(max(first, self.first))
+        end = self._cut(last + 1) if last < self.last else len(spans)
+        return spans[begin:end]
+
+    def _cut(self, offset: int) -> int:
+        """Make a span begin at `offset`; its index."""
+        spans = self.spans
+        index = bisect_right(spans, offset, key=_first_offset) - 1
+        if spans[index].first == offset:
+            return index
+        spans.insert(index + 1, spans[index].cut(offset))
+        return index + 1
+
+    def join(self) -> None:
+        """Make one of neighbouring spans that are alike."""
+        joined = self.spans[:1]
+        for span in self.spans[1:]:
+            if joined[-1].is_like(span):
+                joined[-1].last = span.last
+            else:
+                joined.append(span)
+        self.spans = joined

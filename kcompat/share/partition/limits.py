@@ -1,0 +1,37 @@
+"""What a share group is configured to: its limits hold for each of its share partitions."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import NamedTuple
+
+LEAST_THROTTLED_DELIVERIES = 2
+
+
+class AcquireMode(IntEnum):
+    """How many records a fetch acquires (KIP-1206)."""
+
+    BATCH_OPTIMIZED = 0
+    """Whole batches, and so perhaps more than asked for."""
+    RECORD_LIMIT = 1
+    """No more than asked for."""
+
+
+class ShareLimits(NamedTuple):
+    """A snapshot of the settings in force, with Kafka's defaults."""
+
+    max_record_locks: int = 2000
+    """Records of a share partition that may be in flight."""
+    delivery_count_limit: int = 5
+    """How often a record is delivered before it is archived."""
+    record_lock_duration_ms: int = 30_000
+    renew_acknowledge: bool = True
+    """Whether members may renew their locks (KIP-1222)."""
+
+    @property
+    def throttled_deliveries(self) -> int:
+        """From how many deliveries on records are handed out in smaller numbers, to find the one that is to
+        blame.
+        """
+        return max(LEAST_THROTTLED_DELIVERIES, math.ceil(self.delivery_count_limit / 2))

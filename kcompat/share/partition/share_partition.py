@@ -1,0 +1,162 @@
+"""A share partition on the leader of its partition, as a machine without IO.
+
+Its leader reads records from where it says, hands them out as it says, and stores what it says before what
+members say of them counts. Kafka's counterpart: `SharePartition`, whose locks, timers and calls to the
+persister are with `kcompat.share.partitions` here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.share.partition.acknowledgement import Acknowledging, expire, release, settle
+from kcompat.share.partition.acquisition import Acquisition, gap, without
+from kcompat.share.partition.in_flight import TERMINAL, Change, InFlightBatch, RecordState, Span
+from kcompat.share.partition.window import Window
+from kcompat.share.persisting import Outcome, StateWrite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kcompat.share.batches import StateBatch
+    from kcompat.share.partition.acknowledgement import Acknowledgement
+    from kcompat.share.partition.acquisition import Acquired, FetchedBatch, Wish
+    from kcompat.share.partition.limits import ShareLimits
+
+
+_STORED: Final = TERMINAL | {RecordState.AVAILABLE}
+
+
+class DamagedStateError(Exception):
+    """What is stored of a share partition cannot be."""
+
+
+class SharePartition:
+    """Which records of a partition a share group is to get, has, and has had.
+
+    Locks end by themselves only when `expire` is called; `lock_ends_ms` says when that is due.
+    """
+
+    def __init__(
+        self, state_epoch: int, leader_epoch: int, start_offset: int, stored: Iterable[StateBatch]
+    ) -> None:
+        """`stored` is what was stored of the records from `start_offset` on. Raises DamagedStateError."""
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.lock_ends_ms: int | None = None
+        """When the first lock may end; None while nothing is acquired."""
+        self._window = Window(start_offset, _restored(start_offset, stored))
+
+    @property
+    def start_offset(self) -> int:
+        """Below it everything is done with."""
+        return self._window.start_offset
+
+    @property
+    def end_offset(self) -> int:
+        """From here on nothing has been fetched."""
+        return self._window.end_offset
+
+    @property
+    def next_fetch_offset(self) -> int:
+        """From where to read next: the first record that can be acquired."""
+        return self._window.next_fetch_offset()
+
+    def can_acquire(self, limits: ShareLimits) -> bool:
+        """Whether reading makes sense: records are to be delivered again, or there is room for new ones."""
+        window = self._window
+        return window.next_fetch_offset() != window.end_offset or window.in_flight < limits.max_record_locks
+
+    def acquire(
+        self,
+        wish: Wish,
+        fetched: Sequence[FetchedBatch],
+        aborted: Sequence[FetchedBatch],
+        limits: ShareLimits,
+        now_ms: int,
+    ) -> list[Acquired]:
+        """Hand fetched records to a member, those of aborted transactions excepted, which are archived."""
+        acquired = Acquisition(self._window, wish, limits, now_ms).run(fetched)
+        if acquired:
+            self._locked_until(now_ms + limits.record_lock_duration_ms)
+        if acquired and aborted:
+            for batch in aborted:
+                self._window.archive_acquired(batch.first, batch.last)
+            self._window.advance()
+            return without(acquired, aborted)
+        return acquired
+
+    def acknowledge(
+        self, member_id: str, said: Iterable[Acknowledgement], limits: ShareLimits, now_ms: int
+    ) -> Change | Outcome:
+        """Begin to do what a member says of its records, or say why it cannot be."""
+        begun = Acknowledging(self._window, member_id, limits, now_ms).run(said)
+        if self.lock_ends_ms is not None:  # a renewed lock may end before those made when they lasted longer
+            self._locked_until(now_ms + limits.record_lock_duration_ms)
+        return begun
+
+    def release(self, member_id: str, limits: ShareLimits) -> Change:
+        """Begin to take back what a member has, as it is gone."""
+        return release(self._window, member_id, limits)
+
+    def settle(self, change: Change, limits: ShareLimits, now_ms: int, *, is_stored: bool) -> None:
+        """A change is stored, or could not be."""
+        settle(self._window, change, limits, now_ms, is_stored=is_stored)
+        for span in change.spans:
+            if span.state is RecordState.ACQUIRED:
+                self._locked_until(span.locked_until_ms)
+
+    def expire(self, limits: ShareLimits, now_ms: int) -> StateWrite | None:
+        """Take back what was locked until now. What to store; it counts already, as nobody waits for it."""
+        stored, self.lock_ends_ms = expire(self._window, limits, now_ms)
+        return self.write(stored) if stored else None
+
+    def log_starts_at(self, offset: int) -> None:
+        """The log has nothing below this offset: nor has the share partition."""
+        if offset > self._window.start_offset:
+            self._window.start_at(offset)
+
+    def write(self, batches: Sequence[StateBatch]) -> StateWrite:
+        """What to store of a change, with where the share partition is."""
+        window = self._window
+        return StateWrite(
+            self.state_epoch,
+            self.leader_epoch,
+            window.start_offset,
+            window.delivery_complete_count,
+            tuple(batches),
+        )
+
+    def spans(self) -> Iterator[Span]:
+        """What is in flight, in order: ranges of records that are alike."""
+        return self._window.spans()
+
+    def _locked_until(self, end_ms: int) -> None:
+        if self.lock_ends_ms is None or end_ms < self.lock_ends_ms:
+            self.lock_ends_ms = end_ms
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        self._window.check_invariants()
+        for span in self._window.spans():
+            if span.state is RecordState.ACQUIRED:
+                assert self.lock_ends_ms is not None
+                assert self.lock_ends_ms <= span.locked_until_ms
+
+
+def _restored(start_offset: int, stored: Iterable[StateBatch]) -> list[InFlightBatch]:
+    """The batches in flight when the leader was lost, and the gaps between them."""
+    batches: list[InFlightBatch] = []
+    behind = start_offset
+    for each in stored:
+        if not behind <= each.first_offset <= each.last_offset:
+            raise DamagedStateError(f"{each} is stored behind offset {behind}")
+        if each.first_offset > behind:
+            batches.append(gap(behind, each.first_offset - 1))
+        if each.delivery_state not in _STORED:
+            raise DamagedStateError(f"{each} is stored in a state that is never stored")
+        state = RecordState(each.delivery_state)
+        span = Span(each.first_offset, each.last_offset, state, each.delivery_count)
+        batches.append(InFlightBatch([span]))
+        behind = each.last_offset + 1
+    return batches

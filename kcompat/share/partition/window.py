@@ -1,0 +1,150 @@
+"""The records of a share partition that are in flight, from its start offset to its end. Pure.
+
+Below the start everything is done with; from the end on nothing has been fetched. Kafka's counterpart: the
+cached state of `SharePartition`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from kcompat.share.partition.in_flight import TERMINAL, InFlightBatch, RecordState, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_first_offset = attrgetter("first")
+_last_offset = attrgetter("last")
+
+
+class Window:
+    """The batches in flight, in order. Offsets between batches have no records."""
+
+    __slots__ = ("_may_be_free", "batches", "end_offset", "start_offset")
+
+    def __init__(self, start_offset: int, batches: list[InFlightBatch]) -> None:
+        self.start_offset = start_offset
+        self.batches = batches
+        self.end_offset = batches[-1].last + 1 if batches else start_offset
+        """The offset behind the last that is in flight."""
+        self._may_be_free = True
+        self.advance()
+
+    @property
+    def in_flight(self) -> int:
+        """How many offsets are in flight, those of records that are not there any more included."""
+        return self.end_offset - self.start_offset
+
+    @property
+    def delivery_complete_count(self) -> int:
+        """How many of them are done with, or will be once that is stored."""
+        start = self.start_offset
+        return sum(
+            span.last - max(span.first, start) + 1
+            for span in self.spans()
+            if span.state in TERMINAL and span.last >= start
+        )
+
+    def spans(self) -> Iterator[Span]:
+        """All spans, in order."""
+        for batch in self.batches:
+            yield from batch.spans
+
+    def overlapping(self, first: int, last: int) -> list[InFlightBatch]:
+        """The batches that have any of these offsets."""
+        batches = self.batches
+        begin = bisect_left(batches, first, key=_last_offset)
+        return batches[begin : bisect_right(batches, last, key=_first_offset)]
+
+    def freed(self) -> None:
+        """Records may have become available again."""
+        self._may_be_free = True
+
+    def next_fetch_offset(self) -> int:
+        """The first record that can be acquired, or the end."""
+        if self._may_be_free:
+            for span in self.spans():
+                if span.is_free and span.last >= self.start_offset:
+                    return max(span.first, self.start_offset)
+            self._may_be_free = False
+        return self.end_offset
+
+    def insert(self, batch: InFlightBatch) -> None:
+        """Put a batch where its offsets belong; nothing of it is there yet."""
+        batches = self.batches
+        if not batches or batches[-1].last < batch.first:
+            batches.append(batch)
+        else:
+            batches.insert(bisect_left(batches, batch.first, key=_first_offset), batch)
+        self.end_offset = max(self.end_offset, batch.last + 1)
+
+    def cut_gap(self, gap: InFlightBatch, first: int, last: int) -> None:
+        """Make a hole of these offsets in a gap, for the batches that come there."""
+        assert gap.is_gap
+        place = self.batches.index(gap)
+        gap.carve(first, last)
+        below = [span for span in gap.spans if span.last < first]
+        above = [span for span in gap.spans if span.first > last]
+        rest = [InFlightBatch(spans, is_gap=True) for spans in (below, above) if spans]
+        self.batches[place : place + 1] = rest
+
+    def archive_free(self, first: int, last: int) -> None:
+        """Be done with the records of these offsets that nobody has."""
+        self._archive(first, last, RecordState.AVAILABLE)
+
+    def archive_acquired(self, first: int, last: int) -> None:
+        """Be done with the records of these offsets that somebody has."""
+        self._archive(first, last, RecordState.ACQUIRED)
+
+    def _archive(self, first: int, last: int, state: RecordState) -> None:
+        for batch in self.overlapping(first, last):
+            if any(span.state is state for span in batch.parts(first, last)):
+                for span in batch.carve(first, last):
+                    if span.state is state:
+                        span.archive()
+                batch.join()
+
+    def start_at(self, offset: int) -> None:
+        """The log begins at `offset` now: what lies below it is done with."""
+        assert offset > self.start_offset
+        batches = self.batches
+        del batches[: bisect_left(batches, offset, key=_last_offset)]
+        if batches and batches[0].first < offset:
+            for span in batches[0].carve(batches[0].first, offset - 1):
+                span.archive()
+            batches[0].join()
+        self.start_offset = offset
+        self.end_offset = max(self.end_offset, offset)
+        self.advance()
+
+    def advance(self) -> bool:
+        """Move the start to the first record that is not done with. Whether it moved."""
+        before = self.start_offset
+        done, self.start_offset = 0, self.end_offset
+        for batch in self.batches:
+            undone = next((span for span in batch.spans if not span.is_done and span.last >= before), None)
+            if undone is not None:
+                self.start_offset = max(undone.first, before)
+                break
+            done += 1
+        del self.batches[:done]
+        return self.start_offset != before
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        behind = None
+        for batch in self.batches:
+            assert batch.spans
+            assert behind is None or behind <= batch.first
+            behind = batch.first
+            for span in batch.spans:
+                assert span.first == behind <= span.last
+                behind = span.last + 1
+                assert (span.state is RecordState.ACQUIRED) == bool(span.member_id)
+                assert span.change is None or (not span.change.settled and span in span.change.spans)
+                assert span.last >= self.start_offset or span.is_done
+        assert behind in (None, self.end_offset)
+        assert self.start_offset <= self.end_offset
+        assert bool(self.batches) == (self.start_offset < self.end_offset)
