@@ -1,0 +1,188 @@
+"""Share sessions: a member names its partitions once, then only what changes (KIP-932). Pure.
+
+Unlike fetch sessions they are had by group and member, and each belongs to the connection it was begun on:
+when that ends, the member is gone and gives back what it has. Kafka's counterparts: `ShareSession`,
+`ShareSessionCache` and the contexts of share fetches.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+INITIAL_EPOCH = 0
+"""Asks for a new session."""
+FINAL_EPOCH = -1
+"""Ends the session."""
+_LAST_EPOCH = 2**31 - 1
+
+TopicIdPartition = tuple[bytes, int]
+"""A partition, by the id of its topic."""
+
+
+class ShareSessionKey(NamedTuple):
+    """Whose session it is."""
+
+    group_id: str
+    member_id: str
+
+
+class ShareSession:
+    """The partitions a member fetches, in the order they are served: those that had records go last."""
+
+    __slots__ = ("_must_tell", "connection", "epoch", "key", "partitions")
+
+    def __init__(
+        self, key: ShareSessionKey, partitions: Iterable[TopicIdPartition], connection: Hashable
+    ) -> None:
+        self.key = key
+        self.connection = connection
+        self.epoch = INITIAL_EPOCH + 1
+        """The epoch that the next request has to name."""
+        self.partitions: dict[TopicIdPartition, None] = dict.fromkeys(partitions)
+        self._must_tell: set[TopicIdPartition] = set()
+
+    def update(self, named: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:
+        """Take what a request adds and removes."""
+        for partition in named:
+            if partition not in self.partitions:
+                self.partitions[partition] = None
+                self._must_tell.add(partition)
+        for partition in forgotten:
+            self.partitions.pop(partition, None)
+            self._must_tell.discard(partition)
+
+    def advance(self) -> None:
+        """Expect the next epoch."""
+        self.epoch = 1 if self.epoch == _LAST_EPOCH else self.epoch + 1
+
+    def must_tell(self, partition: TopicIdPartition, *, has_records: bool, has_error: bool) -> bool:
+        """Whether an answer has to mention a partition: it has something to tell, is new to the session, or
+        had an error the last time. One with records is served last from then on.
+        """
+        is_due = partition in self._must_tell
+        self._must_tell.discard(partition)
+        if has_error:
+            self._must_tell.add(partition)
+        if has_records and partition in self.partitions:
+            del self.partitions[partition]
+            self.partitions[partition] = None
+        return is_due or has_records or has_error
+
+    def rotated(self, epoch: int) -> list[TopicIdPartition]:
+        """The partitions in the order in which a request of this epoch is served, so that none starves."""
+        partitions = list(self.partitions)
+        if epoch > INITIAL_EPOCH and partitions:
+            turn = epoch % len(partitions)
+            return partitions[turn:] + partitions[:turn]
+        return partitions
+
+
+class ShareSessions:
+    """The sessions of one broker, at most `limit`."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._sessions: dict[ShareSessionKey, ShareSession] = {}
+        self._by_connection: dict[Hashable, ShareSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def find(self, key: ShareSessionKey) -> ShareSession | None:
+        """The session of a member."""
+        return self._sessions.get(key)
+
+    def fetch(
+        self,
+        key: ShareSessionKey,
+        epoch: int,
+        named: Sequence[TopicIdPartition],
+        forgotten: Iterable[TopicIdPartition],
+        connection: Hashable,
+        *,
+        has_acknowledgements: bool,
+    ) -> ShareSession | ErrorCode:
+        """The session that a ShareFetch begins, goes on with, or is about to end."""
+        session = self._sessions.get(key)
+        if epoch == INITIAL_EPOCH:
+            if has_acknowledgements:
+                return ErrorCode.INVALID_REQUEST
+            if session is not None:
+                self._drop(session)
+            return self._begin(key, named, connection)
+        if session is None:
+            return ErrorCode.SHARE_SESSION_NOT_FOUND
+        if epoch == FINAL_EPOCH:
+            return session
+        if epoch != session.epoch:
+            return ErrorCode.INVALID_SHARE_SESSION_EPOCH
+        session.update(named, forgotten)
+        session.advance()
+        return session
+
+    def acknowledge(self, key: ShareSessionKey, epoch: int) -> ErrorCode:
+        """Whether a ShareAcknowledge goes on with its session, or is about to end it."""
+        if epoch == INITIAL_EPOCH:
+            return ErrorCode.INVALID_SHARE_SESSION_EPOCH
+        session = self._sessions.get(key)
+        if session is None:
+            return ErrorCode.SHARE_SESSION_NOT_FOUND
+        if epoch == FINAL_EPOCH:
+            return ErrorCode.NONE
+        if epoch != session.epoch:
+            return ErrorCode.INVALID_SHARE_SESSION_EPOCH
+        session.advance()
+        return ErrorCode.NONE
+
+    def end(self, key: ShareSessionKey) -> list[TopicIdPartition]:
+        """End the session of a member; the partitions it had."""
+        session = self._sessions.get(key)
+        if session is None:
+            return []
+        self._drop(session)
+        return list(session.partitions)
+
+    def disconnected(self, connection: Hashable) -> ShareSession | None:
+        """A connection has ended, and with it the session that was begun on it last."""
+        session = self._by_connection.get(connection)
+        if session is not None:
+            self._drop(session)
+        return session
+
+    def has_members(self, group_id: str) -> bool:
+        """Whether any member of the group has a session here."""
+        return any(key.group_id == group_id for key in self._sessions)
+
+    def clear(self) -> None:
+        """End all sessions: the cluster has no share groups any more."""
+        self._sessions.clear()
+        self._by_connection.clear()
+
+    def _begin(
+        self, key: ShareSessionKey, named: Sequence[TopicIdPartition], connection: Hashable
+    ) -> ShareSession | ErrorCode:
+        if len(self._sessions) >= self._limit:
+            return ErrorCode.SHARE_SESSION_LIMIT_REACHED
+        session = self._sessions[key] = ShareSession(key, named, connection)
+        self._by_connection[connection] = session
+        return session
+
+    def _drop(self, session: ShareSession) -> None:
+        del self._sessions[session.key]
+        if self._by_connection.get(session.connection) is session:
+            del self._by_connection[session.connection]
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        assert len(self._sessions) <= self._limit
+        for key, session in self._sessions.items():
+            assert session.key == key
+            assert session.epoch > INITIAL_EPOCH
+        for connection, session in self._by_connection.items():
+            assert session.connection == connection
+            assert self._sessions[session.key] is session
