@@ -303,9 +303,9 @@ class SharePartitions(RuleBasedStateMachine):
         end = self.now + elapsed
         while self.partition.lock_ends_ms is not None and self.partition.lock_ends_ms <= end:
             self.now = max(self.partition.lock_ends_ms, self.now)
-            write = self.partition.expire(LIMITS, self.now)
-            if write is not None:
-                self.store(write)
+            batches = self.partition.expire(LIMITS, self.now)
+            if batches:
+                self.store(self.partition.write(batches))
         self.now = end
         for offset, record in self.records.items():
             if record.state is ACQUIRED and record.locked_until <= end:

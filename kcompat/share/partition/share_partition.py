@@ -106,10 +106,10 @@ class SharePartition:
             if span.state is RecordState.ACQUIRED:
                 self._locked_until(span.locked_until_ms)
 
-    def expire(self, limits: ShareLimits, now_ms: int) -> StateWrite | None:
+    def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
         """Take back what was locked until now. What to store; it counts already, as nobody waits for it."""
         stored, self.lock_ends_ms = expire(self._window, limits, now_ms)
-        return self.write(stored) if stored else None
+        return stored
 
     def log_starts_at(self, offset: int) -> None:
         """The log has nothing below this offset: nor has the share partition."""

@@ -90,7 +90,7 @@ def test_what_could_not_be_stored_is_the_members_still(world: SharePartitionWorl
 def test_what_could_not_be_stored_until_the_lock_ended_is_free(world: SharePartitionWorld) -> None:
     change = begun(world, 0, 9, ACCEPT)
     world.now_ms = LOCK_MS
-    assert world.partition.expire(world.limits, world.now_ms) is None
+    assert world.partition.expire(world.limits, world.now_ms) == []
     world.settle(change, is_stored=False)
     assert world.in_flight == ["0-4 AVAILABLE x1", "5-9 AVAILABLE x1"]
     assert world.partition.next_fetch_offset == 0
@@ -163,12 +163,8 @@ def test_a_renewed_lock_begins_anew(world: SharePartitionWorld) -> None:
     world.now_ms = LOCK_MS // 2
     assert begun(world, 3, 6, RENEW).batches == []
     world.now_ms = LOCK_MS
-    write = world.partition.expire(world.limits, world.now_ms)
-    assert write is not None
-    assert write.batches == (
-        StateBatch(0, 2, AVAILABLE, 1),
-        StateBatch(7, 9, AVAILABLE, 1),
-    )
+    stored = world.partition.expire(world.limits, world.now_ms)
+    assert stored == [StateBatch(0, 2, AVAILABLE, 1), StateBatch(7, 9, AVAILABLE, 1)]
     assert world.partition.lock_ends_ms == LOCK_MS + LOCK_MS // 2
     world.now_ms = LOCK_MS + LOCK_MS // 2
     world.partition.expire(world.limits, world.now_ms)

@@ -49,16 +49,13 @@ def test_locks_end_one_after_the_other() -> None:
     world.fetch((0, 4))
     world.now_ms = 100
     world.fetch((5, 9))
-    assert world.partition.expire(world.limits, LOCK_MS - 1) is None
-    write = world.partition.expire(world.limits, LOCK_MS)
-    assert write is not None
-    assert write.batches == (StateBatch(0, 4, AVAILABLE, 1),)
+    assert world.partition.expire(world.limits, LOCK_MS - 1) == []
+    assert world.partition.expire(world.limits, LOCK_MS) == [StateBatch(0, 4, AVAILABLE, 1)]
     assert world.partition.lock_ends_ms == LOCK_MS + 100
     world.now_ms = LOCK_MS
     world.fetch((0, 4))
-    write = world.partition.expire(world.limits, 2 * LOCK_MS)
-    assert write is not None
-    assert write.batches == (StateBatch(0, 4, ARCHIVED, 2), StateBatch(5, 9, AVAILABLE, 1))
+    stored = world.partition.expire(world.limits, 2 * LOCK_MS)
+    assert stored == [StateBatch(0, 4, ARCHIVED, 2), StateBatch(5, 9, AVAILABLE, 1)]
     assert (world.partition.start_offset, world.partition.lock_ends_ms) == (5, None)
 
 

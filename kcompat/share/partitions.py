@@ -1,0 +1,138 @@
+"""The share partitions that this broker leads, by group and partition (Kafka's `SharePartitionManager`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from kcompat.promise import Promise, gather
+from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.partition import Partition
+from kcompat.share.key import SharePartitionKey
+from kcompat.share.leading import LedSharePartition
+from kcompat.share.persisting import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcompat.clock import Clock
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.replication.purgatory import Delayed, Purgatory
+    from kcompat.share.fetching import Results, ShareFetch
+    from kcompat.share.partition.acknowledgement import Acknowledgement
+    from kcompat.share.persisting import Persister
+    from kcompat.share.sessions import ShareSessionKey, TopicIdPartition
+    from kcompat.share.settings import ShareSettings
+
+
+class Replicas(Protocol):
+    """The partitions of this broker, and the consumers that wait for them."""
+
+    @property
+    def fetches(self) -> Purgatory:
+        """Consumers that wait: for partitions, and for share partitions."""
+
+    def find(self, topic: str, index: int) -> Partition | ErrorCode:
+        """The partition, or what a client is told who looks for it here."""
+
+
+class ImageHolder(Protocol):
+    """Where the current picture of the cluster is found."""
+
+    image: ClusterImage
+
+
+class SharePartitions:
+    """Share partitions are loaded when they are first fetched from, and dropped when they are worth nothing
+    any more.
+    """
+
+    def __init__(
+        self,
+        replicas: Replicas,
+        cluster: ImageHolder,
+        persister: Persister,
+        clock: Clock,
+        settings: ShareSettings,
+    ) -> None:
+        self.settings = settings
+        self._waiting = replicas.fetches
+        self._replicas = replicas
+        self._cluster = cluster
+        self._persister = persister
+        self._clock = clock
+        self._led: dict[SharePartitionKey, LedSharePartition] = {}
+
+    def __len__(self) -> int:
+        return len(self._led)
+
+    def lead(self, group_id: str, of: TopicIdPartition) -> LedSharePartition | Outcome:
+        """The share partition, which may have to be loaded first; or why this broker does not lead it."""
+        key = SharePartitionKey(group_id, *of)
+        led = self._find(key)
+        if led is not None:
+            return led
+        topic = self._cluster.image.topic_names.get(key.topic_id)
+        found = (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if topic is None
+            else self._replicas.find(topic, key.partition)
+        )
+        if not isinstance(found, Partition):
+            return Outcome(found)
+        if not found.is_leader:
+            return Outcome(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        led = LedSharePartition(key, found, self._persister, self._clock, self.settings, self._changed)
+        if led.refusal is not None:
+            return led.refusal
+        self._led[key] = led
+        return led
+
+    def wait(self, fetch: ShareFetch, max_wait_ms: int) -> Delayed[Results]:
+        """Answer a fetch as soon as there is enough for it, or when its time is over."""
+        delayed = self._waiting.wait(fetch, fetch.keys, max_wait_ms)
+        delayed.wake(None)
+        return delayed
+
+    def acknowledge(
+        self, of: SharePartitionKey, member_id: str, said: Sequence[Acknowledgement]
+    ) -> Promise[Outcome]:
+        """Do what a member says of its records of a share partition."""
+        led = self._find(of)
+        if led is None:
+            return Promise.resolved(Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        return led.acknowledge(member_id, said)
+
+    def release(
+        self, session: ShareSessionKey, partitions: Iterable[TopicIdPartition]
+    ) -> Promise[list[Outcome]]:
+        """Take back what a member has of these partitions: its session has ended."""
+        found = [self._find(SharePartitionKey(session.group_id, *each)) for each in partitions]
+        return gather([led.release(session.member_id) for led in found if led is not None])
+
+    def forget_group(self, group_id: str) -> None:
+        """No member of the group is left here: what it does next is loaded anew."""
+        self._drop(led for key, led in self._led.items() if key.group_id == group_id)
+
+    def forget_all(self) -> None:
+        """The broker stops, or the cluster has share groups no more."""
+        self._drop(self._led.values())
+
+    def _drop(self, dropped: Iterable[LedSharePartition]) -> None:
+        for led in list(dropped):
+            led.drop(Outcome(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+
+    def _find(self, key: SharePartitionKey) -> LedSharePartition | None:
+        led = self._led.get(key)
+        return led if led is None or led.check() is None else None
+
+    def _changed(self, led: LedSharePartition) -> None:
+        if led.refusal is not None and self._led.get(led.key) is led:
+            del self._led[led.key]
+        self._waiting.wake_soon(led)
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        for key, led in self._led.items():
+            assert led.key == key
+            assert led.refusal is None
+            led.check_invariants()

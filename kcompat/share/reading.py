@@ -1,0 +1,57 @@
+"""What was read of a log for a share fetch, seen as record batches: no record is looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.records.batch import iter_headers
+from kcompat.records.control import ControlType, read_marker
+from kcompat.share.partition.acquisition import FetchedBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.records.batch import BatchHeader
+
+
+class ReadBatches:
+    """The whole batches of what was read; one at the end that is cut short does not count."""
+
+    __slots__ = ("_data", "_headers", "batches")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = memoryview(data)
+        self._headers = list(iter_headers(self._data))
+        self.batches = [FetchedBatch(header.base_offset, header.last_offset) for _, header in self._headers]
+        """Their offsets."""
+
+    def aborted(self, transactions: Sequence[tuple[int, int]]) -> list[FetchedBatch]:
+        """The batches of aborted transactions, which are given by producer id and first offset."""
+        upcoming = sorted(transactions, key=lambda transaction: transaction[1])
+        aborting: set[int] = set()
+        found: list[FetchedBatch] = []
+        begun = 0
+        for (position, header), batch in zip(self._headers, self.batches, strict=True):
+            while begun < len(upcoming) and upcoming[begun][1] <= batch.last:
+                aborting.add(upcoming[begun][0])
+                begun += 1
+            if header.is_control:
+                if self._ends_in_abort(position, header):
+                    aborting.discard(header.producer_id)
+            elif header.is_transactional and header.producer_id in aborting:
+                found.append(batch)
+        return found
+
+    def slice(self, first_offset: int, last_offset: int) -> memoryview:
+        """The bytes of the batches that have these offsets and those between them."""
+        begin = end = 0
+        for (position, header), batch in zip(self._headers, self.batches, strict=True):
+            if batch.first <= first_offset:
+                begin = position
+            if batch.first <= last_offset:
+                end = position + header.size
+        return self._data[begin:end]
+
+    def _ends_in_abort(self, position: int, header: BatchHeader) -> bool:
+        marker = read_marker(self._data[position : position + header.size])
+        return marker is not None and marker.type == ControlType.ABORT
