@@ -12,6 +12,7 @@ An answer is one of
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -98,7 +99,7 @@ class Waiting:
         """Makes the promise complete with what there is, at once or soon. Called at most once."""
 
 
-class Connection(Protocol):
+class Connection(Hashable, Protocol):
     """What a handler knows of the connection a frame came on, and may do with it."""
 
     listener_name: str
@@ -118,6 +119,9 @@ class Connection(Protocol):
 
     def mute(self, ms: float) -> None:
         """Hand on no more frames for `ms` milliseconds; answers still go out (KIP-219)."""
+
+    def when_closed(self, callback: Callable[[], object]) -> None:
+        """Call `callback` once when the connection has ended, whoever ended it."""
 
     def close(self, reason: str) -> None:
         """Close at once; answers that wait are dropped. `reason` is what the counters call it."""

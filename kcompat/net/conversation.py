@@ -2,44 +2,41 @@
 
 A conversation knows no socket. A transport derives from it, such as `plain.PlainConnection`: it asks with
 `room` where to put the next bytes, puts them there and says so with `received`; what is to be sent comes to
-its `transmit`. So a conversation can be held over anything, also in memory and on a clock that a test turns.
-All that it has from outside is its `Hub`, with the event loop, whose time is the only one here.
+its `transmit`. So it can be held over anything, also in memory and on a clock that a test turns. All that it
+has from outside is its `Hub`, with the event loop, whose time is the only one here.
 
-Frames are received into a scratch buffer that all conversations of a loop share, and handed on from there. A
-conversation has buffers of its own only while a frame is half received, an answer waits or the peer reads
-slowly; an idle one costs about 1 KiB.
+Frames are received into a scratch buffer that all conversations of a loop share, and handed on from there.
+One has buffers of its own only while a frame is half received, an answer waits or the peer reads slowly; an
+idle one costs about 1 KiB.
 
 Frames are handed on while `_gate` is zero. Its bits are the reasons to wait (see `gate`). Whoever clears one
 has the loop call `_go_on`, which hands on what was held. Only the transport's events and `_go_on` hand frames
-on, and the loop calls both, so a handler is never called while it is still busy with an earlier frame.
+on, and the loop calls both, so no handler is called while it is busy with an earlier frame.
 """
 
 from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kcompat.net.answer_queue import AnswerQueue
 from kcompat.net.answers import CLOSE, Waiting
 from kcompat.net.frame_buffer import READ_AHEAD, FrameBuffer, unpack_length
-from kcompat.net.gate import BUSY, CLOSED, CLOSING, CROWDED, MUTED, STARVED, WAITING, YIELDING
+from kcompat.net.gate import BUSY, CLOSED, CLOSING, CROWDED, MUTED, STARVED, TURN_S, WAITING, YIELDING
 from kcompat.net.out_queue import MAX_PIECES
 from kcompat.net.placing import misfit
 from kcompat.net.sizes import GRAIN, JOIN_LIMIT, PREFIX
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
     from kcompat.net.answers import Answer, FrameHandler, Piece
     from kcompat.net.hub import Hub
     from kcompat.net.out_queue import OutQueue
 
 logger = logging.getLogger(__name__)
-
-TURN_S: Final = 0.001
-"""Seconds after the first frame of a read event from which on a conversation waits for its next turn of the
-loop: a peer that sends thousands of requests at once does not keep the others waiting for all of them."""
 
 
 class Conversation(ABC):
@@ -136,7 +133,9 @@ class Conversation(ABC):
         self._mute_timer = None
         self.clear(MUTED)
 
-    # The end
+    def when_closed(self, callback: Callable[[], object]) -> None:
+        """See `answers.Connection.when_closed`."""
+        self._hub.when_closed(self, callback)
 
     def close(self, reason: str = "closed by the broker") -> None:
         """Close at once; answers that wait are dropped. `reason` is what the counters call it."""

@@ -1,4 +1,4 @@
-"""Why a conversation hands on no frames: the bits of `Conversation._gate`."""
+"""Why a conversation hands on no frames: the bits of `Conversation._gate`, and how long a turn is."""
 
 from __future__ import annotations
 
@@ -22,3 +22,7 @@ YIELDING: Final = 128
 """It has had its turn; the loop has called for the next one already."""
 BUSY: Final = 256
 """The last frame is being worked on elsewhere."""
+
+TURN_S: Final = 0.001
+"""Seconds after the first frame of a read event from which on a conversation waits for its next turn of the
+loop: a peer that sends thousands of requests at once does not keep the others waiting for all of them."""

@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from kcompat.faults import contained
 from kcompat.net.frame_buffer import STEP, BufferPool, FrameBuffer, whole_size
 from kcompat.net.gate import STARVED
 from kcompat.net.limits import Limits, ReceiveMemory
@@ -85,12 +86,17 @@ class Hub:
         self.closed: Counter[str] = Counter()
         """Connections closed, by reason."""
         self._per_host: dict[str, int] = {}
+        self._endings: dict[Member, list[Callable[[], object]]] = {}
         self._starved: deque[Member] = deque()
         self._feeding = False
         self._logged_at: dict[str, float] = {}
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Future[None] | None = None
         self._shared: dict[object, Any] = {}
+
+    def when_closed(self, connection: Member, callback: Callable[[], object]) -> None:
+        """Call `callback` once when the connection has ended."""
+        self._endings.setdefault(connection, []).append(callback)
 
     def start(self) -> None:
         """Begin to look at deadlines."""
@@ -138,7 +144,7 @@ class Hub:
         self._per_host[host] = self._per_host.get(host, 0) + 1
 
     def remove(self, connection: Member, reason: str) -> None:
-        """Forget a closed connection."""
+        """Forget a closed connection, and tell who wants to know of its end."""
         host = connection.peer_host
         self.connections.pop(connection, None)
         self.closed[reason] += 1
@@ -149,6 +155,9 @@ class Hub:
             self._per_host[host] = left
         else:
             del self._per_host[host]
+        for callback in self._endings.pop(connection, ()):
+            with contained("somebody who was to be told of the end of a connection"):
+                callback()
 
     def close_longest_idle(self, spared: str) -> bool:
         """Close the longest idle connection of any listener but `spared`; False if there is none."""

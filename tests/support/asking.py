@@ -10,7 +10,7 @@ from kcompat.promise import Promise
 from kcompat.security.authorizer import AllowEverything
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.net.answers import Connection
@@ -31,6 +31,17 @@ class Client:
         self.local_address = LOCAL_ADDRESS
         self.placed: list[tuple[int, int]] = []
         """(size of the data, position of what follows it)"""
+        self._told_of_end: list[Callable[[], object]] = []
+
+    def when_closed(self, callback: Callable[[], object]) -> None:
+        """Remember whom to tell."""
+        self._told_of_end.append(callback)
+
+    def leave(self) -> None:
+        """End the connection."""
+        told, self._told_of_end = self._told_of_end, []
+        for callback in told:
+            callback()
 
     def place_next(self, data: memoryview, position: int) -> None:
         """Remember what was placed."""

@@ -317,3 +317,16 @@ async def test_the_next_frame_is_placed_as_it_is_wanted():
     before = talk.lead
     talk.feed(b"\0\0\0\3one")
     assert (talk.sent, talk.lead) == ([b"<one>"], before)
+
+
+@virtually
+async def test_who_wants_to_know_is_told_of_the_end_once(caplog):
+    talk, told = conversation(), []
+    talk.when_closed(lambda: told.append("one"))
+    talk.when_closed(lambda: told.append(1 / 0))
+    talk.when_closed(lambda: told.append("two"))
+    assert told == []
+    talk.close()
+    talk.close()
+    assert told == ["one", "two"]
+    assert "somebody who was to be told of the end of a connection" in caplog.text
