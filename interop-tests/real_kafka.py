@@ -89,6 +89,7 @@ class RealKafka(BrokerProcess):
             settings["group.coordinator.rebalance.protocols"] = "classic,consumer"
         else:
             settings["group.consumer.assignment.interval.ms"] = "0"
+            settings["group.share.assignment.interval.ms"] = "0"
             settings["share.coordinator.state.topic.replication.factor"] = "1"
             settings["share.coordinator.state.topic.min.isr"] = "1"
         return settings | self._extra

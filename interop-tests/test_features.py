@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tool_bench import Bench
 
 RELEASE = "4.3.0"
-NAME = re.compile(r"transaction\.version|group\.version")
+NAME = re.compile(r"(transaction|group|share)\.version")
 SCRIPT = """
 features describe
 features downgrade --feature transaction.version=1
@@ -32,6 +32,10 @@ features describe
 features downgrade --feature group.version=0
 features describe
 features upgrade --feature group.version=1
+features describe
+features downgrade --feature share.version=0
+features describe
+features upgrade --feature share.version=1
 features describe
 """
 

@@ -42,13 +42,16 @@ CLASSES = {
     "delegation-tokens": f"{TOOLS}DelegationTokenCommand",
     "metadata-quorum": f"{TOOLS}MetadataQuorumCommand",
     "features": f"{TOOLS}FeatureCommand",
+    "share-groups": f"{TOOLS}consumer.group.ShareGroupCommand",
+    "console-share-consumer": f"{TOOLS}consumer.ConsoleShareConsumer",
+    "all-groups": f"{TOOLS}GroupsCommand",
 }
 MOVED = {"console-producer": "ConsoleProducer"}
 """Tools that were in Scala before Kafka 4."""
 
 FOR_ALL_OR_NOTHING = "The update failed for all features since the following feature had an error: "
 """What UpdateFeatures says before the reason from version 2 on, which a Kafka with ZooKeeper has not."""
-UNORDERED = re.compile("console-consumer|groups .*--(list|members)")
+UNORDERED = re.compile("console-(share-)?consumer|(share-)?groups .*--(list|members)")
 """What prints its lines in the order of a hash table, or of arrival."""
 LOOKS = re.compile("--(list|describe|verify)")
 TIMES_TO_LOOK = 20

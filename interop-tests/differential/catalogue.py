@@ -38,8 +38,14 @@ KAFKA_4_3_LAST = {
     ApiKey.DESCRIBE_LOG_DIRS: 5, ApiKey.LIST_CONFIG_RESOURCES: 1, ApiKey.ALTER_PARTITION_REASSIGNMENTS: 1,
     ApiKey.UPDATE_FEATURES: 2, ApiKey.END_TXN: 5, ApiKey.WRITE_TXN_MARKERS: 2, ApiKey.TXN_OFFSET_COMMIT: 5,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: 1, ApiKey.CONSUMER_GROUP_DESCRIBE: 1, ApiKey.LIST_TRANSACTIONS: 2,
+    ApiKey.SHARE_GROUP_HEARTBEAT: 1, ApiKey.SHARE_GROUP_DESCRIBE: 1, ApiKey.SHARE_FETCH: 2,
+    ApiKey.SHARE_ACKNOWLEDGE: 2, ApiKey.INITIALIZE_SHARE_GROUP_STATE: 0, ApiKey.READ_SHARE_GROUP_STATE: 0,
+    ApiKey.WRITE_SHARE_GROUP_STATE: 1, ApiKey.DELETE_SHARE_GROUP_STATE: 0,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: 1, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: 1,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: 0, ApiKey.DELETE_SHARE_GROUP_OFFSETS: 0,
 }  # fmt: skip
-"""Where a Kafka 4.3.0 goes further, or is the reference for all versions: consumer groups have changed."""
+"""Where a Kafka 4.3.0 goes further, or is the reference for all versions: consumer groups have changed,
+share groups are new."""
 
 AMONG_BROKERS = {
     ApiKey.LEADER_AND_ISR: 7, ApiKey.STOP_REPLICA: 4, ApiKey.UPDATE_METADATA: 8,

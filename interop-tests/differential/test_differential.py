@@ -77,7 +77,7 @@ def kafka() -> Iterator[Callable[[str], BrokerProcess]]:
 @pytest.fixture(scope="module")
 def ours() -> Iterator[BrokerProcess]:
     """Our broker, with the same number."""
-    with KcompatBroker({"broker.id": "1", **PROPERTIES}) as broker:
+    with KcompatBroker({"broker.id": "1", "group.share.assignment.interval.ms": "0", **PROPERTIES}) as broker:
         yield broker
         assert broker.is_running(), broker.log_tail()
         assert "Traceback" not in broker.log_tail(1_000_000), broker.log_tail(8000)

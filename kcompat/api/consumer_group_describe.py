@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.api.group_access import HIDDEN_TOPICS, may_describe_group
 from kcompat.api.group_protocols import serves_consumer_groups
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_describe import (
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from kcompat.group.consumer.requests import DescribedConsumer, DescribedConsumerGroup
 
 CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
-HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 
 _Group = ConsumerGroupDescribeResponse.DescribedGroup
 _Member = ConsumerGroupDescribeResponse.Member
@@ -43,7 +43,7 @@ def handle(context: RequestContext, request: ConsumerGroupDescribeRequest) -> Co
     groups = context.services.groups
     if not serves_consumer_groups(context.services):
         return _refused(request.group_ids, ErrorCode.UNSUPPORTED_VERSION)
-    hidden = [name for name in request.group_ids if not _may_describe(context, name)]
+    hidden = [name for name in request.group_ids if not may_describe_group(context, name)]
     response = _refused(hidden, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     for group_id in request.group_ids:
         if group_id in hidden:
@@ -53,10 +53,6 @@ def handle(context: RequestContext, request: ConsumerGroupDescribeRequest) -> Co
             row.authorized_operations = context.operations_on(Resource.group(group_id))
         response.groups.append(row)
     return response
-
-
-def _may_describe(context: RequestContext, group_id: str) -> bool:
-    return context.may(Operation.DESCRIBE, Resource.group(group_id))
 
 
 def _refused(group_ids: list[str], error: ErrorCode) -> ConsumerGroupDescribeResponse:

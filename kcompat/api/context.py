@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from kcompat.replication.replicas import ReplicaManager
     from kcompat.security.authorizer import Authorizer, Resource
     from kcompat.security.operations import Operation, ResourceType
+    from kcompat.share.groups import ShareGroups
+    from kcompat.share.partitions import SharePartitions
+    from kcompat.share.persisting import Persister
+    from kcompat.share.sessions import ShareSessions
     from kcompat.transaction.coordinator import TransactionCoordinator
     from kcompat.transaction.marker_routes import MarkerWriter
 
@@ -88,6 +92,11 @@ class Services(Struct):
     transactions: TransactionCoordinator
     verifier: Verifier
     markers: MarkerWriter
+    share_coordinator: Persister
+    """The share coordinator of this broker."""
+    shares: SharePartitions
+    share_sessions: ShareSessions
+    share_groups: ShareGroups
     fetch_sessions: FetchSessions
     clock: Clock
     helpers: Helpers

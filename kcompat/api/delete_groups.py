@@ -1,11 +1,11 @@
 """DeleteGroups (key 42), versions 0-3.
 
 Behaviour
-- Deletes groups that have no members, with their offsets. Each group has its own error; one named twice is
-  answered once.
+- Deletes groups of any kind that have no members, with their offsets and share partitions. Each group has
+  its own error; one named twice is answered once.
 
 Version notes
-- 3: an error message, which no error of classic groups needs.
+- 3: an error message, which none of them needs.
 """
 
 from __future__ import annotations
@@ -40,4 +40,4 @@ def handle(context: RequestContext, request: DeleteGroupsRequest) -> Promise[Del
 def _delete(context: RequestContext, group_id: str) -> Promise[ErrorCode]:
     if not context.may(Operation.DELETE, Resource.group(group_id)):
         return Promise.resolved(ErrorCode.GROUP_AUTHORIZATION_FAILED)
-    return context.services.groups.delete(group_id)
+    return context.services.share_groups.delete(group_id)

@@ -4,7 +4,8 @@ Behaviour
 - The coordinator of a group is the leader of its partition of `__consumer_offsets`, that of a transactional
   id the leader of its partition of `__transaction_state`. Where the topic is missing it is created first and
   the answer waits for it; Kafka answers COORDINATOR_NOT_AVAILABLE and has the client ask again.
-- Share groups are off and get COORDINATOR_NOT_AVAILABLE, as by default in Kafka 3.9.
+- The coordinator of a share partition, as brokers ask for it (`group:topic id:partition`), is the leader of
+  its partition of `__share_group_state`.
 
 Version notes
 - 0: groups only. 1: key types (KIP-98); any other is INVALID_REQUEST. 4: several keys (KIP-699). 6: share
@@ -16,12 +17,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.cluster_view import reachable_brokers
+from kcompat.api.group_protocols import serves_share_groups
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
-from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kcompat.share.key import SharePartitionKey
+from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
@@ -36,7 +39,7 @@ SHARE = 2
 
 Coordinator = FindCoordinatorResponse.Coordinator
 
-TOPICS = {GROUP: CONSUMER_OFFSETS, TRANSACTION: TRANSACTION_STATE}
+TOPICS = {GROUP: CONSUMER_OFFSETS, TRANSACTION: TRANSACTION_STATE, SHARE: SHARE_GROUP_STATE}
 
 _GROUP_DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 _TRANSACTION_DENIED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -53,7 +56,7 @@ def handle(
     if (
         topic is None
         or topic in context.services.cluster.image.topics
-        or all(_denial(context, request.key_type, key) for key in keys)
+        or all(_refusal(context, request.key_type, key) for key in keys)
     ):
         return _response(context, request)
     creating = context.services.decisions.ensure_topics([topic])
@@ -84,30 +87,41 @@ def _row(context: RequestContext, key_type: int, key: str) -> Coordinator:
     )
 
 
-def _denial(context: RequestContext, key_type: int, key: str) -> ErrorCode | None:
-    """Why a client may not know who coordinates a key; None if it may."""
+def _refusal(context: RequestContext, key_type: int, key: str) -> ErrorCode | None:
+    """Why a client is not told who coordinates a key; None if it is."""
     if key_type == GROUP:
         allowed, error = context.may(Operation.DESCRIBE, Resource.group(key)), _GROUP_DENIED
     elif key_type == TRANSACTION:
         allowed, error = context.may(Operation.DESCRIBE, Resource.transactional_id(key)), _TRANSACTION_DENIED
+    elif key_type != SHARE or context.api_version < FIRST_WITH_SHARE:
+        return ErrorCode.INVALID_REQUEST
     else:
         allowed, error = context.may(Operation.CLUSTER_ACTION, CLUSTER), _SHARE_DENIED
+        if allowed and _share_partition(key) is None:
+            return ErrorCode.INVALID_REQUEST
+        if allowed and not serves_share_groups(context.services):
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
     return None if allowed else error
+
+
+def _share_partition(key: str) -> str | None:
+    """The key as its coordinator is found by it; None if it is not one of a share partition."""
+    try:
+        return SharePartitionKey.parse(key).coordinator_key
+    except ValueError:
+        return None
 
 
 def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, int, tuple[str, int]]:
     """Who coordinates a key: id, host and port, or an error."""
-    known = (GROUP, TRANSACTION, SHARE) if context.api_version >= FIRST_WITH_SHARE else (GROUP, TRANSACTION)
-    if key_type not in known:
-        return (ErrorCode.INVALID_REQUEST, *_NOBODY)
-    denial = _denial(context, key_type, key)
-    if denial is not None:
-        return (denial, *_NOBODY)
-    name = TOPICS.get(key_type)
-    topic = None if name is None else context.services.cluster.image.topics.get(name)
+    refusal = _refusal(context, key_type, key)
+    if refusal is not None:
+        return (refusal, *_NOBODY)
+    topic = context.services.cluster.image.topics.get(TOPICS[key_type])
     if topic is None:
         return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
-    partition = topic.partitions.get(partition_for(key, len(topic.partitions)))
+    hashed = _share_partition(key) or key if key_type == SHARE else key
+    partition = topic.partitions.get(partition_for(hashed, len(topic.partitions)))
     endpoint = None if partition is None else reachable_brokers(context).get(partition.leader)
     if partition is None or endpoint is None:
         return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)

@@ -1,10 +1,11 @@
-"""Whether the members of a kind of groups are served (Kafka's `KafkaApis.isConsumerGroupProtocolEnabled`)."""
+"""Whether the members of a kind of groups are served (Kafka's `KafkaApis.isConsumerGroupProtocolEnabled`
+and `isShareGroupProtocolEnabled`)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.feature_levels import GROUP_VERSION
+from kcompat.cluster.feature_levels import GROUP_VERSION, SHARE_VERSION
 
 if TYPE_CHECKING:
     from kcompat.api.context import Services
@@ -12,8 +13,16 @@ if TYPE_CHECKING:
 FIRST_WITH_CONSUMER_GROUPS = 1
 """The `group.version` from which on all brokers of the cluster know consumer groups."""
 
+FIRST_WITH_SHARE_GROUPS = 1
+"""The `share.version` from which on the cluster has share groups."""
+
 
 def serves_consumer_groups(services: Services) -> bool:
     """Whether the configuration has consumer groups served, and all brokers of the cluster can."""
     is_known = services.features.level(GROUP_VERSION) >= FIRST_WITH_CONSUMER_GROUPS
     return is_known and services.groups.serves_consumer_groups
+
+
+def serves_share_groups(services: Services) -> bool:
+    """Whether the cluster has share groups."""
+    return services.features.level(SHARE_VERSION) >= FIRST_WITH_SHARE_GROUPS

@@ -186,6 +186,10 @@ class BrokerConfig(BrokerKeys):
         """Replicas of a new transaction topic while `alive` brokers are up, with the same rule."""
         return max(1, min(self.integer("transaction.state.log.replication.factor"), alive))
 
+    def share_state_replication_factor(self, alive: int) -> int:
+        """Replicas of a new share state topic while `alive` brokers are up, with the same rule."""
+        return max(1, min(self.integer("share.coordinator.state.topic.replication.factor"), alive))
+
 
 def as_log_dirs(directory: str | PathLike[str]) -> str:
     """The value of `log.dirs` that names this directory and no other.

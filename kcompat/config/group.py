@@ -1,4 +1,4 @@
-"""What a group may set for itself: the keys, their bounds on a broker, and what is in force (KIP-848).
+"""What a group may set for itself: the keys, their bounds on a broker, what is in force (KIP-848, KIP-932).
 
 Kafka's counterpart: `GroupConfig`.
 """
@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from kcompat.config.errors import ConfigError
 from kcompat.config.keys import ConfigKey
+from kcompat.config.start_strategy import StartStrategy
 from kcompat.config.types import ConfigType
-from kcompat.config.validators import Range
+from kcompat.config.validators import OneOf, Range
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +41,23 @@ class GroupKey(Struct, frozen=True):
 HEARTBEAT_INTERVAL = "consumer.heartbeat.interval.ms"
 SESSION_TIMEOUT = "consumer.session.timeout.ms"
 ASSIGNMENT_INTERVAL = "consumer.assignment.interval.ms"
+SHARE_HEARTBEAT_INTERVAL = "share.heartbeat.interval.ms"
+SHARE_SESSION_TIMEOUT = "share.session.timeout.ms"
+SHARE_ASSIGNMENT_INTERVAL = "share.assignment.interval.ms"
+RECORD_LOCK_DURATION = "share.record.lock.duration.ms"
+DELIVERY_COUNT_LIMIT = "share.delivery.count.limit"
+MAX_RECORD_LOCKS = "share.partition.max.record.locks"
+AUTO_OFFSET_RESET = "share.auto.offset.reset"
+ISOLATION_LEVEL = "share.isolation.level"
+RENEW_ACKNOWLEDGE = "share.renew.acknowledge.enable"
+
+
+def _of_share_groups(name: str, default: str, least: int, doc: str) -> GroupKey:
+    """A number that a broker gives for all share groups, with bounds for what a group may set."""
+    what = name.removeprefix("share.")
+    row = ConfigKey(name, ConfigType.INT, default, doc, validator=Range(least))
+    return GroupKey(row, f"group.share.{what}", f"group.share.min.{what}", f"group.share.max.{what}")
+
 
 _KEYS = (
     GroupKey(
@@ -76,13 +94,52 @@ _KEYS = (
             validator=Range(0, 15_000),
         )
     ),
+    _of_share_groups(SHARE_HEARTBEAT_INTERVAL, "5000", 1, "Heartbeat interval given to members."),
+    _of_share_groups(SHARE_SESSION_TIMEOUT, "45000", 1, "Session timeout of members."),
+    _of_share_groups(RECORD_LOCK_DURATION, "30000", 1000, "How long an acquired record stays locked."),
+    _of_share_groups(DELIVERY_COUNT_LIMIT, "5", 2, "Deliveries of a record before it is given up."),
+    _of_share_groups(MAX_RECORD_LOCKS, "200", 100, "Records acquired at one time in one partition."),
+    _of_share_groups(
+        SHARE_ASSIGNMENT_INTERVAL, "1000", 0, "How long a target assignment of a share group lasts at least."
+    ),
+    GroupKey(
+        ConfigKey(
+            AUTO_OFFSET_RESET,
+            ConfigType.STRING,
+            "latest",
+            "Where a share group starts in a partition: `latest`, `earliest`, or `by_duration:` and how long "
+            "ago, as in `PT1H`.",
+            validator=StartStrategy(),
+        )
+    ),
+    GroupKey(
+        ConfigKey(
+            ISOLATION_LEVEL,
+            ConfigType.STRING,
+            "read_uncommitted",
+            "Whether records of aborted transactions are delivered to a share group.",
+            validator=OneOf(("read_committed", "read_uncommitted")),
+        )
+    ),
+    GroupKey(
+        ConfigKey(
+            RENEW_ACKNOWLEDGE,
+            ConfigType.BOOLEAN,
+            "true",
+            "Whether members of a share group may prolong the locks of their records.",
+        )
+    ),
 )
 
 GROUP_KEYS: Mapping[str, GroupKey] = {key.name: key for key in _KEYS}
 """Keys of groups by name, in the order in which Kafka judges their bounds."""
 
-_LONGER = ((SESSION_TIMEOUT, HEARTBEAT_INTERVAL),)
+_LONGER = ((SESSION_TIMEOUT, HEARTBEAT_INTERVAL), (SHARE_SESSION_TIMEOUT, SHARE_HEARTBEAT_INTERVAL))
 """Pairs of keys of which the first must be greater."""
+
+
+_JUDGED_WHERE_SET = frozenset({SHARE_ASSIGNMENT_INTERVAL})
+"""Keys whose bounds do not matter while the group follows the broker."""
 
 
 def group_row(name: str) -> ConfigKey | None:
@@ -94,6 +151,17 @@ def group_row(name: str) -> ConfigKey | None:
 def group_default(config: BrokerKeys, key: GroupKey) -> Value:
     """What a key is where the group does not set it."""
     return key.row.default_value if key.twin is None else config.get(key.twin)
+
+
+def effective(name: str, overrides: Mapping[str, str], config: BrokerKeys) -> Value:
+    """What is in force of a key: the group's own, within bounds that may be younger, or the broker's."""
+    key = GROUP_KEYS[name]
+    if name not in overrides:
+        return group_default(config, key)
+    value = key.row.parse(overrides[name])
+    if isinstance(value, int) and key.least is not None and key.most is not None:
+        return min(max(value, config.integer(key.least)), config.integer(key.most))
+    return value
 
 
 def check_group_overrides(overrides: Mapping[str, str], config: BrokerKeys) -> None:
@@ -112,7 +180,8 @@ def check_group_overrides(overrides: Mapping[str, str], config: BrokerKeys) -> N
     }
     for name, key in GROUP_KEYS.items():
         value = values[name]
-        assert isinstance(value, int)
+        if not isinstance(value, int) or (name in _JUDGED_WHERE_SET and name not in overrides):
+            continue
         if key.least is not None and value < config.integer(key.least):
             raise ConfigError(f"{name} must be greater than or equal to {key.least}")
         if key.most is not None and value > config.integer(key.most):

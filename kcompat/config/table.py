@@ -1,4 +1,5 @@
-"""The table: every key of Kafka 3.9 for brokers and topics, and how they stand in for each other.
+"""The table: every key of Kafka 3.9 for brokers and topics, those of 4.3 for share groups, and how they stand
+in for each other.
 
 Parsing, DescribeConfigs, AlterConfigs, the environment rule and the documentation all read it.
 """
@@ -10,7 +11,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcompat.config.keys import ConfigKey, Scope
-from kcompat.config.rows import broker, groups, log, metadata, network, remote, replication, security, topic
+from kcompat.config.rows import (
+    broker,
+    groups,
+    log,
+    metadata,
+    network,
+    remote,
+    replication,
+    security,
+    share,
+    topic,
+)
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import Range
 
@@ -23,6 +35,7 @@ SECTIONS: tuple[tuple[str, tuple[ConfigKey, ...]], ...] = (
     ("Logs, retention and compaction", log.ROWS),
     ("Replication and quotas", replication.ROWS),
     ("Groups, offsets and transactions", groups.ROWS),
+    ("Share groups", share.ROWS),
     ("Security", security.ROWS),
     ("ZooKeeper and KRaft", metadata.ROWS),
     ("Tiered storage", remote.ROWS),

@@ -1,4 +1,4 @@
-"""Topics that nobody created by hand: auto-created ones and Kafka's internal two. Pure.
+"""Topics that nobody created by hand: auto-created ones and Kafka's internal ones. Pure.
 
 As Kafka's `AutoTopicCreationManager`, except that an internal topic gets at most as many replicas as there
 are brokers, so that a single broker works unconfigured.
@@ -14,7 +14,7 @@ from kcompat.controller.creation import CreateTopics
 from kcompat.controller.state import Decision
 from kcompat.controller.values import TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,6 +55,8 @@ def spec_of_automatic_topic(name: str, config: BrokerConfig, live_brokers: int) 
         return _offsets(config, live_brokers)
     if name == TRANSACTION_STATE:
         return _transactions(config, live_brokers)
+    if name == SHARE_GROUP_STATE:
+        return _share_state(config, live_brokers)
     return TopicSpec(name)
 
 
@@ -83,5 +85,22 @@ def _transactions(config: BrokerConfig, live_brokers: int) -> TopicSpec:
             ("cleanup.policy", "compact"),
             ("min.insync.replicas", str(min(config.integer("transaction.state.log.min.isr"), factor))),
             ("segment.bytes", str(config.integer("transaction.state.log.segment.bytes"))),
+        ),
+    )
+
+
+def _share_state(config: BrokerConfig, live_brokers: int) -> TopicSpec:
+    factor = config.share_state_replication_factor(live_brokers)
+    min_isr = min(config.integer("share.coordinator.state.topic.min.isr"), factor)
+    return TopicSpec(
+        SHARE_GROUP_STATE,
+        config.integer("share.coordinator.state.topic.num.partitions"),
+        factor,
+        configs=(
+            ("cleanup.policy", "delete"),
+            ("compression.type", "producer"),
+            ("segment.bytes", str(config.integer("share.coordinator.state.topic.segment.bytes"))),
+            ("min.insync.replicas", str(min_isr)),
+            ("retention.ms", "-1"),
         ),
     )

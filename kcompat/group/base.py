@@ -37,6 +37,10 @@ class Group(Protocol):
     def is_stored(self) -> bool:
         """Whether the log has a record of the group itself, beside those of its offsets."""
 
+    @property
+    def gives_way(self) -> bool:
+        """Whether a group of another kind may take the place of this one."""
+
     def commit_error(self, request: CommitRequest) -> ErrorCode:
         """Whether who asks may commit offsets of the group."""
 

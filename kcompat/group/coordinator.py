@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.claim import Claim, Verifier
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
-    from kcompat.group.base import GroupTurn
+    from kcompat.group.base import Groups, GroupTurn
     from kcompat.group.commits import Errors
     from kcompat.group.consumer.requests import HeartbeatRequest
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
@@ -117,7 +117,7 @@ class GroupCoordinator:
 
         if not request.group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self._write(request.group_id, lambda turn: by_kind.join(turn, request), failed)
+        return self.write(request.group_id, lambda turn: by_kind.join(turn, request), failed)
 
     def sync(self, request: SyncRequest) -> Promise[SyncAnswer]:
         """SyncGroup."""
@@ -131,7 +131,7 @@ class GroupCoordinator:
 
         if not request.group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self._write(request.group_id, lambda turn: by_kind.sync(turn, request), failed)
+        return self.write(request.group_id, lambda turn: by_kind.sync(turn, request), failed)
 
     def heartbeat(self, group_id: str, member: MemberIdentity, generation: int) -> ErrorCode:
         """Heartbeat. A coordinator that is still loading says that all is well."""
@@ -153,7 +153,7 @@ class GroupCoordinator:
 
         if not group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self._write(group_id, lambda turn: by_kind.leave(turn, group_id, members), failed)
+        return self.write(group_id, lambda turn: by_kind.leave(turn, group_id, members), failed)
 
     def commit(self, request: CommitRequest) -> Promise[Errors]:
         """OffsetCommit: the error of each partition."""
@@ -161,7 +161,7 @@ class GroupCoordinator:
         def failed(error: ErrorCode) -> Errors:
             return commits.every(request.offsets, commit_error(error))
 
-        return self._write(request.group_id, lambda turn: commits.commit(turn, request), failed)
+        return self.write(request.group_id, lambda turn: commits.commit(turn, request), failed)
 
     def commit_in_transaction(self, request: CommitRequest, claim: Claim) -> Promise[Errors]:
         """TxnOffsetCommit: the error of each partition. The transaction has to have the group's partition of
@@ -220,7 +220,7 @@ class GroupCoordinator:
 
         if not group_id:
             return Promise.resolved(failed(ErrorCode.INVALID_GROUP_ID))
-        return self._write(group_id, lambda turn: commits.delete(turn, group_id, partitions), failed)
+        return self.write(group_id, lambda turn: commits.delete(turn, group_id, partitions), failed)
 
     def describe(self, group_id: str) -> DescribedGroup:
         """DescribeGroups of one group; GROUP_ID_NOT_FOUND with the state Dead if there is none."""
@@ -240,7 +240,7 @@ class GroupCoordinator:
 
     def delete(self, group_id: str) -> Promise[ErrorCode]:
         """DeleteGroups of one group."""
-        return self._write(group_id, lambda turn: removal.delete_group(turn, group_id), group_error)
+        return self.write(group_id, lambda turn: removal.delete_group(turn, group_id), group_error)
 
     @property
     def serves_consumer_groups(self) -> bool:
@@ -256,7 +256,7 @@ class GroupCoordinator:
         refusal = request_refusal(request, self.config.consumer.assignors)
         if refusal is not None:
             return Promise.resolved(HeartbeatAnswer(refusal.error, refusal.message))
-        return self._write(request.group_id, lambda turn: heartbeat.heartbeat(turn, request), failed)
+        return self.write(request.group_id, lambda turn: heartbeat.heartbeat(turn, request), failed)
 
     def describe_consumers(self, group_id: str) -> DescribedConsumerGroup:
         """ConsumerGroupDescribe of one group."""
@@ -278,15 +278,27 @@ class GroupCoordinator:
         for partition in self._active_partitions():
             self._forget_topics(partition, gone)
 
-    # --- inside
+    # --- of any group
 
-    def _write(
+    def write(
         self,
         group_id: str,
         decide: Callable[[GroupTurn], T | Promise[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
+        """Run an operation on the shard of a group; `failed` says what an error of the runtime answers."""
         return self._run(self.partition_of(group_id), decide, failed)
+
+    def read(self, group_id: str, query: Callable[[Groups], T], failed: Callable[[ErrorCode], T]) -> T:
+        """Ask the shard of a group at once."""
+        return self.runtime.read(self.partition_of(group_id), lambda shard, _: query(shard), failed)
+
+    def write_everywhere(self, decide: Callable[[GroupTurn], None]) -> None:
+        """Run an operation on every shard of this broker; nobody waits for it."""
+        for partition in self._active_partitions():
+            self._run(partition, decide, _given_up_on)
+
+    # --- inside
 
     def _run(
         self,
@@ -328,3 +340,7 @@ def _itself(error: ErrorCode) -> ErrorCode:
 def _given_up(_error: ErrorCode) -> bool:
     """Housekeeping that failed is done for now; what is left is found by the next round."""
     return True
+
+
+def _given_up_on(_error: ErrorCode) -> None:
+    """What concerns every shard concerns those that are not here at their next broker."""

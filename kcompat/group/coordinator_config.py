@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from kcompat.group.modern.settings import ConsumerGroupConfig
+from kcompat.group.modern.share_settings import ShareGroupConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,7 @@ class GroupCoordinatorConfig(Struct, frozen=True):
     retention_check_interval_ms: int = 600_000
     commit_timeout_ms: int = 5_000
     consumer: ConsumerGroupConfig = ConsumerGroupConfig()
+    share: ShareGroupConfig = ShareGroupConfig()
     rebalance_protocols: frozenset[str] = frozenset({"classic", "consumer"})
     """The kinds of groups that are served."""
 
@@ -43,5 +45,6 @@ class GroupCoordinatorConfig(Struct, frozen=True):
             retention_check_interval_ms=get("offsets.retention.check.interval.ms"),
             commit_timeout_ms=get("offsets.commit.timeout.ms"),
             consumer=ConsumerGroupConfig.read(get),
+            share=ShareGroupConfig.read(get),
             rebalance_protocols=frozenset(get("group.coordinator.rebalance.protocols")),
         )

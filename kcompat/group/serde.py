@@ -1,7 +1,8 @@
 """The record formats of `__consumer_offsets`.
 
 Values are written as Kafka 3.9 writes them: offsets at version 3 (1 when the client asked for a retention of
-its own), classic groups at version 3; the records of consumer groups are those of 4.3, which 3.9 reads too.
+its own), classic groups at version 3; the records of consumer and share groups are
+those of 4.3; 3.9 reads the former, and passes over what it does not know of the latter.
 Every version is read. Offset keys of type 0, which old brokers wrote, are read like those of type 1.
 """
 
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.coordinator.serde import RecordSerde
 from kcompat.protocol.messages import consumer_group_records as consumer
+from kcompat.protocol.messages import share_group_records as share
 from kcompat.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -56,6 +58,12 @@ GROUP_SERDE: Final = RecordSerde(
             consumer.ConsumerGroupCurrentMemberAssignmentKey,
             consumer.ConsumerGroupCurrentMemberAssignmentValue,
         ),
+        10: (share.ShareGroupMemberMetadataKey, share.ShareGroupMemberMetadataValue),
+        11: (share.ShareGroupMetadataKey, share.ShareGroupMetadataValue),
+        12: (share.ShareGroupTargetAssignmentMetadataKey, share.ShareGroupTargetAssignmentMetadataValue),
+        13: (share.ShareGroupTargetAssignmentMemberKey, share.ShareGroupTargetAssignmentMemberValue),
+        14: (share.ShareGroupCurrentMemberAssignmentKey, share.ShareGroupCurrentMemberAssignmentValue),
+        15: (share.ShareGroupStatePartitionMetadataKey, share.ShareGroupStatePartitionMetadataValue),
         16: (consumer.ConsumerGroupRegularExpressionKey, consumer.ConsumerGroupRegularExpressionValue),
     },
     _value_version,

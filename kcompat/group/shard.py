@@ -6,7 +6,7 @@ timers and generations not written yet are the rebalance under way, which a rest
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
@@ -17,6 +17,9 @@ from kcompat.group.consumer.replay import KEYS as CONSUMER_KEYS
 from kcompat.group.consumer.replay import replay as replay_consumer_group
 from kcompat.group.modern.topics import TopicHashes
 from kcompat.group.offsets import CommittedOffset, GroupOffsets
+from kcompat.group.share.group import ShareGroup
+from kcompat.group.share.replay import KEYS as SHARE_KEYS
+from kcompat.group.share.replay import replay as replay_share_group
 from kcompat.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.base import Group, Groups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
+
+
+K = TypeVar("K", ConsumerGroup, ShareGroup)
 
 
 class GroupShard:
@@ -85,7 +91,9 @@ class GroupShard:
             assert value is None or isinstance(value, GroupMetadataValue)
             self._replay_group(key.group, value)
         elif isinstance(key, CONSUMER_KEYS):
-            self._replay_consumer_group(key.group_id, record, position.offset)
+            self._replay_modern(key.group_id, record, position.offset, ConsumerGroup, replay_consumer_group)
+        elif isinstance(key, SHARE_KEYS):
+            self._replay_modern(key.group_id, record, position.offset, ShareGroup, replay_share_group)
 
     def _replay_offset(
         self, key: OffsetCommitKey, value: OffsetCommitValue | None, position: ReplayPosition
@@ -123,13 +131,21 @@ class GroupShard:
             group = self.groups[group_id] = ClassicGroup(group_id)
         group.replay(value)
 
-    def _replay_consumer_group(self, group_id: str, record: CoordinatorRecord, offset: int) -> None:
-        group = self.groups.get(group_id)
-        if not isinstance(group, ConsumerGroup):
+    def _replay_modern(
+        self,
+        group_id: str,
+        record: CoordinatorRecord,
+        offset: int,
+        kind: type[K],
+        replay: Callable[[K, CoordinatorRecord, int], None],
+    ) -> None:
+        """Apply a record of a kind of group that is there as long as the log has anything of it."""
+        group: object = self.groups.get(group_id)
+        if not isinstance(group, kind):
             if record.value is None:
                 return
-            group = self.groups[group_id] = ConsumerGroup(group_id, self.timeline)
-        replay_consumer_group(group, record, offset)
+            group = self.groups[group_id] = kind(group_id, self.timeline)
+        replay(group, record, offset)
         if not group.is_stored:
             del self.groups[group_id]
             if group_id in self.offsets:

@@ -36,6 +36,7 @@ from kcompat.net.helpers import Helpers
 from kcompat.node.elsewhere import Elsewhere
 from kcompat.node.marking import LocalMarkers
 from kcompat.node.peering import Peering
+from kcompat.node.sharing import Sharing
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.replication.fetch_session import FetchSessions
 from kcompat.replication.fetching_config import moves_config
@@ -44,7 +45,7 @@ from kcompat.replication.moves import Moves
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.storage_config import cleaner_config
 from kcompat.replication.topic_log import TopicLog
-from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kcompat.transaction.coordinator import TransactionCoordinator
 from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
 from kcompat.transaction.marker_routes import MarkerRoutes
@@ -135,6 +136,12 @@ class Parts:
         self.transactions = self._transactions()
         self.verification = Verification(self.transactions, self.peering.peers, self.cluster, self.config)
         self.groups = self._groups()
+        self.sharing = Sharing(
+            config.broker_id,
+            self.groups,
+            (self.config, self.cluster, self.replicas, self.peering.peers, world),
+            lambda: self.decisions.ensure_topics([SHARE_GROUP_STATE]),
+        )
         self.cleaner = LogCleaner(
             self.logs,
             clock,
@@ -158,6 +165,10 @@ class Parts:
             transactions=self.transactions,
             verifier=self.verification,
             markers=self.markers,
+            share_coordinator=self.sharing.coordinator,
+            shares=self.sharing.partitions,
+            share_sessions=self.sharing.sessions,
+            share_groups=self.sharing.groups,
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, world.random),
             clock=clock,
             helpers=self.helpers,
@@ -259,9 +270,11 @@ class Parts:
         """Begin to look for what is overdue."""
         self.groups.start()
         self.transactions.start()
+        self.sharing.start()
 
     def stop_coordinators(self) -> None:
         """Answer all who wait."""
+        self.sharing.stop()
         self.transactions.stop()
         self.groups.stop()
 

@@ -102,6 +102,11 @@ class TopicLog:
         with log.context.faults():
             return b"" if data is None else data.read()
 
+    def delete_before(self, partition: int, offset: int) -> ErrorCode:
+        """Delete the records below an offset that is committed, as DeleteRecords does."""
+        found = self._replicas.get(self.topic, partition)
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER if found is None else found.delete_records_before(offset)[0]
+
     def start_offset(self, partition: int) -> int:
         """The log start offset; 0 where there is no replica."""
         found = self._replicas.get(self.topic, partition)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcompat.group.assignors.range import RangeAssignor
+from kcompat.group.assignors.simple import SimpleAssignor
 from kcompat.group.assignors.spec import GroupSpec, MemberSpec
 from kcompat.group.assignors.uniform import UniformAssignor
 
@@ -129,3 +130,57 @@ def test_uniform_changes_nothing_when_asked_again(spec: GroupSpec) -> None:
         spec.is_homogeneous,
     )
     assert UniformAssignor().assign(again) == targets
+
+
+def share(spec: GroupSpec) -> tuple[GroupSpec, Mapping[str, Mapping[bytes, frozenset[int]]]]:
+    """The group with only its even partitions to be had, and what its members get."""
+    counts = spec.partition_counts
+    assignable = {topic_id: frozenset(range(0, count, 2)) for topic_id, count in counts.items()}
+    some = GroupSpec(spec.members, counts, spec.is_homogeneous, assignable)
+    return some, SimpleAssignor().assign(some)
+
+
+@given(groups())
+def test_simple_gives_everything_to_somebody_and_something_to_everybody(spec: GroupSpec) -> None:
+    some, targets = share(spec)
+    assert targets.keys() == spec.members.keys()
+    wanted = {topic_id for member in spec.members.values() for topic_id in member.topics}
+    found = {(t, index) for target in targets.values() for t, indexes in target.items() for index in indexes}
+    assert found == {(topic_id, index) for topic_id in wanted for index in some.partitions_of(topic_id)}
+    for member_id, target in targets.items():
+        assert target.keys() <= spec.members[member_id].topics
+        assert bool(target) or not spec.members[member_id].topics or not spec.is_homogeneous
+
+
+@given(groups(even=True))
+def test_simple_is_about_even_and_gives_no_partition_to_more_than_it_must(spec: GroupSpec) -> None:
+    some, targets = share(spec)
+    topics = next(iter(spec.members.values())).topics
+    partitions = [(topic_id, index) for topic_id in topics for index in some.partitions_of(topic_id)]
+    if not partitions:
+        return
+    sharing = -(-len(spec.members) // len(partitions))
+    most = -(-sharing * len(partitions) // len(spec.members))
+    assert max(sum(map(len, target.values())) for target in targets.values()) <= most
+    holders = Counter(
+        (topic_id, index)
+        for target in targets.values()
+        for topic_id, indexes in target.items()
+        for index in indexes
+    )
+    assert max(holders.values()) <= sharing
+
+
+@given(groups())
+def test_simple_changes_nothing_when_asked_again(spec: GroupSpec) -> None:
+    some, targets = share(spec)
+    members = {
+        member_id: MemberSpec(member.topics, targets[member_id]) for member_id, member in spec.members.items()
+    }
+    again = GroupSpec(members, some.partition_counts, some.is_homogeneous, some.assignable)
+    sizes = {member_id: sum(map(len, target.values())) for member_id, target in targets.items()}
+    after = SimpleAssignor().assign(again)
+    assert {member_id: sum(map(len, target.values())) for member_id, target in after.items()} == sizes
+    for member_id, target in targets.items():
+        for topic_id, indexes in target.items():
+            assert indexes <= after[member_id].get(topic_id, frozenset())

@@ -12,10 +12,14 @@ from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.join_group import JoinGroupRequest
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
+from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from kcompat.security.authorizer import AllowEverything
+from kcompat.share.groups import ShareGroups
 from support.asking import Finalized, ask, services_of
 from support.group_world import GroupWorld
+from support.share_group_world import KnownEnds
+from support.share_world import ShareWorld
 
 if TYPE_CHECKING:
     from kcompat.protocol.message import Message
@@ -38,8 +42,14 @@ class GroupHandlers:
         self.world.image = IMAGE
         self.cluster = MetadataCache("cluster")
         self.cluster.update(IMAGE)
+        self.shares = ShareWorld()
+        self.shares.topics = {ONE: 2, TWO: 1}
+        self.ends = KnownEnds()
+        self.share_groups = ShareGroups(
+            self.world.coordinator, self.shares.coordinator, self.ends, self.cluster, self.world.clock
+        )
         self.authorizer: Authorizer = AllowEverything()
-        self.features = Finalized(group_version=1)
+        self.features = Finalized(group_version=1, share_version=1)
 
     def ask(self, request: Message, version: int, client_id: str | None = "app") -> Any:
         """The answer, or a promise of it."""
@@ -47,6 +57,7 @@ class GroupHandlers:
         module = importlib.import_module(f"kcompat.api.{key.name.lower()}")
         services = services_of(
             groups=self.world.coordinator,
+            share_groups=self.share_groups,
             cluster=self.cluster,
             authorizer=self.authorizer,
             features=self.features,
@@ -58,6 +69,15 @@ class GroupHandlers:
         member_id: str = self.ask(join(group_id), 3).member_id
         self.ask(sync(group_id, member_id, 1, {member_id: b"all"}), 4)
         return member_id
+
+
+def settle_sharer(broker: GroupHandlers, *topics: str) -> None:
+    """Bring a member `m` into the share group `g`, and give it all of these topics."""
+    beat = ShareGroupHeartbeatRequest
+    epoch = broker.ask(beat("g", "m", 0, "r", list(topics)), 1).member_epoch
+    for _ in range(2):
+        broker.world.clock.advance(1_000)
+        epoch = broker.ask(beat("g", "m", epoch), 1).member_epoch
 
 
 def join(group_id: str = "g", member_id: str = "", **fields: Any) -> JoinGroupRequest:

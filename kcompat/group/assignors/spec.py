@@ -12,7 +12,7 @@ from msgspec import Struct
 from kcompat.group.modern.assignment import NO_PARTITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 class MemberSpec(Struct, frozen=True):
@@ -26,12 +26,22 @@ class MemberSpec(Struct, frozen=True):
 class GroupSpec(Struct, frozen=True):
     """A group, by member id. `partition_counts` has every topic that anybody subscribes to.
 
-    `is_homogeneous`: all members subscribe to the same topics.
+    `is_homogeneous`: all members subscribe to the same topics. `assignable`: the partitions that may be given
+    to members, where those are not all.
     """
 
     members: Mapping[str, MemberSpec]
     partition_counts: Mapping[bytes, int]
     is_homogeneous: bool
+    assignable: Mapping[bytes, frozenset[int]] | None = None
+
+    def partitions_of(self, topic_id: bytes) -> Sequence[int]:
+        """The partitions of a topic that may be given to members, in order."""
+        partitions = range(self.partition_counts[topic_id])
+        if self.assignable is None:
+            return partitions
+        assignable = self.assignable.get(topic_id, frozenset())
+        return [index for index in partitions if index in assignable]
 
 
 class Assignor(Protocol):

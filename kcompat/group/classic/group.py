@@ -145,6 +145,11 @@ class ClassicGroup(Roster):
         """See `Group.is_deserted`."""
         return self.is_in(ClassicState.EMPTY) and not self.pending_members
 
+    @property
+    def gives_way(self) -> bool:
+        """See `Group.gives_way`."""
+        return self.delete_error() == ErrorCode.NONE
+
     def delete_error(self) -> ErrorCode:
         """See `Group.delete_error`."""
         return ErrorCode.NONE if self.is_in(ClassicState.EMPTY) else ErrorCode.NON_EMPTY_GROUP

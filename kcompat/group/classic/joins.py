@@ -47,8 +47,8 @@ def join(turn: GroupTurn, request: JoinRequest) -> JoinOutcome:
 
 
 def _join_in_place_of(turn: GroupTurn, group: Group, request: JoinRequest) -> JoinOutcome:
-    """Join a group that takes the place of one of another kind, which must be empty; its offsets stay."""
-    if group.delete_error() != ErrorCode.NONE:
+    """Join a group that takes the place of one of another kind, which must give way; its offsets stay."""
+    if not group.gives_way:
         return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     promise: Promise[JoinAnswer] = Promise()
 

@@ -36,7 +36,7 @@ def find_or_make(turn: GroupTurn, group_id: str, *, creates: bool) -> ConsumerGr
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
         return not_a_consumer_group(group_id)
     if group is not None:
-        if group.delete_error() != ErrorCode.NONE:
+        if not group.gives_way:
             return upgrade(turn, group) if isinstance(group, ClassicGroup) else not_a_consumer_group(group_id)
         group.write_tombstones(turn)
     return ConsumerGroup(group_id, turn.shard.timeline)

@@ -101,6 +101,11 @@ class ConsumerGroup(ConsumerRoster):
         """See `Group.is_deserted`."""
         return self.is_empty
 
+    @property
+    def gives_way(self) -> bool:
+        """See `Group.gives_way`."""
+        return self.delete_error() == ErrorCode.NONE
+
     def delete_error(self) -> ErrorCode:
         """See `Group.delete_error`."""
         return ErrorCode.NONE if self.is_empty else ErrorCode.NON_EMPTY_GROUP

@@ -10,14 +10,12 @@ from kcompat.group.consumer import records
 from kcompat.group.consumer.member import NO_EPOCHS, ConsumerMember
 from kcompat.group.consumer.patterns import ResolvedPattern
 from kcompat.group.modern.epochs import LEAVE
-from kcompat.group.modern.group import NO_TIMESTAMP
+from kcompat.group.modern.group import NO_ASSIGNMENT, NO_TIMESTAMP
 from kcompat.protocol.messages import consumer_group_records as messages
 
 if TYPE_CHECKING:
     from kcompat.coordinator.operation import CoordinatorRecord
     from kcompat.group.consumer.group import ConsumerGroup
-
-NO_ASSIGNMENT = -1
 
 KEYS = (
     messages.ConsumerGroupMetadataKey,

@@ -15,17 +15,19 @@ LEAVE_FOR_A_WHILE = -2
 """The epoch of a static member that leaves and means to come back."""
 
 
-def epoch_refusal(kind: str, received: int, current: int, *, accepts_older: bool) -> Refusal | None:
+def epoch_refusal(
+    kind: str, received: int, current: int, *, accepts_older: bool, why: str = ""
+) -> Refusal | None:
     """Whether a member in epoch `current` may come with `received`; the answer to its last heartbeat may have
-    been lost, and `accepts_older` says whether that explains an older one.
+    been lost, and `accepts_older` says whether that explains an older one, `why` in words why not.
 
     `kind` is what the group is called: "consumer", "share".
     """
     if received in (JOIN, current) or (received < current and accepts_older):
         return None
-    size = "greater" if received > current else "smaller"
+    size, reason = ("greater", "") if received > current else ("smaller", why)
     return Refusal(
         ErrorCode.FENCED_MEMBER_EPOCH,
         f"The {kind} group member has a {size} member epoch ({received}) than the one known by the group "
-        f"coordinator ({current}). The member must abandon all its partitions and rejoin.",
+        f"coordinator ({current}){reason}. The member must abandon all its partitions and rejoin.",
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timeline import Timeline
 
 NO_TIMESTAMP = 0
+NO_ASSIGNMENT = -1
 FIRST_GROUP_EPOCH = 1
 """That of a group of which nothing is written yet: the first change makes it 2."""
 
@@ -49,7 +50,7 @@ class Header(Struct, frozen=True):
 
     group_epoch: int = FIRST_GROUP_EPOCH
     metadata_hash: int = 0
-    assignment_epoch: int = 0
+    assignment_epoch: int = FIRST_GROUP_EPOCH
     assignment_timestamp: int = NO_TIMESTAMP
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kcompat.log.dump.rows import plain
 from kcompat.protocol.message import Message
 from kcompat.protocol.schema import ProtocolViolation
-from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Decode = Callable[[Record], tuple[Any, Any]]
     """Key and value of a record, as JSON has them."""
-
-SHARE_GROUP_STATE = "__share_group_state"
 
 _PREFIX = struct.Struct(">h")
 _KEY_VERSION = 0

@@ -140,7 +140,9 @@ class Acquisition:
             excess = span.delivery_count - limits.throttled_deliveries
             if excess >= 0 and not is_throttled:
                 is_throttled = True
-                limit = min(limit, max(1, batch.size >> (excess + 1)))
+                smaller = max(1, batch.size >> (excess + 1))
+                if count < smaller:  # as in Kafka, a number that is passed already bounds nothing
+                    limit = min(limit, smaller)
             begin = max(span.first, first)
             size = min(span.last, last) - begin + 1
             size = 1 if is_last_delivery else min(size, limit - count)

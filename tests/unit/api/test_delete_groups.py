@@ -30,6 +30,14 @@ def test_deleting_groups(broker: GroupHandlers, version: int) -> None:
     assert broker.ask(DeleteGroupsRequest(), version).results == []
 
 
+def test_share_groups_are_deleted_with_their_share_partitions(broker: GroupHandlers) -> None:
+    broker.share_groups.alter_offsets("g", {"t1": {0: 4}})
+    assert len(broker.shares.states()) == 1
+    (row,) = broker.ask(DeleteGroupsRequest(groups_names=["g"]), 2).results
+    assert (row.group_id, row.error_code) == ("g", 0)
+    assert not broker.shares.states()
+
+
 def test_deleting_groups_waits_for_all(broker: GroupHandlers) -> None:
     broker.ask(commit({("t1", 0): 5}, "a"), 7)
     broker.ask(commit({("t1", 0): 5}, "b"), 7)

@@ -36,7 +36,7 @@ async def test_find_coordinator_of_many(version: int) -> None:
         assert rows == [(key, 0, 1, *LOCAL_ADDRESS) for key in ("g", "", "g")]
 
 
-@pytest.mark.parametrize(("version", "key_type", "error"), [(1, 2, 42), (3, 9, 42), (5, 2, 42), (6, 2, 15)])
+@pytest.mark.parametrize(("version", "key_type", "error"), [(1, 2, 42), (3, 9, 42), (5, 2, 42), (6, 2, 42)])
 async def test_find_coordinator_of_other_kinds(version: int, key_type: int, error: int) -> None:
     async with ClusterWorld() as world:
         if version >= 4:
@@ -87,3 +87,25 @@ async def test_each_kind_of_key_needs_a_permission(key_type: int, denied: Any, e
             (error, "", -1)
         ]
         assert not world.cluster.image.topics, "nothing is created for one who may not know"
+
+
+KEYS = ("g:AAECAwQFBgcICQoLDA0ODw:0", "a:b:AAECAwQFBgcICQoLDA0ODw:7")
+
+
+async def test_share_coordinators_are_found_by_share_partitions() -> None:
+    async with ClusterWorld() as world:
+        request = FindCoordinatorRequest(
+            key_type=2, coordinator_keys=[*KEYS, "g", ":AAECAwQFBgcICQoLDA0ODw:0"]
+        )
+        answer = await world.ask(find_coordinator, 6, request)
+        assert [row.error_code for row in answer.coordinators] == [0, 0, 42, 42]
+        assert list(world.cluster.image.topics) == ["__share_group_state"]
+
+
+async def test_a_cluster_without_share_groups_has_no_share_coordinators() -> None:
+    async with ClusterWorld() as world:
+        world.features.levels = {}
+        request = FindCoordinatorRequest(key_type=2, coordinator_keys=[KEYS[0]])
+        answer = await world.ask(find_coordinator, 6, request)
+        assert [row.error_code for row in answer.coordinators] == [15]
+        assert not world.cluster.image.topics

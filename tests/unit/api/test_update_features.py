@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.api import update_features
+from kcompat.cluster.feature_levels import HIGHEST_LEVELS, SUPPORTED
 from kcompat.cluster.znodes import BrokerRegistration, broker_path, encode_broker
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.update_features import UpdateFeaturesRequest
@@ -123,7 +124,7 @@ async def test_what_is_only_validated_changes_nothing(version: int) -> None:
     request = UpdateFeaturesRequest(feature_updates=lower, validate_only=True)
     async with ClusterWorld() as world:
         assert changed(await world.ask(update_features, version, request))
-        assert (world.features.epoch, world.features.levels) == (0, {GROUPS: 1, TRANSACTIONS: 2})
+        assert (world.features.epoch, world.features.levels) == (0, HIGHEST_LEVELS)
 
 
 async def test_of_several_updates_those_are_made_that_can_be_but_at_last_all_or_none() -> None:
@@ -140,14 +141,9 @@ async def test_of_several_updates_those_are_made_that_can_be_but_at_last_all_or_
 
 async def test_a_level_is_not_to_be_had_where_a_broker_lacks_it_and_such_a_broker_is_left_alone() -> None:
     raised = UpdateFeaturesRequest(feature_updates=[Update(TRANSACTIONS, 2)])
-    removals = [
-        UpdateFeaturesRequest(feature_updates=[Update(name, 0, upgrade_type=2)])
-        for name in (GROUPS, TRANSACTIONS)
-    ]
+    removed = UpdateFeaturesRequest(feature_updates=[Update(name, 0, upgrade_type=2) for name in SUPPORTED])
     async with ClusterWorld() as world:
-        for removed in removals:
-            response = await world.ask(update_features, 1, removed)
-            assert [row.error_code for row in response.results] == [0]
+        assert changed(await world.ask(update_features, 2, removed))
         await world.register(2, features={})
         lacking = (
             "Could not apply finalized feature update because brokers were found to have incompatible "

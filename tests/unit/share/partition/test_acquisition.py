@@ -136,6 +136,16 @@ def test_records_that_come_in_smaller_numbers_come_alone() -> None:
     assert ShareLimits(delivery_count_limit=10).throttled_deliveries == 5
 
 
+def test_records_of_one_batch_that_failed_less_often_do_not_hold_up_the_others() -> None:
+    world = SharePartitionWorld(delivery_count_limit=4)
+    world.fetch((0, 5), records=5, mode=RECORD_LIMIT)
+    for _ in range(2):
+        assert world.fetch((0, 5))[0].first_offset == 5
+        world.say(5, 5, RELEASE)
+    world.say(0, 4, RELEASE)
+    assert world.fetch((0, 5)) == [Acquired(0, 4, 2), Acquired(5, 5, 3)]
+
+
 def test_gaps_in_what_was_stored_are_delivered_as_if_for_the_first_time() -> None:
     stored = (StateBatch(5, 9, 2, 1), StateBatch(15, 16, 0, 2), StateBatch(17, 19, 4, 1))
     world = SharePartitionWorld(*stored)

@@ -1,0 +1,39 @@
+"""DeleteShareGroupState (key 86), version 0: share partitions are forgotten (KIP-932).
+
+Behaviour
+- Asked by group coordinators; the rest is in `share_state`. One that is not known is forgotten already.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.share_state import Wording, answer_each
+from kcompat.protocol.messages.delete_share_group_state import (
+    DeleteShareGroupStateRequest,
+    DeleteShareGroupStateResponse,
+)
+from kcompat.share.persisting import Outcome
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+TopicAnswer = DeleteShareGroupStateResponse.DeleteStateResult
+Answer = DeleteShareGroupStateResponse.PartitionResult
+
+
+def handle(
+    context: RequestContext, request: DeleteShareGroupStateRequest
+) -> Promise[DeleteShareGroupStateResponse]:
+    """Forget each share partition."""
+    coordinator = context.services.share_coordinator
+    answered = answer_each(context, request, lambda key, _: coordinator.delete(key), _WORDING)
+    return answered.map(DeleteShareGroupStateResponse)
+
+
+def _answer(index: int, outcome: Outcome) -> Answer:
+    return Answer(index, *outcome)
+
+
+_WORDING = Wording(Outcome, _answer, TopicAnswer)

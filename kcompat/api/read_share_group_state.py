@@ -1,0 +1,49 @@
+"""ReadShareGroupState (key 84), version 0: what share partitions have delivered (KIP-932).
+
+Behaviour
+- Asked by leaders of partitions before they hand out records; the rest is in `share_state`.
+- A later leader epoch is stored, and fences older leaders from then on (FENCED_LEADER_EPOCH).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.share_state import Wording, answer_each
+from kcompat.protocol.messages.read_share_group_state import (
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateResponse,
+)
+from kcompat.share.persisting import StateRead
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+TopicAnswer = ReadShareGroupStateResponse.ReadStateResult
+Answer = ReadShareGroupStateResponse.PartitionResult
+
+
+def handle(
+    context: RequestContext, request: ReadShareGroupStateRequest
+) -> Promise[ReadShareGroupStateResponse]:
+    """Read each share partition."""
+    coordinator = context.services.share_coordinator
+    answered = answer_each(
+        context, request, lambda key, row: coordinator.read(key, row.leader_epoch), _WORDING
+    )
+    return answered.map(ReadShareGroupStateResponse)
+
+
+def _answer(index: int, read: StateRead) -> Answer:
+    return Answer(
+        partition=index,
+        error_code=read.error,
+        error_message=read.message,
+        state_epoch=read.state_epoch,
+        start_offset=read.start_offset,
+        state_batches=[ReadShareGroupStateResponse.StateBatch(*batch) for batch in read.batches],
+    )
+
+
+_WORDING = Wording(StateRead, _answer, TopicAnswer)

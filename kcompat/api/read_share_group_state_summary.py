@@ -1,0 +1,45 @@
+"""ReadShareGroupStateSummary (key 87), versions 0-1: where share partitions start (KIP-932).
+
+Behaviour
+- Asked by group coordinators for admins; the rest is in `share_state`.
+- A share partition that nobody has initialised has the start offset -1.
+
+Version notes
+- 1: how many records after the start are done with (KIP-1226).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.share_state import Wording, answer_each
+from kcompat.protocol.messages.read_share_group_state_summary import (
+    ReadShareGroupStateSummaryRequest,
+    ReadShareGroupStateSummaryResponse,
+)
+from kcompat.share.persisting import StateSummary
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+TopicAnswer = ReadShareGroupStateSummaryResponse.ReadStateSummaryResult
+Answer = ReadShareGroupStateSummaryResponse.PartitionResult
+
+
+def handle(
+    context: RequestContext, request: ReadShareGroupStateSummaryRequest
+) -> Promise[ReadShareGroupStateSummaryResponse]:
+    """Sum up each share partition."""
+    coordinator = context.services.share_coordinator
+    answered = answer_each(
+        context, request, lambda key, row: coordinator.summary(key, row.leader_epoch), _WORDING
+    )
+    return answered.map(ReadShareGroupStateSummaryResponse)
+
+
+def _answer(index: int, summary: StateSummary) -> Answer:
+    return Answer(index, *summary)
+
+
+_WORDING = Wording(StateSummary, _answer, TopicAnswer)

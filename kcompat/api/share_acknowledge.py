@@ -1,0 +1,74 @@
+"""ShareAcknowledge (key 79), versions 1-2: a member says what became of its records (KIP-932).
+
+Behaviour
+- Needs READ on the group, and on each topic. Goes on with the share session of the member; epoch -1 ends it
+  and gives back what the member has, epoch 0 is INVALID_SHARE_SESSION_EPOCH.
+- A row is answered once what it says is stored by the share coordinator; the rest is in `share_members`.
+
+Version notes
+- 1: the first stable one. 2: renewals of locks (KIP-1222), and how long a lock lasts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.leaders import current_leader, endpoints
+from kcompat.api.share_members import SERVED_ELSEWHERE, acknowledge, end_session, refusal_of
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
+from kcompat.share.sessions import FINAL_EPOCH, ShareSessionKey
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.api.share_members import Outcomes
+    from kcompat.promise import Promise
+
+TopicAnswer = ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse
+Answer = ShareAcknowledgeResponse.PartitionData
+
+
+def handle(
+    context: RequestContext, request: ShareAcknowledgeRequest
+) -> ShareAcknowledgeResponse | Promise[ShareAcknowledgeResponse]:
+    """Do what the member says."""
+    refusal = refusal_of(context, request.group_id, request.member_id)
+    if refusal:
+        return ShareAcknowledgeResponse(error_code=refusal)
+    assert request.group_id is not None
+    assert request.member_id is not None
+    services, epoch = context.services, request.share_session_epoch
+    member = ShareSessionKey(request.group_id, request.member_id)
+    error = services.share_sessions.acknowledge(member, epoch)
+    if error:
+        return ShareAcknowledgeResponse(error_code=error)
+
+    def answer(outcomes: Outcomes) -> ShareAcknowledgeResponse:
+        if epoch == FINAL_EPOCH:
+            end_session(services, member)
+        return _response(context, member, outcomes)
+
+    return acknowledge(context, member, request.topics, renews=request.is_renew_ack).map(answer)
+
+
+def _response(
+    context: RequestContext, member: ShareSessionKey, outcomes: Outcomes
+) -> ShareAcknowledgeResponse:
+    topics: dict[bytes, TopicAnswer] = {}
+    leaders: list[int] = []
+    for (topic_id, index), outcome in outcomes.items():
+        row = Answer(partition_index=index, error_code=outcome.error, error_message=outcome.message)
+        if outcome.error in SERVED_ELSEWHERE:
+            name = context.services.cluster.image.topic_names.get(topic_id, "")
+            row.current_leader = ShareAcknowledgeResponse.LeaderIdAndEpoch(
+                *current_leader(context, name, index)
+            )
+            leaders.append(row.current_leader.leader_id)
+        topics.setdefault(topic_id, TopicAnswer(topic_id)).partitions.append(row)
+    limits = context.services.shares.settings.limits(member.group_id)
+    return ShareAcknowledgeResponse(
+        error_code=ErrorCode.NONE,
+        acquisition_lock_timeout_ms=limits.record_lock_duration_ms,
+        responses=list(topics.values()),
+        node_endpoints=[ShareAcknowledgeResponse.NodeEndpoint(*each) for each in endpoints(context, leaders)],
+    )

@@ -1,0 +1,94 @@
+"""ShareGroupDescribe (key 77), version 1: state, epochs and members of share groups (KIP-932).
+
+Behaviour
+- What each member has. Topics that are gone are left out.
+- A group of which any member has a topic that the client may not describe shows no members:
+  TOPIC_AUTHORIZATION_FAILED.
+- Groups of other kinds are not shown: GROUP_ID_NOT_FOUND. Version 0 was in early access.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.group_access import HIDDEN_TOPICS, may_describe_group
+from kcompat.api.group_protocols import serves_share_groups
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.share_group_describe import (
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.group.share.requests import DescribedShareGroup, DescribedSharer
+
+_Group = ShareGroupDescribeResponse.DescribedGroup
+_Member = ShareGroupDescribeResponse.Member
+_Assignment = ShareGroupDescribeResponse.Assignment
+_Row = ShareGroupDescribeResponse.TopicPartitions
+
+
+def handle(context: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
+    """Describe each group; those that the client may not describe come first, as on a Kafka broker."""
+    if not serves_share_groups(context.services):
+        return _refused(request.group_ids, ErrorCode.UNSUPPORTED_VERSION)
+    hidden = [name for name in request.group_ids if not may_describe_group(context, name)]
+    response = _refused(hidden, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    for group_id in request.group_ids:
+        if group_id in hidden:
+            continue
+        row = _response(context, context.services.share_groups.describe(group_id))
+        if request.include_authorized_operations and row.error_code == ErrorCode.NONE:
+            row.authorized_operations = context.operations_on(Resource.group(group_id))
+        response.groups.append(row)
+    return response
+
+
+def _refused(group_ids: list[str], error: ErrorCode) -> ShareGroupDescribeResponse:
+    return ShareGroupDescribeResponse(
+        groups=[_Group(group_id=group_id, error_code=error) for group_id in group_ids]
+    )
+
+
+def _response(context: RequestContext, group: DescribedShareGroup) -> _Group:
+    if group.error:
+        return _Group(group_id=group.group_id, error_code=group.error, error_message=group.message)
+    members = [_member(context, member) for member in group.members]
+    topics = {row.topic_name for member in members for row in member.assignment.topic_partitions}
+    if not all(context.may(Operation.DESCRIBE, Resource.topic(topic)) for topic in topics):
+        return _Group(
+            group_id=group.group_id,
+            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            error_message=HIDDEN_TOPICS,
+        )
+    return _Group(
+        group_id=group.group_id,
+        group_state=group.state,
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=group.assignor,
+        members=members,
+    )
+
+
+def _member(context: RequestContext, member: DescribedSharer) -> _Member:
+    image = context.services.cluster.image
+    topics = {topic_id: image.topic_by_id(topic_id) for topic_id in member.assigned}
+    return _Member(
+        member_id=member.member_id,
+        rack_id=member.rack_id,
+        member_epoch=member.member_epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.subscribed_topics),
+        assignment=_Assignment(
+            [
+                _Row(topic_id, topic.name, list(member.assigned[topic_id]))
+                for topic_id, topic in topics.items()
+                if topic is not None
+            ]
+        ),
+    )

@@ -1,0 +1,70 @@
+"""ShareGroupHeartbeat (key 76), version 1: a member of a share group (KIP-932) goes on.
+
+Behaviour
+- A member joins with epoch 0 and the topics that it wants, and is answered at once with its epoch. It makes
+  its own id, of at most 36 characters. Epoch -1 leaves.
+- Share partitions that nobody of the group has had yet are begun first: a later heartbeat tells of them.
+- Topics that a member names it must be allowed to describe.
+- UNSUPPORTED_VERSION where the cluster has no share groups. Version 0 was in early access.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.group_protocols import serves_share_groups
+from kcompat.api.share_members import is_member_id
+from kcompat.group.share.requests import ShareHeartbeatAnswer, ShareHeartbeatRequest
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.share_group_heartbeat import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
+
+_Row = ShareGroupHeartbeatResponse.TopicPartitions
+_Assignment = ShareGroupHeartbeatResponse.Assignment
+
+
+def handle(
+    context: RequestContext, request: ShareGroupHeartbeatRequest
+) -> ShareGroupHeartbeatResponse | Promise[ShareGroupHeartbeatResponse]:
+    """Take the heartbeat, and tell the member what follows."""
+    if not serves_share_groups(context.services):
+        return ShareGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    if not context.may(Operation.READ, Resource.group(request.group_id)):
+        return ShareGroupHeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    if not is_member_id(request.member_id):
+        return ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)
+    names = request.subscribed_topic_names
+    if not all(context.may(Operation.DESCRIBE, Resource.topic(name)) for name in names or ()):
+        return ShareGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    heartbeat = ShareHeartbeatRequest(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        member_epoch=request.member_epoch,
+        client_id=context.client_id or "",
+        client_host=f"/{context.client_host}",
+        rack_id=request.rack_id,
+        subscribed_topics=None if names is None else frozenset(names),
+    )
+    return context.services.share_groups.heartbeat(heartbeat).map(_response)
+
+
+def _response(answer: ShareHeartbeatAnswer) -> ShareGroupHeartbeatResponse:
+    assigned = answer.assigned
+    return ShareGroupHeartbeatResponse(
+        error_code=answer.error,
+        error_message=answer.message,
+        member_id=answer.member_id,
+        member_epoch=answer.member_epoch,
+        heartbeat_interval_ms=answer.heartbeat_interval_ms,
+        assignment=None
+        if assigned is None
+        else _Assignment([_Row(topic_id, list(indexes)) for topic_id, indexes in assigned.items()]),
+    )

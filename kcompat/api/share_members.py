@@ -1,0 +1,174 @@
+"""What the APIs of members of share groups have in common: who asks, and what they say of records (KIP-932).
+
+A row is judged by itself, in Kafka's order: is its topic known, is what is said of it sound, may the client
+read the topic, is there such a partition.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from kcompat.api.group_protocols import serves_share_groups
+from kcompat.promise import Promise, gather
+from kcompat.protocol.errors import ErrorCode
+from kcompat.security.authorizer import Resource
+from kcompat.security.operations import Operation
+from kcompat.share.key import SharePartitionKey
+from kcompat.share.partition.acknowledgement import Acknowledgement, AcknowledgeType
+from kcompat.share.persisting import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcompat.api.context import RequestContext, Services
+    from kcompat.net.answers import Connection
+    from kcompat.share.sessions import ShareSessionKey, TopicIdPartition
+
+FIRST_WITH_RENEWALS = 2
+MAX_MEMBER_ID = 36
+"""Characters of a UUID as people read it."""
+
+SERVED_ELSEWHERE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
+"""Errors beside which a client is told who leads."""
+
+
+class SaidBatch(Protocol):
+    """What a request says of a range of records."""
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+
+
+class SaidPartition(Protocol):
+    """What a request says of a partition."""
+
+    partition_index: int
+
+    @property
+    def acknowledgement_batches(self) -> Sequence[SaidBatch]:
+        """The ranges, in order."""
+
+
+class SaidTopic(Protocol):
+    """What a request says of a topic."""
+
+    topic_id: bytes
+
+    @property
+    def partitions(self) -> Sequence[SaidPartition]:
+        """Its partitions."""
+
+
+Outcomes = dict["TopicIdPartition", Outcome]
+
+
+def refusal_of(context: RequestContext, group_id: str | None, member_id: str | None) -> ErrorCode:
+    """Why who asks is not heard at all; NONE if it is."""
+    if not serves_share_groups(context.services):
+        return ErrorCode.UNSUPPORTED_VERSION
+    if group_id is None:
+        return ErrorCode.INVALID_REQUEST
+    if not context.may(Operation.READ, Resource.group(group_id)):
+        return ErrorCode.GROUP_AUTHORIZATION_FAILED
+    return ErrorCode.NONE if is_member_id(member_id) else ErrorCode.INVALID_REQUEST
+
+
+def is_member_id(text: str | None) -> bool:
+    """Whether it can be the id of a member, which makes it by itself."""
+    return bool(text) and len(text or "") <= MAX_MEMBER_ID
+
+
+def topic_error(context: RequestContext, of: TopicIdPartition) -> Outcome | None:
+    """Why a client cannot have a partition, None if it can."""
+    image = context.services.cluster.image
+    name = image.topic_names.get(of[0])
+    if name is None:
+        return Outcome(ErrorCode.UNKNOWN_TOPIC_ID)
+    if not context.may(Operation.READ, Resource.topic(name)):
+        return Outcome(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    known = image.partition(name, of[1]) is not None
+    return None if known else Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def acknowledge(
+    context: RequestContext, member: ShareSessionKey, topics: Sequence[SaidTopic], *, renews: bool
+) -> Promise[Outcomes]:
+    """Do what a member says of its records. Where nothing is said of a partition all is well; that is told
+    beside what was done of others.
+    """
+    names = context.services.cluster.image.topic_names
+    outcomes: Outcomes = {}
+    silent: Outcomes = {}
+    asked: dict[TopicIdPartition, Promise[Outcome]] = {}
+    for topic in topics:
+        for row in topic.partitions:
+            of = topic.topic_id, row.partition_index
+            said = _said(row.acknowledgement_batches, context.api_version, renews=renews)
+            if topic.topic_id not in names:
+                outcomes[of] = Outcome(ErrorCode.UNKNOWN_TOPIC_ID)
+            elif said is None:
+                outcomes[of] = Outcome(ErrorCode.INVALID_REQUEST)
+            elif (refused := topic_error(context, of)) is not None:
+                outcomes[of] = refused
+            elif not said:
+                silent[of] = Outcome()
+            else:
+                key = SharePartitionKey(member.group_id, *of)
+                asked[of] = context.services.shares.acknowledge(key, member.member_id, said)
+    if not asked:
+        return Promise.resolved(outcomes)
+
+    def answered(done: list[Outcome]) -> Outcomes:
+        return dict(zip(asked, done, strict=True)) | outcomes | silent
+
+    return gather(list(asked.values())).map(answered)
+
+
+def _said(batches: Sequence[SaidBatch], version: int, *, renews: bool) -> list[Acknowledgement] | None:
+    """The ranges, None if they are not sound: they come in order, with one type or one for each record, and
+    renew only in requests that say so.
+    """
+    newest = AcknowledgeType.RENEW if version >= FIRST_WITH_RENEWALS else AcknowledgeType.REJECT
+    behind = -1
+    said = []
+    for batch in batches:
+        first, last, types = batch.first_offset, batch.last_offset, batch.acknowledge_types
+        is_sized = len(types) == 1 or len(types) == last - first + 1
+        if first > last or first < behind or not types or not is_sized:
+            return None
+        if min(types) < 0 or max(types) > newest or (AcknowledgeType.RENEW in types and not renews):
+            return None
+        behind = last
+        said.append(Acknowledgement(first, last, types))
+    return said
+
+
+def end_session(services: Services, member: ShareSessionKey) -> None:
+    """The session of a member is over: it gives back what it has, and nobody waits for that."""
+    _give_back(services, member, services.share_sessions.end(member))
+
+
+def follow(context: RequestContext) -> None:
+    """A session was begun on this connection, and ends with it."""
+    connection = context.connection
+    connection.when_closed(partial(_disconnected, context.services, connection))
+
+
+def _disconnected(services: Services, connection: Connection) -> None:
+    session = services.share_sessions.disconnected(connection)
+    if session is not None:
+        _give_back(services, session.key, session.partitions)
+
+
+def _give_back(services: Services, member: ShareSessionKey, partitions: Iterable[TopicIdPartition]) -> None:
+    """Take back what a member has. Once nobody of its group is here, what is known here of the group is
+    forgotten: administrators may have its share partitions begin anew.
+    """
+
+    def released(_: object) -> None:
+        if not services.share_sessions.has_members(member.group_id):
+            services.shares.forget_group(member.group_id)
+
+    services.shares.release(member, partitions).then(released)

@@ -1,0 +1,79 @@
+"""What share groups read of the configuration, and what each may set for itself (KIP-932)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.config.group import (
+    SHARE_ASSIGNMENT_INTERVAL,
+    SHARE_HEARTBEAT_INTERVAL,
+    SHARE_SESSION_TIMEOUT,
+)
+from kcompat.group.assignors.simple import SimpleAssignor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+ASSIGNOR = SimpleAssignor()
+"""The one that Kafka has for share groups."""
+
+
+Bounds = tuple[int, int]
+
+
+class ShareGroupConfig(Struct, frozen=True):
+    """A snapshot of the broker's settings for share groups, with the defaults of Kafka 4.3. Times in ms."""
+
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 5_000
+    max_size: int = 200
+    assignment_interval_ms: int = 1_000
+    """How long a target assignment lasts at least."""
+    initialize_retry_interval_ms: int = 30_000
+    """How long the share coordinator is waited for before it is asked again."""
+
+    session_timeout_bounds: Bounds = (45_000, 60_000)
+    heartbeat_interval_bounds: Bounds = (5_000, 15_000)
+    assignment_interval_bounds: Bounds = (0, 15_000)
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> ShareGroupConfig:
+        """The settings, by Kafka's names."""
+        return cls(
+            session_timeout_ms=get("group.share.session.timeout.ms"),
+            heartbeat_interval_ms=get("group.share.heartbeat.interval.ms"),
+            max_size=get("group.share.max.size"),
+            assignment_interval_ms=get("group.share.assignment.interval.ms"),
+            initialize_retry_interval_ms=get("group.share.initialize.retry.interval.ms"),
+            session_timeout_bounds=_bounds(get, "session.timeout.ms"),
+            heartbeat_interval_bounds=_bounds(get, "heartbeat.interval.ms"),
+            assignment_interval_bounds=_bounds(get, "assignment.interval.ms"),
+        )
+
+    def of_group(self, own: Mapping[str, str]) -> ShareGroupConfig:
+        """The settings of a group that has these of its own, brought within bounds that are younger."""
+        if not own:
+            return self
+        return replace(
+            self,
+            session_timeout_ms=_own(
+                own, SHARE_SESSION_TIMEOUT, self.session_timeout_ms, self.session_timeout_bounds
+            ),
+            heartbeat_interval_ms=_own(
+                own, SHARE_HEARTBEAT_INTERVAL, self.heartbeat_interval_ms, self.heartbeat_interval_bounds
+            ),
+            assignment_interval_ms=_own(
+                own, SHARE_ASSIGNMENT_INTERVAL, self.assignment_interval_ms, self.assignment_interval_bounds
+            ),
+        )
+
+
+def _bounds(get: Callable[[str], Any], name: str) -> Bounds:
+    return get(f"group.share.min.{name}"), get(f"group.share.max.{name}")
+
+
+def _own(own: Mapping[str, str], name: str, otherwise: int, bounds: Bounds) -> int:
+    return min(max(int(own[name]), bounds[0]), bounds[1]) if name in own else otherwise

@@ -1,0 +1,94 @@
+"""What one broker has to do with share groups: it coordinates share partitions, and leads others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.replication.topic_log import TopicLog
+from kcompat.share.coordinator.config import ShareCoordinatorConfig
+from kcompat.share.coordinator.coordinator import ShareCoordinator
+from kcompat.share.ends import PartitionEnds
+from kcompat.share.group_settings import GroupSettings
+from kcompat.share.groups import ShareGroups
+from kcompat.share.partitions import SharePartitions
+from kcompat.share.persister import DistributedPersister
+from kcompat.share.sessions import ShareSessions
+from kcompat.topics import SHARE_GROUP_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.config.feed import ConfigFeed
+    from kcompat.group.coordinator import GroupCoordinator
+    from kcompat.node.world import World
+    from kcompat.peer.peers import Peers
+    from kcompat.promise import Promise
+    from kcompat.replication.replicas import ReplicaManager
+
+    Neighbours = tuple[ConfigFeed, MetadataCache, ReplicaManager, Peers, World]
+
+
+class Sharing:
+    """The share coordinator, which follows the leaderships of its topic; the share partitions that are led
+    here, the sessions of their members, and the groups whose coordinator is here.
+    """
+
+    def __init__(
+        self,
+        broker_id: int,
+        groups: GroupCoordinator,
+        neighbours: Neighbours,
+        make_topic: Callable[[], Promise[Any]],
+    ) -> None:
+        self._config, self._cluster, replicas, peers, world = neighbours
+        config = self._config.current
+        log = TopicLog(replicas, SHARE_GROUP_STATE)
+        self.coordinator = ShareCoordinator(
+            log,
+            world.clock,
+            ShareCoordinatorConfig.read(config.get),
+            self._count_state_partitions,
+            self._count_partitions,
+            lambda: SHARE_GROUP_STATE in self._cluster.image.topics,
+        )
+        log.on_leadership(self.coordinator.load, self.coordinator.unload)
+        self.persister = DistributedPersister(
+            broker_id, self.coordinator, peers, self._cluster, make_topic, world.clock, world.random
+        )
+        settings = GroupSettings(self._config, self._cluster)
+        self.partitions = SharePartitions(replicas, self._cluster, self.persister, world.clock, settings)
+        self.sessions = ShareSessions(config.integer("group.share.max.share.sessions"))
+        ends = PartitionEnds(broker_id, replicas, peers, self._cluster)
+        self.groups = ShareGroups(groups, self.persister, ends, self._cluster, world.clock)
+        self._cluster.subscribe(self._image_changed)
+
+    def start(self) -> None:
+        """Begin to tidy the share state."""
+        self.coordinator.start()
+
+    def stop(self) -> None:
+        """Serve nothing more."""
+        self.partitions.forget_all()
+        self.coordinator.stop()
+
+    def _count_state_partitions(self) -> int:
+        topic = self._cluster.image.topics.get(SHARE_GROUP_STATE)
+        if topic is None:
+            return self._config.current.integer("share.coordinator.state.topic.num.partitions")
+        return len(topic.partitions)
+
+    def _count_partitions(self, topic_id: bytes) -> int:
+        image = self._cluster.image
+        name = image.topic_names.get(topic_id)
+        return 0 if name is None else len(image.topics[name].partitions)
+
+    def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Forget the share partitions of deleted topics."""
+        if old.topic_names is not new.topic_names:
+            gone = old.topic_names.keys() - new.topic_names.keys()
+            if gone:
+                self.coordinator.forget_topics(gone)
+                self.groups.forget_topics(gone)

@@ -1,0 +1,337 @@
+"""Share groups as their clients see them: what the group coordinator decides, and what the share coordinator
+has to do for it.
+
+The group coordinator keeps who is in a group, and which share partitions have begun; the share coordinator
+keeps where each of them stands. Whatever changes both is written down by the group coordinator first, then
+done by the share coordinator, then noted as done: who asks again after a failure in between finds what is
+left. Kafka's counterpart: the part of `GroupCoordinatorService` that speaks with the `Persister`.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kcompat.group.errors import group_error, modern_error
+from kcompat.group.share import administration, beginning, finding, heartbeat
+from kcompat.group.share.initialization import NO_TOPICS, Initialization, TopicPartitions
+from kcompat.group.share.requests import (
+    Alteration,
+    Deletion,
+    DescribedShareGroup,
+    ShareHeartbeatAnswer,
+    ShareHeartbeatOutcome,
+)
+from kcompat.group.share.validation import request_refusal
+from kcompat.promise import Promise, gather
+from kcompat.protocol.errors import ErrorCode
+from kcompat.share.batches import NO_OFFSET
+from kcompat.share.key import SharePartitionKey
+from kcompat.share.persisting import NO_EPOCH, NOT_COUNTED, Outcome, StateSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from kcompat.clock import Clock
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.coordinator import GroupCoordinator
+    from kcompat.group.share.requests import Begin, ShareHeartbeatRequest
+    from kcompat.share.ends import End
+    from kcompat.share.persisting import Persister
+
+logger = logging.getLogger(__name__)
+
+NO_LAG = -1
+"""The lag of a share partition of which nobody knows where it stands."""
+
+PartitionOutcomes = dict[tuple[str, int], Outcome]
+
+
+class StartOffset(NamedTuple):
+    """Where a share partition starts, and how many records have still to be delivered from there on."""
+
+    error: ErrorCode = ErrorCode.NONE
+    start_offset: int = NO_OFFSET
+    leader_epoch: int = 0
+    lag: int = NO_LAG
+
+
+StartOffsets = dict[tuple[str, int], StartOffset]
+
+
+class AlteredOffsets(NamedTuple):
+    """Why nothing was altered; or what became of each partition that exists, and the others are unknown."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    outcomes: PartitionOutcomes = {}
+
+
+class DeletedOffsets(NamedTuple):
+    """Why nothing was deleted; or what became of each topic by name."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    outcomes: Mapping[str, Outcome] = {}
+
+
+class Ends(Protocol):
+    """Where partitions end."""
+
+    def of(self, topic: str, index: int) -> Promise[End]:
+        """The end of one partition."""
+
+
+class ImageHolder(Protocol):
+    """Where the current picture of the cluster is found."""
+
+    image: ClusterImage
+
+
+class ShareGroups:
+    """The share groups that one broker coordinates; DeleteGroups of any kind goes through them as well, as
+    nobody knows of what kind a group is before it is asked.
+    """
+
+    def __init__(
+        self,
+        groups: GroupCoordinator,
+        persister: Persister,
+        ends: Ends,
+        cluster: ImageHolder,
+        clock: Clock,
+    ) -> None:
+        self._groups = groups
+        self._persister = persister
+        self._ends = ends
+        self._cluster = cluster
+        self._clock = clock
+
+    # --- members
+
+    def heartbeat(self, request: ShareHeartbeatRequest) -> Promise[ShareHeartbeatAnswer]:
+        """ShareGroupHeartbeat. Share partitions are begun after the answer: nobody waits for that."""
+        refusal = request_refusal(request)
+        if refusal is not None:
+            return Promise.resolved(ShareHeartbeatAnswer(refusal.error, refusal.message))
+
+        def told(outcome: ShareHeartbeatOutcome) -> ShareHeartbeatAnswer:
+            if outcome.begin is not None:
+                begin = partial(self._begin_for_members, request.group_id, outcome.begin)
+                self._clock.call_later(0, begin)
+            return outcome.answer
+
+        def failed(error: ErrorCode) -> ShareHeartbeatOutcome:
+            return ShareHeartbeatOutcome(ShareHeartbeatAnswer(modern_error(error)))
+
+        return self._groups.write(
+            request.group_id, lambda turn: heartbeat.heartbeat(turn, request), failed
+        ).map(told)
+
+    def _begin_for_members(self, group_id: str, begin: Begin) -> None:
+        """Begin share partitions wherever their first offset will be found to be."""
+        rows = {
+            (topic_id, index): NO_OFFSET
+            for topic_id, (_, indexes) in begin.topics.items()
+            for index in sorted(indexes)
+        }
+
+        def begun(outcomes: Mapping[tuple[bytes, int], Outcome]) -> None:
+            refused = next((outcome for outcome in outcomes.values() if outcome.error), None)
+            if refused is None:
+                self._complete(group_id, begin.topics)
+                return
+            logger.warning("Share partitions of group %s were not begun: %s", group_id, refused.message)
+            self._groups.write(
+                group_id, lambda turn: beginning.given_up(turn, group_id, begin.topics), _nobody_waits
+            )
+
+        self._initialize(group_id, begin.state_epoch, rows).then(begun)
+
+    def _initialize(
+        self, group_id: str, state_epoch: int, rows: Mapping[tuple[bytes, int], int]
+    ) -> Promise[dict[tuple[bytes, int], Outcome]]:
+        asked = [
+            self._persister.initialize(SharePartitionKey(group_id, *of), state_epoch, offset)
+            for of, offset in rows.items()
+        ]
+        return gather(asked).map(lambda outcomes: dict(zip(rows, outcomes, strict=True)))
+
+    def _complete(self, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> Promise[None]:
+        return self._groups.write(
+            group_id, lambda turn: beginning.completed(turn, group_id, topics), _nobody_waits
+        )
+
+    def describe(self, group_id: str) -> DescribedShareGroup:
+        """ShareGroupDescribe of one group."""
+        return self._groups.read(
+            group_id,
+            lambda shard: finding.describe(shard, group_id),
+            lambda error: DescribedShareGroup(group_id, error),
+        )
+
+    # --- administration
+
+    def delete(self, group_id: str) -> Promise[ErrorCode]:
+        """DeleteGroups of one group: of a share group the share coordinator forgets everything first."""
+
+        def prepared(deletion: Deletion) -> Promise[ErrorCode]:
+            if deletion.error:
+                return Promise.resolved(deletion.error)
+            return self._forget(group_id, deletion.topics).flat_map(forgotten)
+
+        def forgotten(outcomes: Mapping[bytes, Outcome]) -> Promise[ErrorCode]:
+            refused = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
+            return self._groups.delete(group_id) if refused is None else Promise.resolved(refused)
+
+        return self._groups.write(
+            group_id, lambda turn: administration.begin_to_delete(turn, group_id), _no_deletion
+        ).flat_map(prepared)
+
+    def _forget(
+        self, group_id: str, topics: Mapping[bytes, TopicPartitions]
+    ) -> Promise[dict[bytes, Outcome]]:
+        """Have the share coordinator forget share partitions; what became of each topic."""
+
+        def of_topic(topic_id: bytes, indexes: Iterable[int]) -> Promise[Outcome]:
+            keys = [SharePartitionKey(group_id, topic_id, index) for index in sorted(indexes)]
+            return gather([self._persister.delete(key) for key in keys]).map(_worst)
+
+        asked = [of_topic(topic_id, row.partitions) for topic_id, row in topics.items()]
+        return gather(asked).map(lambda outcomes: dict(zip(topics, outcomes, strict=True)))
+
+    def alter_offsets(
+        self, group_id: str, offsets: Mapping[str, Mapping[int, int]]
+    ) -> Promise[AlteredOffsets]:
+        """AlterShareGroupOffsets: share partitions begin anew where they are told to, in a group without
+        members; `offsets` by topic and partition.
+        """
+        if not group_id:
+            error = ErrorCode.INVALID_GROUP_ID
+            return Promise.resolved(AlteredOffsets(error, error.message))
+
+        def decided(alteration: Alteration) -> Promise[AlteredOffsets]:
+            begin = alteration.begin
+            if begin is None:
+                return Promise.resolved(AlteredOffsets(alteration.error, alteration.message))
+            rows = {
+                (topic_id, index): offsets[row.name][index]
+                for topic_id, row in begin.topics.items()
+                for index in sorted(row.partitions)
+            }
+            return self._initialize(group_id, begin.state_epoch, rows).flat_map(partial(begun, begin))
+
+        def begun(begin: Begin, outcomes: Mapping[tuple[bytes, int], Outcome]) -> Promise[AlteredOffsets]:
+            named = {(begin.topics[of].name, index): outcome for (of, index), outcome in outcomes.items()}
+            answer = AlteredOffsets(outcomes=named)
+            if not outcomes or any(outcome.error for outcome in outcomes.values()):
+                return Promise.resolved(answer)
+            return self._complete(group_id, begin.topics).map(lambda _: answer)
+
+        return self._groups.write(
+            group_id, lambda turn: administration.begin_to_alter(turn, group_id, offsets), _no_alteration
+        ).flat_map(decided)
+
+    def delete_offsets(self, group_id: str, names: Sequence[str]) -> Promise[DeletedOffsets]:
+        """DeleteShareGroupOffsets of whole topics, in a group without members."""
+        if not group_id:
+            error = ErrorCode.INVALID_GROUP_ID
+            return Promise.resolved(DeletedOffsets(error, error.message))
+
+        def decided(deletion: Deletion) -> Promise[DeletedOffsets]:
+            if deletion.error:
+                return Promise.resolved(DeletedOffsets(deletion.error, deletion.message))
+            return self._forget(group_id, deletion.topics).flat_map(partial(forgotten, deletion))
+
+        def forgotten(deletion: Deletion, outcomes: Mapping[bytes, Outcome]) -> Promise[DeletedOffsets]:
+            named = {deletion.topics[topic_id].name: outcome for topic_id, outcome in outcomes.items()}
+            named.update((name, Outcome(*refused)) for name, refused in deletion.refused.items())
+            answer = DeletedOffsets(outcomes=named)
+            gone = [topic_id for topic_id, outcome in outcomes.items() if not outcome.error]
+            if not gone:
+                return Promise.resolved(answer)
+
+            def note(turn: GroupTurn) -> DeletedOffsets:
+                administration.complete_offset_deletion(turn, group_id, gone)
+                return answer
+
+            return self._groups.write(
+                group_id, note, lambda error: DeletedOffsets(group_error(error), group_error(error).message)
+            )
+
+        return self._groups.write(
+            group_id,
+            lambda turn: administration.begin_to_delete_offsets(turn, group_id, names),
+            _no_deletion,
+        ).flat_map(decided)
+
+    # --- where groups stand
+
+    def all_offsets(self, group_id: str) -> Promise[tuple[ErrorCode, StartOffsets]]:
+        """DescribeShareGroupOffsets of all share partitions that have begun."""
+        failed: ErrorCode = ErrorCode.NONE
+
+        def refused(error: ErrorCode) -> Initialization | None:
+            nonlocal failed
+            failed = error
+            return None
+
+        state = self._groups.read(group_id, lambda shard: finding.begun(shard, group_id), refused)
+        if failed:
+            return Promise.resolved((failed, {}))
+        topics = NO_TOPICS if state is None else state.initialized
+        names = self._cluster.image.topic_names
+        wanted = {
+            names[topic_id]: sorted(row.partitions) for topic_id, row in topics.items() if topic_id in names
+        }
+        return self.offsets(group_id, wanted).map(lambda found: (ErrorCode.NONE, found))
+
+    def offsets(self, group_id: str, wanted: Mapping[str, Collection[int]]) -> Promise[StartOffsets]:
+        """DescribeShareGroupOffsets of partitions of topics that exist, whether they have begun or not."""
+        topics = self._cluster.image.topics
+        rows = [(name, index) for name, indexes in wanted.items() for index in indexes]
+        asked = [self._offset(group_id, topics[name].topic_id, *(name, index)) for name, index in rows]
+        return gather(asked).map(lambda found: dict(zip(rows, found, strict=True)))
+
+    def _offset(self, group_id: str, topic_id: bytes, name: str, index: int) -> Promise[StartOffset]:
+        def known(summary: StateSummary) -> Promise[StartOffset]:
+            if summary.error:
+                return Promise.resolved(StartOffset())
+            start = StartOffset(ErrorCode.NONE, summary.start_offset, summary.leader_epoch)
+            delivered = summary.delivery_complete_count
+            if summary.start_offset == NO_OFFSET or delivered == NOT_COUNTED:
+                return Promise.resolved(start)
+            return self._ends.of(name, index).map(
+                lambda end: (
+                    StartOffset(end.error, 0, 0)
+                    if end.error
+                    else start._replace(lag=end.offset - summary.start_offset - delivered)
+                )
+            )
+
+        return self._persister.summary(SharePartitionKey(group_id, topic_id, index), NO_EPOCH).flat_map(known)
+
+    # --- topics
+
+    def forget_topics(self, topic_ids: Collection[bytes]) -> None:
+        """These topics were deleted."""
+        self._groups.write_everywhere(lambda turn: beginning.forget_topics(turn, topic_ids))
+
+
+def _worst(outcomes: Iterable[Outcome]) -> Outcome:
+    error = next((outcome.error for outcome in outcomes if outcome.error), ErrorCode.NONE)
+    return Outcome(error, error.message if error else None)
+
+
+def _nobody_waits(_error: ErrorCode) -> None:
+    """What could not be noted is found by the next heartbeat."""
+
+
+def _no_deletion(error: ErrorCode) -> Deletion:
+    return Deletion(group_error(error), group_error(error).message)
+
+
+def _no_alteration(error: ErrorCode) -> Alteration:
+    return Alteration(group_error(error), group_error(error).message)

@@ -1,0 +1,142 @@
+"""Share groups on coordinators in memory: members that heartbeat, and a share coordinator that may fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcompat.group.share.group import ShareGroup
+from kcompat.group.share.requests import ShareHeartbeatRequest
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.share.ends import End
+from kcompat.share.groups import ShareGroups
+from kcompat.share.persisting import Outcome
+from support.consumer_group_world import ConsumerGroupWorld, topic_id
+from support.group_world import GROUP
+from support.share_world import ShareWorld
+
+if TYPE_CHECKING:
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.share.requests import ShareHeartbeatAnswer
+    from kcompat.share.key import SharePartitionKey
+    from kcompat.share.persisting import StateRead, StateSummary, StateWrite
+
+__all__ = ["GROUP", "topic_id"]
+
+
+class KnownEnds:
+    """Where partitions end, as a test says."""
+
+    def __init__(self) -> None:
+        self.offset = 10
+        self.error = ErrorCode.NONE
+
+    def of(self, _topic: str, _index: int) -> Promise[End]:
+        """See `Ends`."""
+        return Promise.resolved(End(self.error, self.offset))
+
+
+class FailingPersister:
+    """A share coordinator that does nothing while it has an error, and may answer when it is told to."""
+
+    def __init__(self, world: ShareWorld) -> None:
+        self._world = world
+        self.error = ErrorCode.NONE
+        self.asked: list[tuple[str, SharePartitionKey]] = []
+
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
+        """See `Persister`."""
+        self.asked.append(("initialize", key))
+        if self.error:
+            return Promise.resolved(Outcome(self.error, "told to fail"))
+        return self._world.coordinator.initialize(key, state_epoch, start_offset)
+
+    def delete(self, key: SharePartitionKey) -> Promise[Outcome]:
+        """See `Persister`."""
+        self.asked.append(("delete", key))
+        if self.error:
+            return Promise.resolved(Outcome(self.error, "told to fail"))
+        return self._world.coordinator.delete(key)
+
+    def read(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateRead]:
+        """See `Persister`."""
+        return self._world.coordinator.read(key, leader_epoch)
+
+    def write(self, key: SharePartitionKey, write: StateWrite) -> Promise[Outcome]:
+        """See `Persister`."""
+        return self._world.coordinator.write(key, write)
+
+    def summary(self, key: SharePartitionKey, leader_epoch: int) -> Promise[StateSummary]:
+        """See `Persister`."""
+        return self._world.coordinator.summary(key, leader_epoch)
+
+
+class ShareGroupWorld(ConsumerGroupWorld):
+    """One broker's group coordinator and share coordinator, with the topics `t` and `u`."""
+
+    def __init__(self, config: GroupCoordinatorConfig | None = None) -> None:
+        self.shares = ShareWorld()
+        self.shares.topics = {}
+        super().__init__(config)
+        self.persister = FailingPersister(self.shares)
+        self.ends = KnownEnds()
+        self.told: dict[str, dict[str, list[int]]] = {}
+        """What each member was told last to have, by the names of topics."""
+
+    @property
+    def share_groups(self) -> ShareGroups:
+        """Those of the coordinator that runs now."""
+        return ShareGroups(self.coordinator, self.persister, self.ends, self, self.clock)
+
+    def show(self, image: ClusterImage) -> None:
+        """See `ConsumerGroupWorld.show`."""
+        super().show(image)
+        self.shares.topics = {topic.topic_id: len(topic.partitions) for topic in image.topics.values()}
+
+    def share(self, member_id: str, epoch: int | None = None, **fields: Any) -> ShareHeartbeatAnswer:
+        """ShareGroupHeartbeat, answered at once; then what follows from it.
+
+        A member goes on in the epoch it was told last; it is remembered what it is told.
+        """
+        request = ShareHeartbeatRequest(
+            **{
+                "group_id": GROUP,
+                "member_id": member_id,
+                "member_epoch": self.epochs.get(member_id, 0) if epoch is None else epoch,
+                "client_id": "client",
+                "client_host": "/127.0.0.1",
+                **fields,
+            }
+        )
+        answer = self.share_groups.heartbeat(request).value
+        self.clock.advance(0)
+        if not answer.error and answer.member_id is not None:
+            self.epochs[answer.member_id] = max(answer.member_epoch, 0)
+            if answer.assigned is not None:
+                names = {topic.topic_id: name for name, topic in self.image.topics.items()}
+                self.told[member_id] = {
+                    names[topic]: list(indexes) for topic, indexes in answer.assigned.items()
+                }
+        return answer
+
+    def enter_share(self, member_id: str, topics: str = "t", **fields: Any) -> ShareHeartbeatAnswer:
+        """Join; `topics` are letters."""
+        return self.share(member_id, 0, **{"subscribed_topics": frozenset(topics), **fields})
+
+    def leave_share(self, member_id: str) -> ShareHeartbeatAnswer:
+        """Leave."""
+        return self.share(member_id, -1)
+
+    def settle_share(self, *member_ids: str) -> None:
+        """Let the members heartbeat, and time go by, until each has its target."""
+        for _ in range(3):
+            self.clock.advance(1_000)
+            for member_id in member_ids:
+                self.share(member_id)
+
+    def sharers(self, group_id: str = GROUP) -> ShareGroup:
+        """The share group as it is in memory."""
+        group = next(shard.groups[group_id] for shard in self.shards if group_id in shard.groups)
+        assert isinstance(group, ShareGroup)
+        return group

@@ -1,0 +1,61 @@
+"""ReadShareGroupStateSummary."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcompat.api import read_share_group_state_summary
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.read_share_group_state_summary import ReadShareGroupStateSummaryRequest
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
+from support.asking import Denying
+from support.share_state_apis import ShareStateApi
+from support.share_world import KEY, TOPIC
+
+NONE = ErrorCode.NONE
+
+
+@pytest.fixture
+def api() -> ShareStateApi:
+    return ShareStateApi(
+        read_share_group_state_summary,
+        ReadShareGroupStateSummaryRequest,
+        ReadShareGroupStateSummaryRequest.ReadStateSummaryData,
+        ReadShareGroupStateSummaryRequest.PartitionData,
+    )
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_share_partitions_are_summed_up(api: ShareStateApi, version: int) -> None:
+    api.world.coordinator.initialize(KEY, 3, 5)
+    api.world.coordinator.read(KEY, 4)
+    rows = api.ask(0, 1, version=version, leader_epoch=0)
+    row = rows[0]
+    assert (row.error_code, row.state_epoch, row.leader_epoch, row.start_offset) == (NONE, 3, 4, 5)
+    assert row.delivery_complete_count == (0 if version else -1)
+    assert (rows[1].error_code, rows[1].start_offset) == (NONE, -1)
+
+
+def test_without_a_group_nothing_is_asked(api: ShareStateApi) -> None:
+    assert api.ask(0, group_id="") == {}
+
+
+def test_a_topic_without_rows_makes_nothing_of_the_request(api: ShareStateApi) -> None:
+    request = ReadShareGroupStateSummaryRequest(
+        "group",
+        [
+            ReadShareGroupStateSummaryRequest.ReadStateSummaryData(TOPIC, []),
+            ReadShareGroupStateSummaryRequest.ReadStateSummaryData(
+                b"\1" * 16, [ReadShareGroupStateSummaryRequest.PartitionData(0)]
+            ),
+        ],
+    )
+    assert api.rows(request) == {}
+
+
+def test_only_brokers_may_ask(api: ShareStateApi) -> None:
+    api.admit(Denying((Operation.CLUSTER_ACTION, CLUSTER)))
+    row = api.ask(0, group_id="")[0]
+    assert row.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert row.error_message == ErrorCode.CLUSTER_AUTHORIZATION_FAILED.message
