@@ -33,6 +33,7 @@ import restart
 import rounds
 import spark_latency
 import throughput
+import transactions
 from generator import Generator
 from trial import Measure, Trial
 
@@ -47,6 +48,7 @@ MEASURES: tuple[Measure, ...] = (
     *throughput.MEASURES,
     *latency.MEASURES,
     *fresh_group.MEASURES,
+    *transactions.MEASURES,
     *flush.MEASURES,
     *compaction.MEASURES,
     *down_conversion.MEASURES,
@@ -67,7 +69,13 @@ def main() -> None:
     rounds.run(
         _run,
         options,
-        (*report.FIGURES, *down_conversion.FIGURES, *growth.FIGURES, *growth_of_clients.FIGURES),
+        (
+            *report.FIGURES,
+            *down_conversion.FIGURES,
+            *growth.FIGURES,
+            *growth_of_clients.FIGURES,
+            *transactions.FIGURES,
+        ),
     )
 
 
