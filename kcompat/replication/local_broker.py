@@ -11,6 +11,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.config.topic import topic_config
 from kcompat.log.errors import StorageError
@@ -123,7 +124,11 @@ class LocalBroker:
             log = self._logs.create(*key, assigned.topic_id, log_config(config))
         else:
             log.update_config(log_config(config))
-            cut_at_hole(log, self._logs.clean_offset(log) or 0)
+            cut_at_hole(
+                log,
+                compacted_to=self._logs.clean_offset(log) or 0,
+                can_be_had_again=assigned.role.leader not in (NO_LEADER, self._replicas.broker_id),
+            )
         return self._replicas.add(log, config, self._logs.high_watermark(log))
 
     def _stop_all(self, partitions: Sequence[StoppedPartition]) -> PartitionErrors:

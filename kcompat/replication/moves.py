@@ -144,7 +144,7 @@ class Moves:
                 future.assign_topic_id(partition.topic_id)
         future.update_config(partition.log.config)
         with self._reported(key):
-            cut_at_hole(future, 0)
+            cut_at_hole(future, can_be_had_again=True)
         partition.future = replica = FutureReplica(
             partition,
             future,

@@ -52,7 +52,7 @@ class ReplicaManager:
         self, broker_id: int, clock: Clock, cluster: MetadataCache, *, max_lag_ms: int = MAX_LAG_MS
     ) -> None:
         """`max_lag_ms` is `replica.lag.time.max.ms`."""
-        self._broker_id = broker_id
+        self.broker_id = broker_id
         self._clock = clock
         self._cluster = cluster
         self._surroundings = Surroundings(
@@ -163,7 +163,7 @@ class ReplicaManager:
 
     def _obey(self, partition: Partition, config: TopicConfig) -> None:
         partition.require_in_sync(config.min_insync_replicas)
-        index, broker_id = partition.index, self._broker_id
+        index, broker_id = partition.index, self.broker_id
         as_leader = names(config.leader_replication_throttled_replicas, index, broker_id)
         as_follower = names(config.follower_replication_throttled_replicas, index, broker_id)
         partition.throttled = Throttled(
