@@ -1,4 +1,4 @@
-"""Clients of five kinds copy a topic in transactions; all of them are killed, and their broker is."""
+"""Clients of five kinds copy a topic in transactions; all of them are killed, and their three brokers are."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ STEP = 2_000
 PER_TRANSACTION = 50
 PATIENCE_S = 240
 SETTINGS = {
+    "default.replication.factor": "3",
+    "min.insync.replicas": "2",
     "transaction.state.log.num.partitions": "5",
     "offsets.topic.num.partitions": "5",
     "group.consumer.session.timeout.ms": "6000",
@@ -85,9 +87,17 @@ def java(directory: Path, version: str) -> list[str]:
     return [*QUICK_JVM, "-cp", path, "Copier"]
 
 
+class ThreeBrokers(KcompatBroker):
+    """In one process, which is killed as a whole."""
+
+    def command(self) -> list[str]:
+        """See `KcompatBroker`."""
+        return [*super().command(), "--brokers", "3"]
+
+
 @pytest.fixture
 def broker() -> Iterator[KcompatBroker]:
-    with KcompatBroker(SETTINGS) as broker:
+    with ThreeBrokers(SETTINGS) as broker:
         yield broker
 
 
