@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults exactly-once other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters clean
+.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults exactly-once other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -17,7 +17,7 @@ help:
 	@echo "make simulation  10,000 stories of brokers with everything against them, KCOMPAT_SEEDS=N for another number: an hour and a half"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
 	@echo "make exactly-once  100,000 records copied in transactions, copiers and brokers killed 10 times each: some minutes"
-	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three"
+	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three; make bench-groups: groups of 60"
 	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"
 
 NATIVE := $(shell find kcompat -name "*.[ch]")
@@ -109,6 +109,9 @@ bench: fetched
 
 bench-clusters: fetched
 	$(BIN)/python bench/run_clusters.py
+
+bench-groups: fetched
+	$(BIN)/python bench/run_groups.py
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .

@@ -35,6 +35,7 @@ class Accepted:
 
 
 ACCEPTED: tuple[Accepted, ...] = (
+    Accepted(".*", r"CONSUMER_GROUP_HEARTBEAT .*\.heartbeat_interval_ms$", "Consumer groups of KIP-848"),
     Accepted(r"api_versions.*", r"(supported|finalized)_features", "Features of a KRaft cluster", since=3),
     Accepted(
         "api_versions_with_bad_software_names",

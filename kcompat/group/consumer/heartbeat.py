@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.group.consumer import leaving, progress, sessions
+from kcompat.group.consumer import leaving, pace, progress, sessions
 from kcompat.group.consumer.finding import find_group, find_or_make
 from kcompat.group.consumer.membership import fenced_instance, find_or_join, unknown_member
 from kcompat.group.consumer.own_settings import settings_of
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
     from kcompat.group.consumer.member import ConsumerMember
     from kcompat.group.consumer.requests import HeartbeatRequest
-    from kcompat.group.modern.settings import ConsumerGroupConfig
 
 
 def heartbeat(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer:
@@ -83,7 +82,10 @@ def _go_on(turn: GroupTurn, request: HeartbeatRequest) -> HeartbeatAnswer | Refu
     if isinstance(told, Refusal):
         return told
     sessions.keep_alive(turn, group.group_id, told.member_id, settings.session_timeout_ms)
-    return _answer(request, before, told, settings)
+    interval_ms = pace.interval_ms(
+        settings.heartbeat_interval_ms, group.header, noted.group_epoch, len(group.members), turn.now_ms
+    )
+    return _answer(request, before, told, interval_ms)
 
 
 def _as_it_wants(member: ConsumerMember, request: HeartbeatRequest) -> ConsumerMember:
@@ -110,13 +112,13 @@ def _answer(
     request: HeartbeatRequest,
     before: ConsumerMember,
     after: ConsumerMember,
-    settings: ConsumerGroupConfig,
+    interval_ms: int,
 ) -> HeartbeatAnswer:
     tells = request.member_epoch == JOIN or request.is_full or before.assigned != after.assigned
     return HeartbeatAnswer(
         member_id=after.member_id,
         member_epoch=after.member_epoch,
-        heartbeat_interval_ms=settings.heartbeat_interval_ms,
+        heartbeat_interval_ms=interval_ms,
         assigned={topic: tuple(sorted(partitions)) for topic, partitions in after.assigned.items()}
         if tells
         else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kcompat.group.consumer.pace import LEAST_MS, NEW_MS
 from kcompat.group.consumer.requests import HeartbeatAnswer
 from kcompat.group.consumer.roster import ConsumerState
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
@@ -18,13 +19,14 @@ T = topic_id("t")
 def test_the_first_member_gets_everything_at_once(world: ConsumerGroupWorld) -> None:
     answer = world.enter("a")
     assert answer == HeartbeatAnswer(
-        member_id="a", member_epoch=2, heartbeat_interval_ms=5_000, assigned={T: (0, 1, 2)}
+        member_id="a", member_epoch=2, heartbeat_interval_ms=LEAST_MS, assigned={T: (0, 1, 2)}
     )
     assert world.consumers().state is ConsumerState.STABLE
 
 
 def test_a_heartbeat_without_news_writes_nothing_and_tells_nothing(world: ConsumerGroupWorld) -> None:
     world.enter("a")
+    world.clock.advance(NEW_MS)
     appends = world.log.appends
     assert world.beat("a") == HeartbeatAnswer(member_id="a", member_epoch=2, heartbeat_interval_ms=5_000)
     assert world.log.appends == appends

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.group.consumer.pace import NEW_MS
 from kcompat.group.consumer.roster import ConsumerState
 from support.group_world import GROUP
 
@@ -17,19 +18,22 @@ def sets(world: ConsumerGroupWorld, **own: str) -> None:
 
 
 def test_the_interval_of_heartbeats(world: ConsumerGroupWorld) -> None:
-    assert world.enter("a").heartbeat_interval_ms == 5_000
+    world.enter("a")
+    world.enter("b", group_id="other")
+    world.clock.advance(NEW_MS)
+    assert world.beat("a").heartbeat_interval_ms == 5_000
     sets(world, heartbeat_interval_ms="7000")
     assert world.beat("a").heartbeat_interval_ms == 7_000
-    assert world.enter("b", group_id="other").heartbeat_interval_ms == 5_000
+    assert world.beat("b", group_id="other").heartbeat_interval_ms == 5_000
     sets(world)
     assert world.beat("a").heartbeat_interval_ms == 5_000
 
 
 def test_bounds_that_are_younger_than_a_value_hold(world: ConsumerGroupWorld) -> None:
     sets(world, heartbeat_interval_ms="60000", session_timeout_ms="1")
-    assert world.enter("a").heartbeat_interval_ms == 15_000
+    world.enter("a")
     world.clock.advance(44_999)
-    assert not world.beat("a").error
+    assert world.beat("a").heartbeat_interval_ms == 15_000
 
 
 def test_the_session_timeout(world: ConsumerGroupWorld) -> None:
