@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SESSION_MS = 6_000
-HEARTBEAT_MS = 2_000
+HEARTBEAT_MS = 2_500
 SETTINGS: Mapping[str, Mapping[str, str | int]] = {
     "classic": {
         "session.timeout.ms": SESSION_MS,

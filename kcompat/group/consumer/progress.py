@@ -51,7 +51,7 @@ def take_note(
     if isinstance(pattern, Refusal):
         return pattern
     names_changed = after.subscribed_topics != before.subscribed_topics
-    bump = names_changed or pattern is PatternChange.RESOLVED
+    bump = names_changed or pattern is PatternChange.RESOLVED or group.needs_target
     epoch = _group_epoch(turn, group, before, after, bump=bump)
     return Noted(epoch, names_changed or pattern is not PatternChange.NONE)
 

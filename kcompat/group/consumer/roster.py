@@ -47,6 +47,9 @@ class ConsumerRoster(ModernGroup[ConsumerMember]):
         self.pattern_subscribers: Counter[str] = Counter()
         self.has_old_metadata = False
         """Whether the log has the topic metadata of a Kafka before 4.1."""
+        self.needs_target = False
+        """Whether the target is to be made anew whatever changes: that of a group that was rebalancing as a
+        classic one a moment ago is of its last generation."""
         self._assignors: Counter[str] = Counter()
         self._classic_protocols: Counter[str] = Counter()
         self._classic_members = 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
 from kcompat.group.classic import rebalance
+from kcompat.group.classic.state import ClassicState
 from kcompat.group.consumer import records, sessions
 from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.group.consumer.member import ClassicMembership, ConsumerMember
@@ -47,6 +48,7 @@ def upgrade(turn: GroupTurn, group: ClassicGroup) -> ConsumerGroup | Refusal:
         turn.write(record.key, record.value)
         if not isinstance(record.key, GroupMetadataKey):
             replay(made, record, 0)
+    made.needs_target = not group.is_in(ClassicState.STABLE)
     turn.once_appended(lambda turn: _take_over(turn, group))
     return made
 

@@ -109,6 +109,14 @@ def test_a_static_member_changes_its_protocol_in_place(world: MixedGroupWorld) -
     assert world.heartbeat(one.member_id, one.generation, instance_id="one") is ErrorCode.FENCED_INSTANCE_ID
 
 
+def test_a_group_that_was_rebalancing_shares_out_anew_whatever_changes(world: MixedGroupWorld) -> None:
+    one = ClassicConsumer(world, instance_id="one")
+    one.join()
+    answer = world.enter("new", instance_id="one")
+    assert (answer.error, answer.member_epoch) == (ErrorCode.NONE, 2)
+    assert world.owned("new") == {"t": [0, 1, 2]}
+
+
 @pytest.mark.parametrize(
     ("policy", "error"),
     [
