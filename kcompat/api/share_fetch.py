@@ -92,7 +92,7 @@ def _session(
         has_acknowledgements=_says_something(request),
     )
     if request.share_session_epoch == INITIAL_EPOCH and not isinstance(session, ErrorCode):
-        follow(context)
+        follow(context, member.group_id)
     return session
 
 

@@ -19,7 +19,7 @@ from kcompat.share.partition.acknowledgement import Acknowledgement, Acknowledge
 from kcompat.share.persisting import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from kcompat.api.context import RequestContext, Services
     from kcompat.net.answers import Connection
@@ -147,28 +147,26 @@ def _said(batches: Sequence[SaidBatch], version: int, *, renews: bool) -> list[A
 
 def end_session(services: Services, member: ShareSessionKey) -> None:
     """The session of a member is over: it gives back what it has, and nobody waits for that."""
-    _give_back(services, member, services.share_sessions.end(member))
+    services.shares.release(member, services.share_sessions.end(member))
 
 
-def follow(context: RequestContext) -> None:
-    """A session was begun on this connection, and ends with it."""
+def follow(context: RequestContext, group_id: str) -> None:
+    """A member of the group has begun a session on this connection, and it ends with it."""
     connection = context.connection
-    connection.when_closed(partial(_disconnected, context.services, connection))
+    connection.when_closed(partial(_disconnected, context.services, connection, group_id))
 
 
-def _disconnected(services: Services, connection: Connection) -> None:
-    session = services.share_sessions.disconnected(connection)
-    if session is not None:
-        _give_back(services, session.key, session.partitions)
-
-
-def _give_back(services: Services, member: ShareSessionKey, partitions: Iterable[TopicIdPartition]) -> None:
-    """Take back what a member has. Once nobody of its group is here, what is known here of the group is
-    forgotten: administrators may have its share partitions begin anew.
+def _disconnected(services: Services, connection: Connection, group_id: str) -> None:
+    """Take back what the member has that was there last. Once nobody of its group is here any more, what is
+    known here of the group is forgotten: administrators may have its share partitions begin anew.
     """
+    session = services.share_sessions.disconnected(connection)
+    released = (
+        Promise.resolved([]) if session is None else services.shares.release(session.key, session.partitions)
+    )
 
-    def released(_: object) -> None:
-        if not services.share_sessions.has_members(member.group_id):
-            services.shares.forget_group(member.group_id)
+    def forget(_: object) -> None:
+        if not services.share_sessions.has_members(group_id):
+            services.shares.forget_group(group_id)
 
-    services.shares.release(member, partitions).then(released)
+    released.then(forget)

@@ -114,7 +114,7 @@ class SharePartitions:
         self._drop(led for key, led in self._led.items() if key.group_id == group_id)
 
     def forget_all(self) -> None:
-        """The broker stops, or the cluster has share groups no more."""
+        """The broker stops."""
         self._drop(self._led.values())
 
     def _drop(self, dropped: Iterable[LedSharePartition]) -> None:

@@ -158,11 +158,6 @@ class ShareSessions:
         """Whether any member of the group has a session here."""
         return any(key.group_id == group_id for key in self._sessions)
 
-    def clear(self) -> None:
-        """End all sessions: the cluster has no share groups any more."""
-        self._sessions.clear()
-        self._by_connection.clear()
-
     def _begin(
         self, key: ShareSessionKey, named: Sequence[TopicIdPartition], connection: Hashable
     ) -> ShareSession | ErrorCode:

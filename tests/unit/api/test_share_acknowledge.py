@@ -9,7 +9,7 @@ import pytest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
-from support.asking import Denying, Finalized
+from support.asking import Client, Denying, Finalized
 from support.share_apis import ShareApis, acknowledged
 from support.share_fetch_world import GROUP, LOCK_MS, OTHER
 from support.share_partition_world import ACCEPT, RELEASE, RENEW
@@ -133,9 +133,11 @@ def test_a_cluster_without_share_groups(apis: ShareApis) -> None:
     assert apis.acknowledge().error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_what_is_known_is_forgotten_once_the_last_session_of_the_group_has_ended(apis: ShareApis) -> None:
-    apis.fetch(epoch=0, member_id="other")
+def test_what_is_known_is_forgotten_once_the_last_connection_of_the_group_has_ended(apis: ShareApis) -> None:
+    other = Client()
+    apis.fetch(epoch=0, member_id="other", client=other)
     apis.acknowledge(acknowledged(0, 3, ACCEPT), epoch=-1)
+    apis.client.leave()
     assert len(apis.world.shares) == 1
-    apis.acknowledge(epoch=-1, member_id="other")
+    other.leave()
     assert len(apis.world.shares) == 0
