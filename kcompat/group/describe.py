@@ -30,6 +30,16 @@ def describe(shard: Groups, group_id: str) -> DescribedGroup:
     return group.described()
 
 
+def of_another_kind(group_id: str) -> DescribedGroup:
+    """What DescribeGroups, which describes classic groups, says of others."""
+    return DescribedGroup(
+        group_id,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        STATE_OF_NO_GROUP,
+        message=f"Group {group_id} is not a classic group.",
+    )
+
+
 def list_groups(shard: Groups, states: AbstractSet[str], types: AbstractSet[str]) -> Iterator[ListedGroup]:
     """The groups in any of the states and of any of the types (in lower case; empty sets filter nothing)."""
     for group in shard.groups.values():

@@ -8,11 +8,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.group import describe
 from kcompat.group.consumer import records, sessions, timers
 from kcompat.group.consumer.requests import DescribedConsumer, DescribedConsumerGroup
 from kcompat.group.consumer.roster import CONSUMER, ConsumerRoster
 from kcompat.group.modern.topics import java_order
-from kcompat.group.requests import NO_GENERATION, UNKNOWN_MEMBER, DescribedGroup, ListedGroup
+from kcompat.group.requests import NO_GENERATION, UNKNOWN_MEMBER, ListedGroup
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn, PartitionJudge
     from kcompat.group.consumer.member import ConsumerMember
     from kcompat.group.offsets import CommittedOffset
-    from kcompat.group.requests import CommitRequest
-
-STATE_OF_ANOTHER_KIND = "Dead"
-"""What DescribeGroups, which describes classic groups, says of others."""
+    from kcompat.group.requests import CommitRequest, DescribedGroup
 
 
 class ConsumerGroup(ConsumerRoster):
@@ -120,12 +118,7 @@ class ConsumerGroup(ConsumerRoster):
 
     def described(self) -> DescribedGroup:
         """See `Group.described`."""
-        return DescribedGroup(
-            self.group_id,
-            ErrorCode.GROUP_ID_NOT_FOUND,
-            STATE_OF_ANOTHER_KIND,
-            message=f"Group {self.group_id} is not a classic group.",
-        )
+        return describe.of_another_kind(self.group_id)
 
     def listed(self) -> ListedGroup:
         """See `Group.listed`."""

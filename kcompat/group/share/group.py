@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.group import describe
 from kcompat.group.modern.share_settings import ASSIGNOR
 from kcompat.group.modern.topics import java_order
-from kcompat.group.requests import DescribedGroup, ListedGroup
+from kcompat.group.requests import ListedGroup
 from kcompat.group.share import leaving, records
 from kcompat.group.share.requests import DescribedShareGroup, DescribedSharer
 from kcompat.group.share.roster import SHARE, ShareRoster
@@ -19,11 +20,8 @@ if TYPE_CHECKING:
     from kcompat.coordinator.operation import Answer
     from kcompat.group.base import GroupTurn, PartitionJudge
     from kcompat.group.offsets import CommittedOffset
-    from kcompat.group.requests import CommitRequest
+    from kcompat.group.requests import CommitRequest, DescribedGroup
     from kcompat.group.share.member import ShareMember
-
-STATE_OF_ANOTHER_KIND = "Dead"
-"""What DescribeGroups, which describes classic groups, says of others."""
 
 
 class ShareGroup(ShareRoster):
@@ -100,12 +98,7 @@ class ShareGroup(ShareRoster):
 
     def described(self) -> DescribedGroup:
         """See `Group.described`."""
-        return DescribedGroup(
-            self.group_id,
-            ErrorCode.GROUP_ID_NOT_FOUND,
-            STATE_OF_ANOTHER_KIND,
-            message=f"Group {self.group_id} is not a classic group.",
-        )
+        return describe.of_another_kind(self.group_id)
 
     def listed(self) -> ListedGroup:
         """See `Group.listed`."""
