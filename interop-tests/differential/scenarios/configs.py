@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
+from kcompat.config.rows import share
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def describe_broker(play: Play, version: int) -> None:
 def describe_all_settings_of_a_broker(play: Play, version: int) -> None:
     def comparable(answer: Any) -> None:
         rows = answer.results[0].configs
-        answer.results[0].configs = [row for row in rows if row.name not in STARTED_WITH]
+        left_out = STARTED_WITH | {key.name for key in share.ROWS}
+        answer.results[0].configs = [row for row in rows if row.name not in left_out]
 
     resource = {"resource_type": BROKER, "resource_name": "1", "configuration_keys": None}
     for fields in ({}, {"include_synonyms": True}, {"include_documentation": True}):

@@ -25,6 +25,8 @@ from kcompat.protocol.api_keys import ApiKey
 if TYPE_CHECKING:
     from differential.play import Play
 
+FIRST_WITH_SHARE = 6
+
 
 @scenario(FIND)
 def find_coordinator(play: Play, version: int) -> None:
@@ -32,7 +34,10 @@ def find_coordinator(play: Play, version: int) -> None:
     play.call(FIND, version, key=play.name("g"), coordinator_keys=[play.name("g")])
     play.call(FIND, version, key="", coordinator_keys=[""])
     if version >= 1:
-        for kind in (9, -1, 2):
+        share_is_unknown = (
+            version < FIRST_WITH_SHARE
+        )  # later ones are played beside a Kafka with share groups
+        for kind in (9, -1, 2) if share_is_unknown else (9, -1):
             play.call(FIND, version, key="g", coordinator_keys=["g"], key_type=kind)
     if version >= 4:
         play.call(FIND, version, coordinator_keys=[play.name("g"), play.name("h"), play.name("g")])
