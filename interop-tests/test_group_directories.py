@@ -1,7 +1,7 @@
-"""Consumer groups move with their data directory: from a real Kafka 4.3 to kcompat and back.
+"""Consumer groups and share groups move with their data directory: from a real Kafka 4.3 to kcompat and back.
 
 Topic ids are in the records of groups, so Kafka makes the topic, kcompat adopts a copy of the directory, and
-what it has written to `__consumer_offsets` comes back to the directory of Kafka.
+what it has written to `__consumer_offsets` and `__share_group_state` comes back to the directory of Kafka.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ from differential.members import HEARTBEAT, JOIN, SYNC, ready
 from differential.play import Play
 from differential.scenarios.consumer_groups import going_on, known_topic, owning
 from differential.scenarios.consumer_groups import joining as consuming
+from differential.scenarios.share_groups import ALTER, OFFSETS, altering, settled
+from differential.scenarios.share_groups import BEAT as SHARE_BEAT
+from differential.scenarios.share_groups import DESCRIBE as DESCRIBE_SHARE
+from differential.scenarios.share_groups import going_on as sharing_on
+from differential.scenarios.share_records import ACKNOWLEDGE, FETCH, fetching, saying
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
 from support.kcompat_broker import KcompatBroker
@@ -33,8 +38,8 @@ pytestmark = pytest.mark.timeout(300)  # several starts of a Kafka, one after an
 
 BEAT, DESCRIBE = ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE
 RELEASE = "4.3.0"
-GROUP, CLASSIC = "g", "c"
-FEW = {"offsets.topic.num.partitions": "3"}
+GROUP, CLASSIC, SHARED = "g", "c", "s"
+FEW = {"offsets.topic.num.partitions": "3", "share.coordinator.state.topic.num.partitions": "3"}
 
 
 @contextmanager
@@ -62,7 +67,21 @@ def shown(play: Play) -> tuple[Any, ...]:
         for row in topic.partitions
     )
     (classic,) = play.do(ApiKey.DESCRIBE_GROUPS, 5, groups=[CLASSIC]).groups
-    return described, rows, classic
+    return described, rows, classic, *shares(play)
+
+
+def shares(play: Play) -> tuple[Any, Any]:
+    """What is told of the share group: members, epochs, partitions; how much is left to it."""
+    (described,) = play.do(DESCRIBE_SHARE, 1, group_ids=[SHARED]).groups
+    assert not described.error_code, described
+    (offsets,) = play.do(OFFSETS, 1, groups=[{"group_id": SHARED, "topics": None}]).groups
+    assert not offsets.error_code, offsets
+    left = sorted(
+        (topic.topic_name, row.partition_index, row.lag)
+        for topic in offsets.topics
+        for row in topic.partitions
+    )
+    return described, left
 
 
 def header(play: Play) -> tuple[int, int]:
@@ -111,8 +130,9 @@ def loaded(broker: BrokerProcess) -> None:
 
 
 def copy_groups(source: Path, target: Path) -> None:
-    """Put the logs of `__consumer_offsets` into another directory, in place of those that are there."""
-    for directory in sorted(source.glob("__consumer_offsets-*")):
+    """Put the logs of both coordinators into another directory, in place of those that are there."""
+    logs = [*source.glob("__consumer_offsets-*"), *source.glob("__share_group_state-*")]
+    for directory in logs:
         there = target / directory.name
         for old in there.iterdir():
             if old.name != "partition.metadata":
@@ -145,6 +165,9 @@ def test_groups_go_to_kcompat_and_back(tmp_path: Path) -> None:
             joined = join_classic(play, CLASSIC, topic, "x")
             sync_classic(play, CLASSIC, "x", joined)
             play.until(lambda: header(play)[0] > third, "the pattern has been looked up")
+            play.append(topic, b"0", b"1", b"2")
+            play.do(ALTER, 0, **altering(SHARED, topic, p0=1, p1=0, p2=0, p3=0))
+            sharing = settled(play, SHARED, "m", topic)
             before = shown(play)
         kafka.stop()
         kafka.log_path.rename(tmp_path / "kafka.log")
@@ -160,6 +183,11 @@ def test_groups_go_to_kcompat_and_back(tmp_path: Path) -> None:
                 epoch = goes_on(play, "a", first, topic_partitions=owning(number, 0)).member_epoch
                 mixed = join_classic(play, GROUP, topic, "z")
                 sync_classic(play, GROUP, "z", mixed)
+                assert not play.do(SHARE_BEAT, 1, **sharing_on(SHARED, "m", sharing)).error_code
+                fetched = play.do(FETCH, 2, **fetching(SHARED, "m", 0, number, 0)).responses[0].partitions[0]
+                assert [(row.first_offset, row.last_offset) for row in fetched.acquired_records] == [(1, 2)]
+                said = play.do(ACKNOWLEDGE, 2, **saying(SHARED, "m", 1, number, (1, 1, [1])))
+                assert not said.responses[0].partitions[0].error_code, said
                 after = shown(play)
             assert ours.is_running()
             ours.stop()
@@ -171,6 +199,9 @@ def test_groups_go_to_kcompat_and_back(tmp_path: Path) -> None:
             members = {member.member_id: member for member in after[0].members}
             assert members[mixed.member_id].member_type == 0
             goes_on(play, "a", epoch)
+            assert not play.do(SHARE_BEAT, 1, **sharing_on(SHARED, "m", sharing)).error_code
+            fetched = play.do(FETCH, 2, **fetching(SHARED, "n", 0, number, 0)).responses[0].partitions[0]
+            assert [(row.first_offset, row.last_offset) for row in fetched.acquired_records] == [(2, 2)]
             who = {"group_id": GROUP, "group_instance_id": "z", "member_id": mixed.member_id}
             beat = play.do(HEARTBEAT, 4, **who, generation_id=mixed.generation_id)
             assert beat.error_code in (0, 27), "known, perhaps to join again"
