@@ -326,3 +326,52 @@ def settings_of_a_group(play: Play, version: int) -> None:
     alter(play, 2, GROUP, group, consumer_session_timeout_ms="55000")
     play.until(lambda: shows("55000"), "the session timeout is known")
     show()
+
+
+@scenario(ApiKey.LIST_CONFIG_RESOURCES, since=1)
+def settings_of_a_share_group(play: Play, _version: int) -> None:
+    group, names = play.name("g"), ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms")
+    session, interval, assignment = (f"share.{name}" for name in names)
+    lock, deliveries, locks = (
+        f"share.{name}"
+        for name in ("record.lock.duration.ms", "delivery.count.limit", "partition.max.record.locks")
+    )
+    start, isolation, renewal = (
+        f"share.{name}" for name in ("auto.offset.reset", "isolation.level", "renew.acknowledge.enable")
+    )
+    bad = {
+        session: ("soon", "0", "44999", "60001"),
+        interval: ("0", "4999", "15001"),
+        assignment: ("-1", "15001"),
+        lock: ("999", "14999", "60001"),
+        deliveries: ("1", "11"),
+        locks: ("99", "4001"),
+        start: ("", "none", "by_duration:", "by_duration:PT", "by_duration:-PT1S", "by_duration:P1"),
+        isolation: ("", "READ_COMMITTED", "committed"),
+        renewal: ("", "maybe"),
+    }
+    for key, values in bad.items():
+        for value in values:
+            change(play, 1, GROUP, group, (SET, key, value))
+    good = {
+        session: "50000",
+        interval: "6000",
+        assignment: "1",
+        lock: "15000",
+        deliveries: "2",
+        locks: "3000",
+        start: "by_duration:PT1H",
+        isolation: "read_committed",
+        renewal: "false",
+    }
+    keys = [key for key in good if key not in (assignment, locks)]  # whose defaults differ
+    describe(play, 4, GROUP, group, keys, include_synonyms=True)
+    change(play, 1, GROUP, group, *((SET, key, value) for key, value in good.items()))
+
+    def shows() -> bool:
+        resource = {"resource_type": GROUP, "resource_name": group, "configuration_keys": [session]}
+        return bool(play.do(DESCRIBE, 4, resources=[resource]).results[0].configs[0].value == "50000")
+
+    play.until(shows, "the settings are known")
+    describe(play, 4, GROUP, group, list(good))
+    describe(play, 4, GROUP, group, keys, include_synonyms=True)
