@@ -31,9 +31,6 @@ class Transactions(Protocol):
     feature_level: Callable[[], int]
     """That of `transaction.version`, now."""
 
-    def is_decided(self, transactional_id: str) -> None:
-        """The end of a transaction is decided and committed: have its markers written."""
-
 
 def busy_error(shard: Transactions, transactional_id: str) -> ErrorCode:
     """CONCURRENT_TRANSACTIONS while the last change of an id is not committed or its markers are written."""
@@ -51,13 +48,6 @@ def producer_error(transaction: Transaction | None, producer: Producer) -> Error
 
 
 def write(turn: TransactionTurn, transactional_id: str, transaction: Transaction) -> None:
-    """Write what an id is from now on; where the end of a transaction is decided, its markers follow."""
+    """Write what an id is from now on."""
     transaction.check_invariants()
     turn.write(TransactionLogKey(transactional_id), value_of(transaction, turn.shard.feature_level()))
-    if transaction.state.is_prepared:
-
-        def follow(turn: TransactionTurn, error: ErrorCode) -> None:
-            if error == ErrorCode.NONE:
-                turn.shard.is_decided(transactional_id)
-
-        turn.then(follow)

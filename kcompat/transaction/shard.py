@@ -30,24 +30,25 @@ class TransactionShard:
         self.before: dict[str, tuple[Producer, Producer]] = {}
         self.feature_level = feature_level
         self._decided = decided
-
-    def is_decided(self, transactional_id: str) -> None:
-        """See `Transactions`."""
-        transaction = self.transactions.get(transactional_id)
-        if transaction is not None and transaction.state.is_prepared:
-            self._decided(transactional_id, transaction)
+        self._prepared: dict[str, int] = {}
+        """Where each end was decided whose markers are not begun."""
+        self._is_loaded = False
 
     def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
         """Apply one record."""
         key, value = record
         assert isinstance(key, TransactionLogKey)
         name = key.transactional_id
+        self._prepared.pop(name, None)
         if value is None:
             self.transactions.set(name, None, position.offset)
             self.before.pop(name, None)
-        else:
-            assert isinstance(value, TransactionLogValue)
-            self.transactions.set(name, transaction_of(value), position.offset)
+            return
+        assert isinstance(value, TransactionLogValue)
+        transaction = transaction_of(value)
+        self.transactions.set(name, transaction, position.offset)
+        if transaction.state.is_prepared:
+            self._prepared[name] = position.offset
 
     def replay_end_transaction(self, producer_id: int, committed: bool, offset: int) -> None:
         """No transaction writes into `__transaction_state`."""
@@ -55,12 +56,23 @@ class TransactionShard:
     def committed(self, offset: int) -> None:
         """Records up to `offset` are committed."""
         self._timeline.commit(offset)
+        if self._is_loaded:
+            self._write_markers(offset)
 
     def loaded(self, now_ms: int) -> None:  # noqa: ARG002
         """The log has been replayed: go on writing the markers of all that is decided."""
-        for name, transaction in list(self.transactions.items()):
-            if transaction.state.is_prepared:
-                self._decided(name, transaction)
+        self._is_loaded = True
+        self._write_markers(max(self._prepared.values(), default=-1))
+
+    def _write_markers(self, offset: int) -> None:
+        """Have them written of what is decided by records up to `offset`, however late those are committed:
+        whoever asked for it may have been told that it took too long.
+        """
+        for name in [name for name, place in self._prepared.items() if place <= offset]:
+            del self._prepared[name]
+            transaction = self.transactions.get(name)
+            assert transaction is not None
+            self._decided(name, transaction)
 
     def unloaded(self) -> list[Answer]:
         """The partition leaves this broker; nobody waits in it."""

@@ -152,6 +152,17 @@ def test_news_of_former_epochs_stop_nothing(world: TransactionWorld) -> None:
     assert world.state == "CompleteCommit"
 
 
+def test_an_end_that_is_committed_late_has_its_markers_all_the_same(world: TransactionWorld) -> None:
+    producer = world.begin()
+    world.log.hold()
+    asked = world.ask_end(producer)
+    world.clock.advance(world.config.commit_timeout_ms)
+    assert asked.value.error == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert sent(world) == []
+    world.log.release()
+    assert world.state == "CompleteCommit"
+
+
 def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionWorld) -> None:
     producer = world.begin()
     world.brokers.hold()
