@@ -102,9 +102,23 @@ def _check_groups(config: BrokerKeys) -> None:
         raise ConfigError(
             f"group.min.session.timeout.ms={least} must not exceed group.max.session.timeout.ms={most}"
         )
+    for kind in ("consumer", "share"):
+        for what in ("heartbeat.interval.ms", "session.timeout.ms"):
+            _check_bounds(
+                config, f"group.{kind}.{what}", f"group.{kind}.min.{what}", f"group.{kind}.max.{what}"
+            )
     acks = config.integer("offsets.commit.required.acks")
     if not -1 <= acks <= config.integer("offsets.topic.replication.factor"):
         raise RequirementError(
             "offsets.commit.required.acks must be greater or equal -1 and less or equal to "
             "offsets.topic.replication.factor"
         )
+
+
+def _check_bounds(config: BrokerKeys, name: str, least: str, most: str) -> None:
+    """A key must lie within what two others say."""
+    for larger, smaller in ((most, least), (name, least)):
+        if config.integer(larger) < config.integer(smaller):
+            raise ConfigError(f"{larger} must be greater than or equal to {smaller}")
+    if config.integer(name) > config.integer(most):
+        raise ConfigError(f"{name} must be less than or equal to {most}")

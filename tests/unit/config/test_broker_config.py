@@ -136,6 +136,15 @@ def test_properties_written_for_kraft_are_accepted() -> None:
          "max.connections.per.ip.overrides has '127.0.0.1', which is not of the form HOST:COUNT"),
         ({"group.min.session.timeout.ms": "2000000"},
          "group.min.session.timeout.ms=2000000 must not exceed group.max.session.timeout.ms=1800000"),
+        ({"group.consumer.max.session.timeout.ms": "44999"},
+         "group.consumer.max.session.timeout.ms must be greater than or equal to "
+         "group.consumer.min.session.timeout.ms"),
+        ({"group.consumer.session.timeout.ms": "6000"},
+         "group.consumer.session.timeout.ms must be greater than or equal to "
+         "group.consumer.min.session.timeout.ms"),
+        ({"group.share.heartbeat.interval.ms": "15001"},
+         "group.share.heartbeat.interval.ms must be less than or equal to "
+         "group.share.max.heartbeat.interval.ms"),
         ({"offsets.commit.required.acks": "4"},
          "offsets.commit.required.acks must be greater or equal -1 and less or equal to "
          "offsets.topic.replication.factor"),
