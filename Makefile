@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults exactly-once other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
+.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults exactly-once share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -75,6 +75,10 @@ cluster-faults: fetched
 # `make test` has a short form of it too.
 exactly-once: fetched
 	KCOMPAT_COPIED=100000 KCOMPAT_KILLS=10 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_exactly_once.py
+
+# What members of a share group are told in made-up stories, beside a real Kafka: on a machine that has nothing else to do.
+share-stories: fetched
+	$(BIN)/pytest -q interop-tests/share_stories.py
 
 # On another Python than that of the tests so far: the unit and wire tests with nothing but Python, and of the system
 # only what every system has; and those of what is compiled.
