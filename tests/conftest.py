@@ -7,7 +7,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
-pytest.register_assert_rewrite("support.store_conformance", "support.session_conformance")
+pytest.register_assert_rewrite(
+    "support.store_conformance", "support.session_conformance", "support.share_state_conformance"
+)
 
 settings.register_profile("unhurried", parent=settings.default, deadline=None)
 settings.load_profile("unhurried")

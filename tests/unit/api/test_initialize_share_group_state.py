@@ -7,11 +7,9 @@ import pytest
 from kcompat.api import initialize_share_group_state
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.initialize_share_group_state import InitializeShareGroupStateRequest
-from kcompat.security.authorizer import CLUSTER
-from kcompat.security.operations import Operation
-from support.asking import Denying
 from support.share_state_apis import ShareStateApi
-from support.share_world import KEY, TOPIC
+from support.share_state_conformance import ShareStateConformance
+from support.share_world import KEY
 
 NONE = ErrorCode.NONE
 
@@ -37,25 +35,9 @@ def test_share_partitions_begin_anew(api: ShareStateApi) -> None:
     assert api.ask(99)[99].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_without_a_group_nothing_is_asked(api: ShareStateApi) -> None:
-    assert api.ask(0, group_id="") == {}
-
-
 def test_a_topic_without_rows_is_passed_over(api: ShareStateApi) -> None:
-    request = InitializeShareGroupStateRequest(
-        "group",
-        [
-            InitializeShareGroupStateRequest.InitializeStateData(TOPIC, []),
-            InitializeShareGroupStateRequest.InitializeStateData(
-                b"\1" * 16, [InitializeShareGroupStateRequest.PartitionData(0)]
-            ),
-        ],
-    )
-    assert api.rows(request).keys() == {0}
+    assert api.ask_beside_an_empty_topic(0).keys() == {0}
 
 
-def test_only_brokers_may_ask(api: ShareStateApi) -> None:
-    api.admit(Denying((Operation.CLUSTER_ACTION, CLUSTER)))
-    row = api.ask(0, group_id="")[0]
-    assert row.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    assert row.error_message == ErrorCode.CLUSTER_AUTHORIZATION_FAILED.message
+class TestAsOfAllItsKind(ShareStateConformance):
+    """What it does as the other APIs of the share coordinator."""

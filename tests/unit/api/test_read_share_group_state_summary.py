@@ -7,11 +7,9 @@ import pytest
 from kcompat.api import read_share_group_state_summary
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.read_share_group_state_summary import ReadShareGroupStateSummaryRequest
-from kcompat.security.authorizer import CLUSTER
-from kcompat.security.operations import Operation
-from support.asking import Denying
 from support.share_state_apis import ShareStateApi
-from support.share_world import KEY, TOPIC
+from support.share_state_conformance import EmptyTopicConformance
+from support.share_world import KEY
 
 NONE = ErrorCode.NONE
 
@@ -37,25 +35,5 @@ def test_share_partitions_are_summed_up(api: ShareStateApi, version: int) -> Non
     assert (rows[1].error_code, rows[1].start_offset) == (NONE, -1)
 
 
-def test_without_a_group_nothing_is_asked(api: ShareStateApi) -> None:
-    assert api.ask(0, group_id="") == {}
-
-
-def test_a_topic_without_rows_makes_nothing_of_the_request(api: ShareStateApi) -> None:
-    request = ReadShareGroupStateSummaryRequest(
-        "group",
-        [
-            ReadShareGroupStateSummaryRequest.ReadStateSummaryData(TOPIC, []),
-            ReadShareGroupStateSummaryRequest.ReadStateSummaryData(
-                b"\1" * 16, [ReadShareGroupStateSummaryRequest.PartitionData(0)]
-            ),
-        ],
-    )
-    assert api.rows(request) == {}
-
-
-def test_only_brokers_may_ask(api: ShareStateApi) -> None:
-    api.admit(Denying((Operation.CLUSTER_ACTION, CLUSTER)))
-    row = api.ask(0, group_id="")[0]
-    assert row.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    assert row.error_message == ErrorCode.CLUSTER_AUTHORIZATION_FAILED.message
+class TestAsOfAllItsKind(EmptyTopicConformance):
+    """What it does as the other APIs of the share coordinator."""
