@@ -64,23 +64,25 @@ def reference_page() -> str:
         "\n## Topics\n\nWhat a topic does not set follows the broker key, if there is one; "
         "of several, the first that is set.\n\n"
     )
-    parts.append("| key | type | default | allowed | broker key | effect | what it is |\n")
-    parts.append("| --- | --- | --- | --- | --- | --- | --- |\n")
+    parts.append(_header("broker key"))
     parts += [_topic_row(key) for key in TOPIC_KEYS.values()]
     parts.append(
         "\n## Groups\n\nWhat a group may set for itself, with `kafka-configs --entity-type groups`. "
         "What it does not set follows the broker key, if there is one.\n\n"
     )
-    parts.append("| key | type | default | allowed | broker key | effect | what it is |\n")
-    parts.append("| --- | --- | --- | --- | --- | --- | --- |\n")
+    parts.append(_header("broker key"))
     parts += [_row(key.row, f"`{key.twin}`" if key.twin else "") for key in GROUP_KEYS.values()]
     return "".join(parts)
 
 
 def _broker_table(keys: Iterable[ConfigKey]) -> str:
-    header = "| key | type | default | allowed | change | effect | what it is |\n"
-    header += "| --- | --- | --- | --- | --- | --- | --- |\n"
-    return header + "".join(_row(key, "" if not key.is_dynamic else key.scope.value) for key in keys)
+    rows = "".join(_row(key, "" if not key.is_dynamic else key.scope.value) for key in keys)
+    return _header("change") + rows
+
+
+def _header(fifth: str) -> str:
+    columns = f"| key | type | default | allowed | {fifth} | effect | what it is |\n"
+    return columns + "| --- | --- | --- | --- | --- | --- | --- |\n"
 
 
 def _topic_row(key: ConfigKey) -> str:
