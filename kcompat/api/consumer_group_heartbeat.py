@@ -14,10 +14,12 @@ Version notes
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.api.group_heartbeats import heartbeat_response
 from kcompat.api.group_protocols import serves_consumer_groups
-from kcompat.group.consumer.requests import HeartbeatAnswer, HeartbeatRequest
+from kcompat.group.consumer.requests import HeartbeatRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -31,9 +33,6 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 FIRST_WITH_OWN_MEMBER_IDS = 1
-
-_Row = ConsumerGroupHeartbeatResponse.TopicPartitions
-_Assignment = ConsumerGroupHeartbeatResponse.Assignment
 
 
 def handle(
@@ -68,18 +67,5 @@ def handle(
         owned=None if owned is None else {row.topic_id: frozenset(row.partitions) for row in owned},
         needs_member_id=context.api_version >= FIRST_WITH_OWN_MEMBER_IDS,
     )
-    return groups.consumer_heartbeat(heartbeat).map(_response)
-
-
-def _response(answer: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:
-    assigned = answer.assigned
-    return ConsumerGroupHeartbeatResponse(
-        error_code=answer.error,
-        error_message=answer.message,
-        member_id=answer.member_id,
-        member_epoch=answer.member_epoch,
-        heartbeat_interval_ms=answer.heartbeat_interval_ms,
-        assignment=None
-        if assigned is None
-        else _Assignment([_Row(topic_id, list(indexes)) for topic_id, indexes in assigned.items()]),
-    )
+    answered = groups.consumer_heartbeat(heartbeat)
+    return answered.map(partial(heartbeat_response, ConsumerGroupHeartbeatResponse))

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from kcompat.api.context import RequestContext
 
 HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 
 
-def may_describe_group(context: RequestContext, group_id: str) -> bool:
-    """Whether the client may describe the group."""
-    return context.may(Operation.DESCRIBE, Resource.group(group_id))
+class _Request(Protocol):
+    group_ids: list[str]
+    include_authorized_operations: bool
+
+
+class _Row(Protocol):
+    error_code: int
+    authorized_operations: int
+
+
+Row = TypeVar("Row", bound=_Row)
+
+
+def described_groups(
+    context: RequestContext,
+    request: _Request,
+    refused: Callable[[Sequence[str], ErrorCode], list[Row]],
+    describe: Callable[[str], Row],
+) -> list[Row]:
+    """A row for each group; those that the client may not describe come first, as on a Kafka broker."""
+    hidden = [name for name in request.group_ids if not context.may(Operation.DESCRIBE, Resource.group(name))]
+    rows = refused(hidden, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    for group_id in request.group_ids:
+        if group_id in hidden:
+            continue
+        row = describe(group_id)
+        if request.include_authorized_operations and row.error_code == ErrorCode.NONE:
+            row.authorized_operations = context.operations_on(Resource.group(group_id))
+        rows.append(row)
+    return rows

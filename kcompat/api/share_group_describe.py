@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.group_access import HIDDEN_TOPICS, may_describe_group
+from kcompat.api.group_access import HIDDEN_TOPICS, described_groups
 from kcompat.api.group_protocols import serves_share_groups
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.share_group_describe import (
@@ -22,6 +22,8 @@ from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcompat.api.context import RequestContext
     from kcompat.group.share.requests import DescribedShareGroup, DescribedSharer
 
@@ -32,25 +34,21 @@ _Row = ShareGroupDescribeResponse.TopicPartitions
 
 
 def handle(context: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
-    """Describe each group; those that the client may not describe come first, as on a Kafka broker."""
+    """Describe each group."""
+    groups = context.services.share_groups
+
+    def described(group_id: str) -> _Group:
+        return _response(context, groups.describe(group_id))
+
     if not serves_share_groups(context.services):
-        return _refused(request.group_ids, ErrorCode.UNSUPPORTED_VERSION)
-    hidden = [name for name in request.group_ids if not may_describe_group(context, name)]
-    response = _refused(hidden, ErrorCode.GROUP_AUTHORIZATION_FAILED)
-    for group_id in request.group_ids:
-        if group_id in hidden:
-            continue
-        row = _response(context, context.services.share_groups.describe(group_id))
-        if request.include_authorized_operations and row.error_code == ErrorCode.NONE:
-            row.authorized_operations = context.operations_on(Resource.group(group_id))
-        response.groups.append(row)
-    return response
+        rows = _refused(request.group_ids, ErrorCode.UNSUPPORTED_VERSION)
+    else:
+        rows = described_groups(context, request, _refused, described)
+    return ShareGroupDescribeResponse(groups=rows)
 
 
-def _refused(group_ids: list[str], error: ErrorCode) -> ShareGroupDescribeResponse:
-    return ShareGroupDescribeResponse(
-        groups=[_Group(group_id=group_id, error_code=error) for group_id in group_ids]
-    )
+def _refused(group_ids: Sequence[str], error: ErrorCode) -> list[_Group]:
+    return [_Group(group_id=group_id, error_code=error) for group_id in group_ids]
 
 
 def _response(context: RequestContext, group: DescribedShareGroup) -> _Group:

@@ -10,11 +10,13 @@ Behaviour
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.api.group_heartbeats import heartbeat_response
 from kcompat.api.group_protocols import serves_share_groups
 from kcompat.api.share_members import is_member_id
-from kcompat.group.share.requests import ShareHeartbeatAnswer, ShareHeartbeatRequest
+from kcompat.group.share.requests import ShareHeartbeatRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -26,9 +28,6 @@ from kcompat.security.operations import Operation
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
     from kcompat.promise import Promise
-
-_Row = ShareGroupHeartbeatResponse.TopicPartitions
-_Assignment = ShareGroupHeartbeatResponse.Assignment
 
 
 def handle(
@@ -53,18 +52,5 @@ def handle(
         rack_id=request.rack_id,
         subscribed_topics=None if names is None else frozenset(names),
     )
-    return context.services.share_groups.heartbeat(heartbeat).map(_response)
-
-
-def _response(answer: ShareHeartbeatAnswer) -> ShareGroupHeartbeatResponse:
-    assigned = answer.assigned
-    return ShareGroupHeartbeatResponse(
-        error_code=answer.error,
-        error_message=answer.message,
-        member_id=answer.member_id,
-        member_epoch=answer.member_epoch,
-        heartbeat_interval_ms=answer.heartbeat_interval_ms,
-        assignment=None
-        if assigned is None
-        else _Assignment([_Row(topic_id, list(indexes)) for topic_id, indexes in assigned.items()]),
-    )
+    answered = context.services.share_groups.heartbeat(heartbeat)
+    return answered.map(partial(heartbeat_response, ShareGroupHeartbeatResponse))

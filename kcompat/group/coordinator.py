@@ -12,11 +12,12 @@ from kcompat.coordinator.turn import Turn, on_turn
 from kcompat.group import commits, describe, removal
 from kcompat.group.consumer import describe as consumer_describe
 from kcompat.group.consumer import heartbeat
-from kcompat.group.consumer.requests import DescribedConsumerGroup, HeartbeatAnswer
+from kcompat.group.consumer.requests import DescribedConsumerGroup
 from kcompat.group.consumer.roster import CONSUMER
 from kcompat.group.consumer.validation import request_refusal
 from kcompat.group.errors import commit_error, group_error, modern_error
 from kcompat.group.mixed import by_kind
+from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.group.shard import GroupShard

@@ -14,13 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kcompat.group.errors import group_error, modern_error
+from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.share import administration, beginning, finding, heartbeat
 from kcompat.group.share.initialization import NO_TOPICS, Initialization, TopicPartitions
 from kcompat.group.share.requests import (
     Alteration,
     Deletion,
     DescribedShareGroup,
-    ShareHeartbeatAnswer,
     ShareHeartbeatOutcome,
 )
 from kcompat.group.share.validation import request_refusal
@@ -111,20 +111,20 @@ class ShareGroups:
 
     # --- members
 
-    def heartbeat(self, request: ShareHeartbeatRequest) -> Promise[ShareHeartbeatAnswer]:
+    def heartbeat(self, request: ShareHeartbeatRequest) -> Promise[HeartbeatAnswer]:
         """ShareGroupHeartbeat. Share partitions are begun after the answer: nobody waits for that."""
         refusal = request_refusal(request)
         if refusal is not None:
-            return Promise.resolved(ShareHeartbeatAnswer(refusal.error, refusal.message))
+            return Promise.resolved(HeartbeatAnswer(refusal.error, refusal.message))
 
-        def told(outcome: ShareHeartbeatOutcome) -> ShareHeartbeatAnswer:
+        def told(outcome: ShareHeartbeatOutcome) -> HeartbeatAnswer:
             if outcome.begin is not None:
                 begin = partial(self._begin_for_members, request.group_id, outcome.begin)
                 self._clock.call_later(0, begin)
             return outcome.answer
 
         def failed(error: ErrorCode) -> ShareHeartbeatOutcome:
-            return ShareHeartbeatOutcome(ShareHeartbeatAnswer(modern_error(error)))
+            return ShareHeartbeatOutcome(HeartbeatAnswer(modern_error(error)))
 
         return self._groups.write(
             request.group_id, lambda turn: heartbeat.heartbeat(turn, request), failed

@@ -27,7 +27,7 @@ from support.virtual_clock import VirtualClock
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcompat.group.consumer.requests import HeartbeatAnswer
+    from kcompat.group.modern.answer import HeartbeatAnswer
 
 REBALANCE_MS = 20_000
 TOPICS = ("t", "u", "v")

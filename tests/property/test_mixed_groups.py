@@ -27,7 +27,7 @@ from support.mixed_group_world import ClassicConsumer, MixedGroupWorld, Partitio
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from kcompat.group.consumer.requests import HeartbeatAnswer
+    from kcompat.group.modern.answer import HeartbeatAnswer
 
 PLACES = st.integers(0, 4)
 ROUNDS = 60

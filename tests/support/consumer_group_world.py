@@ -10,8 +10,8 @@ from kcompat.group.consumer.requests import HeartbeatRequest
 from support.group_world import GROUP, GroupWorld
 
 if TYPE_CHECKING:
-    from kcompat.group.consumer.requests import HeartbeatAnswer
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.modern.answer import HeartbeatAnswer
 
 REBALANCE_MS = 60_000
 SESSION_MS = 45_000

@@ -18,7 +18,7 @@ from support.share_world import ShareWorld
 if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
-    from kcompat.group.share.requests import ShareHeartbeatAnswer
+    from kcompat.group.modern.answer import HeartbeatAnswer
     from kcompat.share.key import SharePartitionKey
     from kcompat.share.persisting import StateRead, StateSummary, StateWrite
 
@@ -94,7 +94,7 @@ class ShareGroupWorld(ConsumerGroupWorld):
         super().show(image)
         self.shares.topics = {topic.topic_id: len(topic.partitions) for topic in image.topics.values()}
 
-    def share(self, member_id: str, epoch: int | None = None, **fields: Any) -> ShareHeartbeatAnswer:
+    def share(self, member_id: str, epoch: int | None = None, **fields: Any) -> HeartbeatAnswer:
         """ShareGroupHeartbeat, answered at once; then what follows from it.
 
         A member goes on in the epoch it was told last; it is remembered what it is told.
@@ -120,11 +120,11 @@ class ShareGroupWorld(ConsumerGroupWorld):
                 }
         return answer
 
-    def enter_share(self, member_id: str, topics: str = "t", **fields: Any) -> ShareHeartbeatAnswer:
+    def enter_share(self, member_id: str, topics: str = "t", **fields: Any) -> HeartbeatAnswer:
         """Join; `topics` are letters."""
         return self.share(member_id, 0, **{"subscribed_topics": frozenset(topics), **fields})
 
-    def leave_share(self, member_id: str) -> ShareHeartbeatAnswer:
+    def leave_share(self, member_id: str) -> HeartbeatAnswer:
         """Leave."""
         return self.share(member_id, -1)
 

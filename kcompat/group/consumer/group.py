@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.group import describe
 from kcompat.group.consumer import records, sessions, timers
 from kcompat.group.consumer.requests import DescribedConsumer, DescribedConsumerGroup
 from kcompat.group.consumer.roster import CONSUMER, ConsumerRoster
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn, PartitionJudge
     from kcompat.group.consumer.member import ConsumerMember
     from kcompat.group.offsets import CommittedOffset
-    from kcompat.group.requests import CommitRequest, DescribedGroup
+    from kcompat.group.requests import CommitRequest
 
 
 class ConsumerGroup(ConsumerRoster):
@@ -77,16 +76,9 @@ class ConsumerGroup(ConsumerRoster):
             return ErrorCode.UNKNOWN_MEMBER_ID
         return ErrorCode.NONE if member_epoch == member.member_epoch else _stale(member)
 
-    def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
-        """See `Group.keep_alive`. Only heartbeats are signs of life here."""
-
     def delete_offsets_error(self) -> ErrorCode:
         """See `Group.delete_offsets_error`."""
         return ErrorCode.NONE
-
-    def subscribes_to(self, topic: str) -> bool:
-        """See `Group.subscribes_to`."""
-        return topic in self.subscribed_names()
 
     def retention_start(self, committed: CommittedOffset) -> int | None:
         """See `Group.retention_start`."""
@@ -115,10 +107,6 @@ class ConsumerGroup(ConsumerRoster):
         records.bury_group(turn, self.group_id, self.members.latest, self.patterns.latest)
 
     # --- what is told of it
-
-    def described(self) -> DescribedGroup:
-        """See `Group.described`."""
-        return describe.of_another_kind(self.group_id)
 
     def listed(self) -> ListedGroup:
         """See `Group.listed`."""

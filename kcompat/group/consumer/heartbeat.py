@@ -15,7 +15,7 @@ from kcompat.group.consumer import leaving, pace, progress, sessions
 from kcompat.group.consumer.finding import find_group, find_or_make
 from kcompat.group.consumer.membership import fenced_instance, find_or_join, unknown_member
 from kcompat.group.consumer.own_settings import settings_of
-from kcompat.group.consumer.requests import HeartbeatAnswer
+from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.modern.epochs import JOIN, LEAVE_FOR_A_WHILE
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode

@@ -10,7 +10,6 @@ from kcompat.group.consumer import records
 from kcompat.group.consumer.member import NO_EPOCHS, ConsumerMember
 from kcompat.group.consumer.patterns import ResolvedPattern
 from kcompat.group.modern.epochs import LEAVE
-from kcompat.group.modern.group import NO_ASSIGNMENT, NO_TIMESTAMP
 from kcompat.protocol.messages import consumer_group_records as messages
 
 if TYPE_CHECKING:
@@ -38,10 +37,7 @@ def replay(group: ConsumerGroup, record: CoordinatorRecord, offset: int) -> None
     match key:
         case messages.ConsumerGroupMetadataKey():
             assert value is None or isinstance(value, messages.ConsumerGroupMetadataValue)
-            if value is None:
-                group.forget_header(offset)
-            else:
-                group.set_header(offset, group_epoch=value.epoch, metadata_hash=value.metadata_hash)
+            group.replay_metadata(value, offset)
         case messages.ConsumerGroupPartitionMetadataKey():
             group.has_old_metadata = value is not None
         case messages.ConsumerGroupMemberMetadataKey(member_id=member_id):
@@ -52,9 +48,7 @@ def replay(group: ConsumerGroup, record: CoordinatorRecord, offset: int) -> None
                 group.set_member(records.with_metadata(_member(group, member_id), value), offset)
         case messages.ConsumerGroupTargetAssignmentMetadataKey():
             assert value is None or isinstance(value, messages.ConsumerGroupTargetAssignmentMetadataValue)
-            epoch = NO_ASSIGNMENT if value is None else value.assignment_epoch
-            timestamp = NO_TIMESTAMP if value is None else value.assignment_timestamp
-            group.set_header(offset, assignment_epoch=epoch, assignment_timestamp=timestamp)
+            group.replay_target_metadata(value, offset)
         case messages.ConsumerGroupTargetAssignmentMemberKey(member_id=member_id):
             assert value is None or isinstance(value, messages.ConsumerGroupTargetAssignmentMemberValue)
             group.set_target(member_id, None if value is None else records.target_of(value), offset)

@@ -43,17 +43,6 @@ class HeartbeatRequest(Struct, frozen=True):
         return self.rebalance_timeout_ms != -1 and subscribes and self.owned is not None
 
 
-class HeartbeatAnswer(Struct, frozen=True):
-    """The epoch of a member; `assigned` is what it is to have now, where that is news to it."""
-
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-    member_id: str | None = None
-    member_epoch: int = 0
-    heartbeat_interval_ms: int = 0
-    assigned: Mapping[bytes, tuple[int, ...]] | None = None
-
-
 class DescribedConsumer(Struct, frozen=True):
     """A member as ConsumerGroupDescribe shows it; partitions by topic id."""
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.coordinator.timeline import TimelineDict
+from kcompat.group import describe
 from kcompat.group.modern.assignment import NO_PARTITIONS
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage, TopicImage
     from kcompat.coordinator.timeline import Timeline
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.requests import DescribedGroup
 
 NO_TIMESTAMP = 0
 NO_ASSIGNMENT = -1
@@ -40,6 +43,30 @@ class ModernMember(Protocol):
 
 
 M = TypeVar("M", bound=ModernMember)
+
+
+class GroupMetadata(Protocol):
+    """The record of such a group itself, whichever kind it is of."""
+
+    @property
+    def epoch(self) -> int:
+        """The group epoch."""
+
+    @property
+    def metadata_hash(self) -> int:
+        """What the topics of the group were like."""
+
+
+class TargetMetadata(Protocol):
+    """The record of a target assignment as a whole."""
+
+    @property
+    def assignment_epoch(self) -> int:
+        """The group epoch that it was made for."""
+
+    @property
+    def assignment_timestamp(self) -> int:
+        """When it was made, in ms."""
 
 
 class Header(Struct, frozen=True):
@@ -108,16 +135,41 @@ class ModernGroup(Generic[M]):
         """The topics that the group depends on."""
         return self._subscribers.keys()
 
+    # --- as a `Group`, which documents it
+
+    def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
+        """See `Group.keep_alive`. Only heartbeats are signs of life here."""
+
+    def subscribes_to(self, topic: str) -> bool:
+        """See `Group.subscribes_to`."""
+        return topic in self.subscribed_names()
+
+    def described(self) -> DescribedGroup:
+        """See `Group.described`."""
+        return describe.of_another_kind(self.group_id)
+
     # --- replay
 
-    def set_header(self, offset: int, **changes: int) -> None:
-        """The record at `offset` changed some of the epochs."""
+    def _set_header(self, offset: int, **changes: int) -> None:
         self._headers.set("", replace(self.header, **changes), offset)
 
     def forget_header(self, offset: int) -> None:
         """The tombstone of the group at `offset`."""
         if len(self._headers):
             self._headers.set("", None, offset)
+
+    def replay_metadata(self, value: GroupMetadata | None, offset: int) -> None:
+        """The record of the group itself at `offset`, or its tombstone."""
+        if value is None:
+            self.forget_header(offset)
+        else:
+            self._set_header(offset, group_epoch=value.epoch, metadata_hash=value.metadata_hash)
+
+    def replay_target_metadata(self, value: TargetMetadata | None, offset: int) -> None:
+        """The record of the target assignment as a whole at `offset`, or its tombstone."""
+        epoch = NO_ASSIGNMENT if value is None else value.assignment_epoch
+        timestamp = NO_TIMESTAMP if value is None else value.assignment_timestamp
+        self._set_header(offset, assignment_epoch=epoch, assignment_timestamp=timestamp)
 
     def set_member(self, member: M, offset: int) -> None:
         """A record of a member at `offset`."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group import describe
 from kcompat.group.modern.share_settings import ASSIGNOR
 from kcompat.group.modern.topics import java_order
 from kcompat.group.requests import ListedGroup
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.operation import Answer
     from kcompat.group.base import GroupTurn, PartitionJudge
     from kcompat.group.offsets import CommittedOffset
-    from kcompat.group.requests import CommitRequest, DescribedGroup
+    from kcompat.group.requests import CommitRequest
     from kcompat.group.share.member import ShareMember
 
 
@@ -58,16 +57,9 @@ class ShareGroup(ShareRoster):
         del member_id, member_epoch
         return ErrorCode.NONE
 
-    def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
-        """See `Group.keep_alive`. Only heartbeats are signs of life here."""
-
     def delete_offsets_error(self) -> ErrorCode:
         """See `Group.delete_offsets_error`."""
         return ErrorCode.GROUP_ID_NOT_FOUND
-
-    def subscribes_to(self, topic: str) -> bool:
-        """See `Group.subscribes_to`."""
-        return topic in self.subscribed_names()
 
     def retention_start(self, committed: CommittedOffset) -> int | None:
         """See `Group.retention_start`."""
@@ -95,10 +87,6 @@ class ShareGroup(ShareRoster):
         records.bury_group(turn, self.group_id)
 
     # --- what is told of it
-
-    def described(self) -> DescribedGroup:
-        """See `Group.described`."""
-        return describe.of_another_kind(self.group_id)
 
     def listed(self) -> ListedGroup:
         """See `Group.listed`."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.modern.epochs import JOIN, epoch_refusal
 from kcompat.group.modern.group import count_topics
 from kcompat.group.modern.refusal import Refusal
@@ -22,7 +23,7 @@ from kcompat.group.share.finding import find_group, find_or_make
 from kcompat.group.share.initialization import TopicPartitions, union
 from kcompat.group.share.member import ShareMember
 from kcompat.group.share.own_settings import settings_of
-from kcompat.group.share.requests import Begin, ShareHeartbeatAnswer, ShareHeartbeatOutcome
+from kcompat.group.share.requests import Begin, ShareHeartbeatOutcome
 from kcompat.group.share.roster import SHARE
 from kcompat.group.share.targets import is_incomplete, next_target
 from kcompat.protocol.errors import ErrorCode
@@ -39,7 +40,7 @@ def heartbeat(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeat
     """Do what the member asks, and tell it what it has to do next."""
     outcome = _leave(turn, request) if request.member_epoch < JOIN else _go_on(turn, request)
     if isinstance(outcome, Refusal):
-        return ShareHeartbeatOutcome(ShareHeartbeatAnswer(outcome.error, outcome.message))
+        return ShareHeartbeatOutcome(HeartbeatAnswer(outcome.error, outcome.message))
     return outcome
 
 
@@ -52,7 +53,7 @@ def _leave(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOut
         return _unknown_member(group, request.member_id)
     leaving.fence(turn, group, member)
     return ShareHeartbeatOutcome(
-        ShareHeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
+        HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
     )
 
 
@@ -81,7 +82,7 @@ def _go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOut
         or request.subscribed_topics is not None
         or before.assigned != reconciled.assigned
     )
-    answer = ShareHeartbeatAnswer(
+    answer = HeartbeatAnswer(
         member_id=reconciled.member_id,
         member_epoch=reconciled.member_epoch,
         heartbeat_interval_ms=settings.heartbeat_interval_ms,

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from kcompat.group.modern.assignment import NO_PARTITIONS
 from kcompat.group.modern.epochs import LEAVE
-from kcompat.group.modern.group import NO_ASSIGNMENT, NO_TIMESTAMP
 from kcompat.group.share import records
 from kcompat.group.share.member import ShareMember
 from kcompat.protocol.messages import share_group_records as messages
@@ -37,10 +36,7 @@ def replay(group: ShareGroup, record: CoordinatorRecord, offset: int) -> None:
     match key:
         case messages.ShareGroupMetadataKey():
             assert value is None or isinstance(value, messages.ShareGroupMetadataValue)
-            if value is None:
-                group.forget_header(offset)
-            else:
-                group.set_header(offset, group_epoch=value.epoch, metadata_hash=value.metadata_hash)
+            group.replay_metadata(value, offset)
         case messages.ShareGroupMemberMetadataKey(member_id=member_id):
             assert value is None or isinstance(value, messages.ShareGroupMemberMetadataValue)
             if value is None:
@@ -49,9 +45,7 @@ def replay(group: ShareGroup, record: CoordinatorRecord, offset: int) -> None:
                 group.set_member(records.with_metadata(_member(group, member_id), value), offset)
         case messages.ShareGroupTargetAssignmentMetadataKey():
             assert value is None or isinstance(value, messages.ShareGroupTargetAssignmentMetadataValue)
-            epoch = NO_ASSIGNMENT if value is None else value.assignment_epoch
-            timestamp = NO_TIMESTAMP if value is None else value.assignment_timestamp
-            group.set_header(offset, assignment_epoch=epoch, assignment_timestamp=timestamp)
+            group.replay_target_metadata(value, offset)
         case messages.ShareGroupTargetAssignmentMemberKey(member_id=member_id):
             assert value is None or isinstance(value, messages.ShareGroupTargetAssignmentMemberValue)
             group.set_target(member_id, None if value is None else records.target_of(value), offset)

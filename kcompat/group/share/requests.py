@@ -11,6 +11,7 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kcompat.group.modern.answer import HeartbeatAnswer
     from kcompat.group.share.initialization import TopicPartitions
 
 
@@ -26,17 +27,6 @@ class ShareHeartbeatRequest(Struct, frozen=True):
     subscribed_topics: frozenset[str] | None = None
 
 
-class ShareHeartbeatAnswer(Struct, frozen=True):
-    """The epoch of a member; `assigned` is what it is to have now, where that is news to it."""
-
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-    member_id: str | None = None
-    member_epoch: int = 0
-    heartbeat_interval_ms: int = 0
-    assigned: Mapping[bytes, tuple[int, ...]] | None = None
-
-
 class Begin(NamedTuple):
     """Share partitions whose state the share coordinator is to begin, in the state epoch of the group."""
 
@@ -47,7 +37,7 @@ class Begin(NamedTuple):
 class ShareHeartbeatOutcome(NamedTuple):
     """What a member is told, and what has to follow from its heartbeat."""
 
-    answer: ShareHeartbeatAnswer
+    answer: HeartbeatAnswer
     begin: Begin | None = None
 
 

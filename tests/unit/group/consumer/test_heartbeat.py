@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kcompat.group.consumer.pace import LEAST_MS, NEW_MS
-from kcompat.group.consumer.requests import HeartbeatAnswer
 from kcompat.group.consumer.roster import ConsumerState
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.consumer_group_world import REBALANCE_MS, SESSION_MS, ConsumerGroupWorld, topic_id

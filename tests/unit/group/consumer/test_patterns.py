@@ -11,7 +11,7 @@ from kcompat.group.consumer.roster import ConsumerState
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.group.consumer.requests import HeartbeatAnswer
+    from kcompat.group.modern.answer import HeartbeatAnswer
     from support.consumer_group_world import ConsumerGroupWorld
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from kcompat.cluster.config_entities import GROUPS
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.modern.share_settings import ShareGroupConfig
-from kcompat.group.share.requests import ShareHeartbeatAnswer
 from kcompat.protocol.errors import ErrorCode
 from support.share_group_world import GROUP, ShareGroupWorld, topic_id
 
@@ -18,7 +18,7 @@ SESSION_MS = 45_000
 
 
 def test_share_partitions_are_begun_before_anybody_has_them(world: ShareGroupWorld) -> None:
-    assert world.enter_share("a") == ShareHeartbeatAnswer(
+    assert world.enter_share("a") == HeartbeatAnswer(
         member_id="a", member_epoch=2, heartbeat_interval_ms=5_000, assigned={}
     )
     assert world.shares.states().keys() == {key for _, key in world.persister.asked}
@@ -33,9 +33,7 @@ def test_a_heartbeat_without_news_writes_nothing_and_tells_nothing(world: ShareG
     world.enter_share("a")
     world.settle_share("a")
     appends = world.log.appends
-    assert world.share("a") == ShareHeartbeatAnswer(
-        member_id="a", member_epoch=3, heartbeat_interval_ms=5_000
-    )
+    assert world.share("a") == HeartbeatAnswer(member_id="a", member_epoch=3, heartbeat_interval_ms=5_000)
     assert world.log.appends == appends
     assert world.share("a", subscribed_topics=frozenset("t")).assigned == {T: (0, 1, 2)}
 
@@ -54,7 +52,7 @@ def test_members_that_come_and_go_share_anew(world: ShareGroupWorld) -> None:
     world.enter_share("b")
     world.settle_share("a", "b")
     assert sorted(world.told["a"]["t"] + world.told["b"]["t"]) == [0, 1, 2]
-    assert world.leave_share("a") == ShareHeartbeatAnswer(member_id="a", member_epoch=-1)
+    assert world.leave_share("a") == HeartbeatAnswer(member_id="a", member_epoch=-1)
     world.settle_share("b")
     assert world.told["b"] == {"t": [0, 1, 2]}
 

@@ -1,0 +1,30 @@
+"""What heartbeats of consumer and of share groups are answered, alike but for the key of the message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from kcompat.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
+
+if TYPE_CHECKING:
+    from kcompat.group.modern.answer import HeartbeatAnswer
+
+Response = TypeVar("Response", ConsumerGroupHeartbeatResponse, ShareGroupHeartbeatResponse)
+
+
+def heartbeat_response(kind: type[Response], answer: HeartbeatAnswer) -> Response:
+    """The response of this kind."""
+    assigned = answer.assigned
+    return kind(
+        error_code=answer.error,
+        error_message=answer.message,
+        member_id=answer.member_id,
+        member_epoch=answer.member_epoch,
+        heartbeat_interval_ms=answer.heartbeat_interval_ms,
+        assignment=None
+        if assigned is None
+        else kind.Assignment(
+            [kind.TopicPartitions(topic_id, list(indexes)) for topic_id, indexes in assigned.items()]
+        ),
+    )
