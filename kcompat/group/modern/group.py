@@ -153,17 +153,12 @@ class ModernGroup(Generic[M]):
     def _set_header(self, offset: int, **changes: int) -> None:
         self._headers.set("", replace(self.header, **changes), offset)
 
-    def forget_header(self, offset: int) -> None:
-        """The tombstone of the group at `offset`."""
-        if len(self._headers):
-            self._headers.set("", None, offset)
-
     def replay_metadata(self, value: GroupMetadata | None, offset: int) -> None:
         """The record of the group itself at `offset`, or its tombstone."""
-        if value is None:
-            self.forget_header(offset)
-        else:
+        if value is not None:
             self._set_header(offset, group_epoch=value.epoch, metadata_hash=value.metadata_hash)
+        elif len(self._headers):
+            self._headers.set("", None, offset)
 
     def replay_target_metadata(self, value: TargetMetadata | None, offset: int) -> None:
         """The record of the target assignment as a whole at `offset`, or its tombstone."""
