@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kcompat.protocol.errors import ErrorCode
 
     GroupTurn = Turn["Groups"]
-    PartitionJudge = Callable[[bytes, int], ErrorCode]
-    """Of a partition by the id of its topic and its index."""
+    PartitionJudge = Callable[[str, bytes, int], ErrorCode]
+    """Of a partition by the name and the id of its topic, and its index."""
 
 
 class Group(Protocol):

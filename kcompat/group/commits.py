@@ -53,7 +53,7 @@ def _partition_error(turn: GroupTurn, group: Group, request: CommitRequest) -> E
     for offset in request.offsets:
         topic = topics.get(offset.topic)
         topic_id = ZERO_UUID if topic is None else topic.topic_id
-        error = judge(topic_id, offset.partition)
+        error = judge(offset.topic, topic_id, offset.partition)
         if error != ErrorCode.NONE and _metadata_fits(offset.metadata or "", turn.shard.config):
             return error
     return ErrorCode.NONE

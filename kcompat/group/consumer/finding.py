@@ -25,20 +25,21 @@ def find_group(turn: GroupTurn, group_id: str) -> ConsumerGroup | Refusal:
 
 
 def find_or_make(turn: GroupTurn, group_id: str, *, creates: bool) -> ConsumerGroup | Refusal:
-    """The consumer group of this id. With `creates` a new one where there is none, or a group of another kind
-    without members, or a classic one that is upgraded; it comes to be when its first records are replayed.
+    """The consumer group of this id. With `creates` a new one where there is none, or a classic group without
+    members, or one that is upgraded; it comes to be when its first records are replayed.
     """
     group = turn.shard.groups.get(group_id)
     if isinstance(group, ConsumerGroup):
         return group
-    if not creates:
-        if group is None:
+    if group is None:
+        if not creates:
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+        return ConsumerGroup(group_id, turn.shard.timeline)
+    if not creates or not isinstance(group, ClassicGroup):
         return not_a_consumer_group(group_id)
-    if group is not None:
-        if not group.gives_way:
-            return upgrade(turn, group) if isinstance(group, ClassicGroup) else not_a_consumer_group(group_id)
-        group.write_tombstones(turn)
+    if not group.gives_way:
+        return upgrade(turn, group)
+    group.write_tombstones(turn)
     return ConsumerGroup(group_id, turn.shard.timeline)
 
 

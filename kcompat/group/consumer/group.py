@@ -151,7 +151,9 @@ def _sorted(partitions: Mapping[bytes, Iterable[int]]) -> dict[bytes, tuple[int,
     return {topic_id: tuple(sorted(indexes)) for topic_id, indexes in partitions.items()}
 
 
-def _late_error(member: ConsumerMember, epoch: int, topic_id: bytes, partition: int) -> ErrorCode:
+def _late_error(
+    member: ConsumerMember, epoch: int, _topic: str, topic_id: bytes, partition: int
+) -> ErrorCode:
     since = member.assignment_epoch(topic_id, partition)
     return ErrorCode.NONE if since is not None and epoch >= since else _stale(member)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group.consumer.member import ConsumerMember
 from kcompat.group.consumer.subscriptions import Subscriptions
-from kcompat.group.modern.group import ModernGroup, count_topics
+from kcompat.group.modern.subscribed import SubscribedGroup, count_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ class ConsumerState(Enum):
     STABLE = "Stable"
 
 
-class ConsumerRoster(ModernGroup[ConsumerMember]):
+class ConsumerRoster(SubscribedGroup[ConsumerMember]):
     """The members of one consumer group. Only replay changes it."""
 
     def __init__(self, group_id: str, timeline: Timeline) -> None:

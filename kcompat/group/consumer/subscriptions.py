@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcompat.group.modern.group import count_topics
+from kcompat.group.modern.subscribed import count_topics
 
 if TYPE_CHECKING:
     from collections import Counter

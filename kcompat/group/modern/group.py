@@ -1,4 +1,4 @@
-"""What consumer and share groups keep in the log alike: members, target assignment, and the epochs of both.
+"""What the groups of today keep in the log alike: members, target assignment, and the epochs of both.
 
 Only replay changes it. Each part has a latest view, which the next operation builds on, and a committed one,
 which is shown. Kafka's counterpart: `ModernGroup`.
@@ -6,7 +6,7 @@ which is shown. Kafka's counterpart: `ModernGroup`.
 
 from __future__ import annotations
 
-from collections import Counter
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -14,10 +14,9 @@ from msgspec.structs import replace
 
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group import describe
-from kcompat.group.modern.assignment import NO_PARTITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from kcompat.cluster.image import ClusterImage, TopicImage
     from kcompat.coordinator.timeline import Timeline
@@ -37,12 +36,10 @@ class ModernMember(Protocol):
     def member_id(self) -> str:
         """Its id, chosen by the client."""
 
-    @property
-    def subscribed_topics(self) -> frozenset[str]:
-        """The topics that it names."""
-
 
 M = TypeVar("M", bound=ModernMember)
+T = TypeVar("T")
+"""What a member is to have."""
 
 
 class GroupMetadata(Protocol):
@@ -81,15 +78,14 @@ class Header(Struct, frozen=True):
     assignment_timestamp: int = NO_TIMESTAMP
 
 
-class ModernGroup(Generic[M]):
-    """One group, as the log says."""
+class ModernGroup(ABC, Generic[M, T]):
+    """One group, as the log says. What topics it depends on each kind of group knows."""
 
     def __init__(self, group_id: str, timeline: Timeline) -> None:
         self.group_id = group_id
         self.members: TimelineDict[str, M] = TimelineDict(timeline)
-        self.targets: TimelineDict[str, Mapping[bytes, frozenset[int]]] = TimelineDict(timeline)
+        self.targets: TimelineDict[str, T] = TimelineDict(timeline)
         self._headers: TimelineDict[str, Header] = TimelineDict(timeline)
-        self._subscribers: Counter[str] = Counter()
         self._fresh_since: int | None = None
         """The group epoch from which on it is known that its topics are as their hash says."""
         self._seen: dict[str, TopicImage] = {}
@@ -122,18 +118,9 @@ class ModernGroup(Generic[M]):
         """Whether the log has a record of the group itself, beside those of its offsets."""
         return bool(len(self.members) or len(self.targets) or len(self._headers))
 
-    def target(self, member_id: str) -> Mapping[bytes, frozenset[int]]:
-        """What a member is to have."""
-        return self.targets.get(member_id) or NO_PARTITIONS
-
-    @property
-    def subscribers(self) -> Mapping[str, int]:
-        """How many members name each topic."""
-        return self._subscribers
-
+    @abstractmethod
     def subscribed_names(self) -> Iterable[str]:
         """The topics that the group depends on."""
-        return self._subscribers.keys()
 
     # --- as a `Group`, which documents it
 
@@ -168,27 +155,17 @@ class ModernGroup(Generic[M]):
 
     def set_member(self, member: M, offset: int) -> None:
         """A record of a member at `offset`."""
-        before = self.members.get(member.member_id)
-        if before is not None:
-            self._count(before, -1)
-        self._count(member, 1)
         self.members.set(member.member_id, member, offset)
 
     def remove_member(self, member_id: str, offset: int) -> None:
         """The tombstone of a member at `offset`; harmless where there is no such member."""
-        before = self.members.get(member_id)
-        if before is not None:
-            self._count(before, -1)
+        if self.members.get(member_id) is not None:
             self.members.set(member_id, None, offset)
 
-    def set_target(self, member_id: str, target: Mapping[bytes, frozenset[int]] | None, offset: int) -> None:
+    def set_target(self, member_id: str, target: T | None, offset: int) -> None:
         """The record of a member's target at `offset`, or its tombstone."""
         if target is not None or self.targets.get(member_id) is not None:
             self.targets.set(member_id, target, offset)
-
-    def _count(self, member: M, by: int) -> None:
-        """Have a member's subscription count once more, or once less."""
-        count_topics(self._subscribers, member.subscribed_topics, by)
 
     # --- topics that change
 
@@ -209,15 +186,4 @@ class ModernGroup(Generic[M]):
 
     def check_invariants(self) -> None:
         """Assert what must always hold."""
-        members = dict(self.members.items())
-        assert all(member_id == member.member_id for member_id, member in members.items())
-        subscribed = Counter(name for member in members.values() for name in member.subscribed_topics)
-        assert +self._subscribers == subscribed
-
-
-def count_topics(counts: Counter[str], names: Iterable[str], by: int) -> None:
-    """Count each of the topics `by` more; those that nobody counts any more are left out."""
-    for name in names:
-        counts[name] += by
-        if not counts[name]:
-            del counts[name]
+        assert all(member_id == member.member_id for member_id, member in self.members.items())

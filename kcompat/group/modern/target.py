@@ -5,7 +5,7 @@ Kafka's counterpart: `TargetAssignmentBuilder`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.group.modern.assignment import NO_PARTITIONS
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timeline import TimelineDict
     from kcompat.group.assignors.spec import Assignor, GroupSpec
     from kcompat.group.modern.group import Header
+
+T = TypeVar("T")
 
 
 def may_assign_again(header: Header, interval_ms: int, now_ms: int) -> bool:
@@ -31,10 +33,7 @@ def assign(assignor: Assignor, spec: GroupSpec) -> dict[str, Mapping[bytes, froz
     return {member_id: found.get(member_id, NO_PARTITIONS) for member_id in spec.members}
 
 
-def news(
-    known: TimelineDict[str, Mapping[bytes, frozenset[int]]],
-    targets: Mapping[str, Mapping[bytes, frozenset[int]]],
-) -> Iterator[tuple[str, Mapping[bytes, frozenset[int]]]]:
+def news(known: TimelineDict[str, T], targets: Mapping[str, T]) -> Iterator[tuple[str, T]]:
     """The targets that are others than those known, members of whom none is known included."""
     for member_id, target in targets.items():
         if known.get(member_id) != target:

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.modern.epochs import JOIN, epoch_refusal
-from kcompat.group.modern.group import count_topics
 from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.subscribed import count_topics
 from kcompat.group.modern.topics import existing, existing_ids
 from kcompat.group.share import leaving, records
 from kcompat.group.share.finding import find_group, find_or_make

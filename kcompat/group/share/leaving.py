@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.turn import on_turn
-from kcompat.group.modern.group import count_topics
+from kcompat.group.modern.subscribed import count_topics
 from kcompat.group.share import records
 from kcompat.group.share.own_settings import settings_of
 from kcompat.group.share.roster import ShareRoster

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.timeline import TimelineDict
-from kcompat.group.modern.group import ModernGroup
+from kcompat.group.modern.subscribed import SubscribedGroup
 from kcompat.group.share.initialization import Initialization
 from kcompat.group.share.member import ShareMember
 
@@ -26,7 +26,7 @@ class ShareState(Enum):
     STABLE = "Stable"
 
 
-class ShareRoster(ModernGroup[ShareMember]):
+class ShareRoster(SubscribedGroup[ShareMember]):
     """The members of one share group. Only replay changes it, but for what a restart may forget."""
 
     def __init__(self, group_id: str, timeline: Timeline) -> None:

@@ -1,0 +1,84 @@
+"""What consumer and share groups keep alike in the log: members name topics, and are to have partitions.
+
+Kafka's counterpart: the part of `ModernGroup` that knows subscriptions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from kcompat.group.modern.assignment import NO_PARTITIONS
+from kcompat.group.modern.group import ModernGroup, ModernMember
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.coordinator.timeline import Timeline
+
+
+class SubscribedMember(ModernMember, Protocol):
+    """A member that names topics."""
+
+    @property
+    def subscribed_topics(self) -> frozenset[str]:
+        """The topics that it names."""
+
+
+M = TypeVar("M", bound=SubscribedMember)
+
+
+class SubscribedGroup(ModernGroup[M, Mapping[bytes, frozenset[int]]]):
+    """One group, as the log says."""
+
+    def __init__(self, group_id: str, timeline: Timeline) -> None:
+        super().__init__(group_id, timeline)
+        self._subscribers: Counter[str] = Counter()
+
+    def target(self, member_id: str) -> Mapping[bytes, frozenset[int]]:
+        """What a member is to have."""
+        return self.targets.get(member_id) or NO_PARTITIONS
+
+    @property
+    def subscribers(self) -> Mapping[str, int]:
+        """How many members name each topic."""
+        return self._subscribers
+
+    def subscribed_names(self) -> Iterable[str]:
+        """See `ModernGroup.subscribed_names`."""
+        return self._subscribers.keys()
+
+    def set_member(self, member: M, offset: int) -> None:
+        """See `ModernGroup.set_member`."""
+        before = self.members.get(member.member_id)
+        if before is not None:
+            self._count(before, -1)
+        self._count(member, 1)
+        super().set_member(member, offset)
+
+    def remove_member(self, member_id: str, offset: int) -> None:
+        """See `ModernGroup.remove_member`."""
+        before = self.members.get(member_id)
+        if before is not None:
+            self._count(before, -1)
+        super().remove_member(member_id, offset)
+
+    def _count(self, member: M, by: int) -> None:
+        """Have a member's subscription count once more, or once less."""
+        count_topics(self._subscribers, member.subscribed_topics, by)
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        super().check_invariants()
+        members = self.members.values()
+        subscribed = Counter(name for member in members for name in member.subscribed_topics)
+        assert +self._subscribers == subscribed
+
+
+def count_topics(counts: Counter[str], names: Iterable[str], by: int) -> None:
+    """Count each of the topics `by` more; those that nobody counts any more are left out."""
+    for name in names:
+        counts[name] += by
+        if not counts[name]:
+            del counts[name]
