@@ -14,7 +14,7 @@ help:
 	@echo "make check   lint, types and unit tests: two minutes, before every commit"
 	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
-	@echo "make simulation  10,000 stories of brokers with everything against them, KCOMPAT_SEEDS=N for another number: an hour and a half"
+	@echo "make simulation  10,000 stories of brokers with everything against them, KCOMPAT_SEEDS=N for another number: two hours and a half"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
 	@echo "make exactly-once  100,000 records copied in transactions, copiers and brokers killed 10 times each: some minutes"
 	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three; make bench-groups: groups of 60"

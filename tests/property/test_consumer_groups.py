@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from kcompat.group.consumer.group import ConsumerGroup
-from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.consumer_group_world import ConsumerGroupWorld
-from support.group_world import GROUP, PARTITIONS
-from support.virtual_clock import VirtualClock
+from support.coordinator_state import kept_of_groups, replayed_groups
+from support.group_world import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -204,34 +203,9 @@ class ConsumerGroups(RuleBasedStateMachine):
     @invariant()
     def replaying_the_log_gives_the_live_state(self) -> None:
         world = self.world
-        replayed = GroupCoordinator(
-            world.log,
-            VirtualClock(),
-            CONFIG,
-            lambda: PARTITIONS,
-            lambda: "",
-            world.verifier,
-            lambda: world.image,
-        )
-        for partition in range(PARTITIONS):
-            replayed.load(partition, 1)
-        found = next((s.groups[GROUP] for _, s in replayed.runtime.active() if GROUP in s.groups), None)
-        live = self.group()
-        assert (found is None) == (live is None)
-        if live is not None:
-            assert isinstance(found, ConsumerGroup)
-            assert _kept(found) == _kept(live)
-
-
-def _kept(group: ConsumerGroup) -> tuple[object, ...]:
-    return (
-        dict(group.members.items()),
-        dict(group.targets.items()),
-        dict(group.patterns.items()),
-        group.header,
-        group.static_members,
-        dict(group.subscribers),
-    )
+        for partition, live in world.coordinator.runtime.active():
+            replayed = replayed_groups(world.log, CONFIG, partition, world.image)
+            assert kept_of_groups(replayed) == kept_of_groups(live)
 
 
 def _common(

@@ -13,16 +13,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.classic.state import ClassicState
-from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.control import ControlType, EndTransactionMarker
+from support.coordinator_state import kept_of_groups, replayed_groups
 from support.group_world import GROUP, PARTITIONS, GroupWorld
-from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
+    from kcompat.group.coordinator import GroupCoordinator
     from kcompat.group.requests import JoinAnswer, SyncAnswer
     from kcompat.promise import Promise
 
@@ -291,18 +290,12 @@ class Groups(RuleBasedStateMachine):
 
     @invariant()
     def replay_gives_the_live_state(self) -> None:
-        copy = GroupCoordinator(
-            self.world.log,
-            VirtualClock(),
-            self.world.config,
-            lambda: PARTITIONS,
-            lambda: "no new member",
-            self.world.verifier,
-            lambda: self.world.image,
-        )
+        world = self.world
+        replayed: dict[str, Any] = {}
         for partition in range(PARTITIONS):
-            copy.load(partition, 1)
-        assert durable(copy) == durable(self.world.coordinator)
+            shard = replayed_groups(world.log, world.config, partition, world.image)
+            replayed |= kept_of_groups(shard)
+        assert replayed == durable(world.coordinator)
 
     @invariant()
     def nobody_waits_for_a_group_at_rest(self) -> None:
@@ -315,13 +308,7 @@ def durable(coordinator: GroupCoordinator) -> dict[str, Any]:
     """What is kept of each group: its stored record, its offsets, and those of open transactions."""
     kept: dict[str, Any] = {}
     for _, shard in coordinator.runtime.active():
-        for group_id, group in shard.groups.items():
-            assert isinstance(group, ClassicGroup)
-            offsets = shard.offsets.get(group_id)
-            held = {} if offsets is None else dict(offsets.items())
-            staged = {} if offsets is None else offsets.staged
-            if group.stored is not None or held or staged:
-                kept[group_id] = (group.stored, held, staged)
+        kept |= kept_of_groups(shard)
     return kept
 
 

@@ -12,6 +12,7 @@ from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
+from kcompat.protocol.messages.update_features import UpdateFeaturesRequest
 from support.cluster_clients import ClusterClient, NoAnswerError
 from support.guarded_store import ViolationError
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from support.virtual_cluster import VirtualCluster
 
 MOST_PARTITIONS = 4
+CHURN = "churn-"
 
 
 class Administrator(ClusterClient):
@@ -54,10 +56,20 @@ class Administrator(ClusterClient):
 
     async def make(self, name: str, *, partitions: int) -> bool:
         """Whether a topic was made, or is there."""
-        topic = CreateTopicsRequest.CreatableTopic(name=name, num_partitions=partitions, replication_factor=3)
+        replicas = min(3, len(self.cluster.broker_ids))
+        topic = CreateTopicsRequest.CreatableTopic(
+            name=name, num_partitions=partitions, replication_factor=replicas
+        )
         answer = await self._ask(f"create {name}", CreateTopicsRequest(topics=[topic], timeout_ms=2000), 4)
         error = None if answer is None else answer.topics[0].error_code
         return error in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+
+    async def insist_on_feature(self, name: str, level: int) -> None:
+        """Ask for a feature until it is finalized; a cluster with `zookeeper.connect` has none by itself."""
+        update = UpdateFeaturesRequest.FeatureUpdateKey(name, level)
+        request = UpdateFeaturesRequest(2000, [update])
+        while (answer := await self._ask(f"finalize {name}", request, 1)) is None or answer.error_code:
+            await self.pause()
 
     async def insist_on(self, name: str, *, partitions: int) -> None:
         """Ask for a topic until it is there."""
@@ -66,7 +78,7 @@ class Administrator(ClusterClient):
 
     async def _create(self) -> None:
         self._number += 1
-        name = f"churn-{self._number}"
+        name = f"{CHURN}{self._number}"
         self._there[name] = None
         if await self.make(name, partitions=self.random.randint(1, 3)):
             self._there[name] = True
@@ -100,7 +112,7 @@ class Administrator(ClusterClient):
         places = [
             place
             for place in self.cluster.store.states
-            if place[0] == self._stable or self._there.get(place[0])
+            if self._there.get(place[0], not place[0].startswith(CHURN))
         ]
         name, index = self.random.choice(places)
         row = request.ReassignableTopic(name, [request.ReassignablePartition(index, replicas)])

@@ -1,4 +1,4 @@
-"""Clients of a simulated cluster: an idempotent producer, a consumer, and one that commits offsets.
+"""Clients of a simulated cluster: what all have in common, an idempotent producer, and a consumer.
 
 They find leaders by Metadata, believe no metadata that is older than what they know, and try again what
 failed, as real clients do. What they sent and saw is a `History`.
@@ -7,15 +7,13 @@ failed, as real clients do. What they sent and saw is a `History`.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest
-from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
-from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
-from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch, iter_headers, read_header, read_records
 from kcompat.records.record import Record
@@ -24,9 +22,12 @@ from support.history import History, Outcome, Polled, Sent
 from support.virtual_brokers import address_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from random import Random
 
     from kcompat.protocol.message import Message
+    from kcompat.protocol.messages.fetch import FetchResponse
+    from kcompat.records.batch import BatchHeader
     from support.cluster_rules import ClusterRules
     from support.history import Place
     from support.virtual_cluster import VirtualCluster
@@ -72,10 +73,12 @@ class ClusterClient:
         """Leader and its epoch."""
         self._connections: dict[int, VirtualClient] = {}
 
-    async def call(self, broker_id: int, request: Message, version: int) -> Any:
+    async def call(
+        self, broker_id: int, request: Message, version: int, patience_s: float = PATIENCE_S
+    ) -> Any:
         """The answer of a broker. Raises NoAnswerError."""
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(patience_s):
                 connection = self._connections.pop(broker_id, None)
                 if connection is None:
                     connection = await self.cluster.network.client(self.name, address_of(broker_id))
@@ -199,12 +202,23 @@ class Producer(ClusterClient):
 
 
 class Consumer(ClusterClient):
-    """Reads one partition from its start, as far as consumers may."""
+    """Reads one partition from its start, as far as consumers may; `committed_only`: what transactions have
+    committed, and nothing that they aborted.
+    """
 
-    def __init__(self, cluster: VirtualCluster, place: Place, random: Random, history: History) -> None:
+    def __init__(
+        self,
+        cluster: VirtualCluster,
+        place: Place,
+        random: Random,
+        history: History,
+        *,
+        committed_only: bool = False,
+    ) -> None:
         super().__init__(cluster, f"consumer of {place[0]}-{place[1]}", random)
         self._place = place
         self._history = history
+        self._committed_only = committed_only
         self.position = 0
 
     async def run(self) -> None:
@@ -213,7 +227,7 @@ class Consumer(ClusterClient):
             records, _ = await self.poll(max_wait_ms=300)
             if records:
                 self._history.polled.append(Polled(self.name, self._place, records))
-            await asyncio.sleep(self.random.uniform(0, 0.2))
+            await asyncio.sleep(self.random.uniform(0, 0.4 if self._committed_only else 0.2))
 
     async def read_to_the_end(self) -> list[tuple[int, bytes]]:
         """All that there is."""
@@ -225,7 +239,7 @@ class Consumer(ClusterClient):
                 return found
 
     async def poll(self, *, max_wait_ms: int) -> tuple[list[tuple[int, bytes]], int]:
-        """Records from the position on, and the high watermark; none, and -1, where that failed."""
+        """Records from the position on, and how far they may be read; none, and -1, where that failed."""
         topic, index = self._place
         leader, epoch = await self.leader_of(self._place)
         row = FetchRequest.FetchPartition(
@@ -234,6 +248,7 @@ class Consumer(ClusterClient):
         request = FetchRequest(
             max_wait_ms=max_wait_ms,
             min_bytes=1,
+            isolation_level=int(self._committed_only),
             topics=[FetchRequest.FetchTopic(topic, partitions=[row])],
         )
         try:
@@ -250,87 +265,37 @@ class Consumer(ClusterClient):
                 )
             await self.look_again(self._place)
             return [], -1
-        records = [
-            (record.offset, bytes(record.value or b""))
-            for record in _whole_records(memoryview(found.records or b""))
-            if record.offset >= self.position
-        ]
-        if records:
-            self.position = records[-1][0] + 1
-            if self.position > found.high_watermark:
-                raise ViolationError(
-                    f"I4: {self.name} read up to {self.position} above {found.high_watermark}"
-                )
-        return records, found.high_watermark
+        end = found.last_stable_offset if self._committed_only else found.high_watermark
+        return self._read(found, end), end
+
+    def _read(self, found: FetchResponse.PartitionData, end: int) -> list[tuple[int, bytes]]:
+        """The records of an answer, which the position is moved behind."""
+        aborted = deque(
+            sorted((row.first_offset, row.producer_id) for row in found.aborted_transactions or ())
+        )
+        skipped: set[int] = set()
+        records: list[tuple[int, bytes]] = []
+        position = self.position
+        assert isinstance(found.records, memoryview | None)
+        for header, batch in _whole_batches(found.records or memoryview(b"")):
+            while aborted and aborted[0][0] <= header.last_offset:
+                skipped.add(aborted.popleft()[1])
+            if header.is_control:
+                skipped.discard(header.producer_id)
+            elif not header.is_transactional or header.producer_id not in skipped:
+                records += [
+                    (record.offset, bytes(record.value or b""))
+                    for record in read_records(batch)
+                    if record.offset >= position
+                ]
+            self.position = header.next_offset
+        if self.position > max(end, position):
+            raise ViolationError(f"I4: {self.name} read up to {self.position} above {end}")
+        return records
 
 
-def _whole_records(view: memoryview) -> list[Record]:
-    """The records of the batches that are there to their ends."""
-    return [
-        record
-        for position, header in iter_headers(view)
-        if position + header.size <= len(view)
-        for record in read_records(view[position : position + header.size])
-    ]
-
-
-class Committer(ClusterClient):
-    """Commits ever larger offsets in a group, and finds the last one that was accepted, or a later one."""
-
-    def __init__(self, cluster: VirtualCluster, place: Place, random: Random) -> None:
-        super().__init__(cluster, "committer", random)
-        self._place = place
-        self._coordinator = -1
-        self._tried = 0
-        self._accepted = -1
-        self.is_done = False
-
-    async def run(self) -> None:
-        """Commit until `is_done`."""
-        while not self.is_done:
-            self._tried += 1
-            row = OffsetCommitRequest.OffsetCommitRequestPartition(self._place[1], self._tried)
-            topic = OffsetCommitRequest.OffsetCommitRequestTopic(self._place[0], partitions=[row])
-            answer = await self._ask(OffsetCommitRequest("g", -1, "", topics=[topic]), 7)
-            if answer is not None:
-                self._judge(answer.topics[0].partitions[0].error_code)
-            await asyncio.sleep(self.random.uniform(0, 0.4))
-
-    def _judge(self, error: int) -> None:
-        if error == ErrorCode.NONE:
-            self._accepted = self._tried
-            return
-        self._coordinator = -1
-        if error not in PASSING:
-            raise ViolationError(f"the committer is answered {ErrorCode.of(error).name}")
-
-    async def _ask(self, request: Message, version: int) -> Any:
-        """The answer of the coordinator, if there is one."""
-        try:
-            if self._coordinator < 0:
-                found = await self.call(
-                    self.random.choice(self.cluster.broker_ids), FindCoordinatorRequest(key="g"), 2
-                )
-                self._coordinator = found.node_id if not found.error_code else -1
-            if self._coordinator >= 0:
-                return await self.call(self._coordinator, request, version)
-        except NoAnswerError:
-            self._coordinator = -1
-        await self.pause()
-        return None
-
-    async def check(self) -> None:
-        """See that what was committed is there. Raises ViolationError."""
-        topic = OffsetFetchRequest.OffsetFetchRequestTopic(self._place[0], [self._place[1]])
-        while True:
-            answer = await self._ask(OffsetFetchRequest("g", [topic]), 5)
-            if answer is None or answer.error_code in PASSING:
-                self._coordinator = -1
-                await self.pause()
-                continue
-            committed = answer.topics[0].partitions[0].committed_offset
-            if not self._accepted <= committed <= self._tried:
-                raise ViolationError(
-                    f"committed is {committed}; {self._accepted} was accepted last, {self._tried} tried"
-                )
-            return
+def _whole_batches(view: memoryview) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """The batches that are there to their ends."""
+    for position, header in iter_headers(view):
+        if position + header.size <= len(view):
+            yield header, view[position : position + header.size]

@@ -6,6 +6,7 @@
   fall.
 - I5: it waits for all who are in the ISR as stored.
 - I6: what was acknowledged with acks=all is wherever a leader may be elected.
+- I13, I17, I18: see `CoordinatorRules`.
 
 The rest of what the names I1 to I9 stand for is looked at where states are written, in `GuardedStore`: epochs
 never fall (I2), leaders come from the ISR (I7), and writes are conditional (I9). A follower that took a high
@@ -20,11 +21,14 @@ from msgspec import Struct
 
 from kcompat.records.batch import iter_headers
 from kcompat.replication.leader import Leader
+from kcompat.topics import TRANSACTION_STATE
+from support.coordinator_rules import CoordinatorRules, Stability
 from support.guarded_store import ViolationError
 
 if TYPE_CHECKING:
     from kcompat.log.log import Log
     from kcompat.node.broker import BrokerNode
+    from kcompat.records.batch import BatchHeader
     from kcompat.replication.partition import Partition
     from support.history import Place
     from support.virtual_cluster import VirtualCluster
@@ -37,6 +41,7 @@ class Batch(Struct, frozen=True):
     last_offset: int
     epoch: int
     checksum: int
+    is_control: bool
 
 
 class _Known(Struct):
@@ -46,6 +51,7 @@ class _Known(Struct):
     end: int
     epochs: list[tuple[int, int]]
     batches: dict[int, Batch]
+    stability: Stability
     compared: int = 0
     """So far with what others have committed."""
     promises: int = 0
@@ -65,6 +71,7 @@ class ClusterRules:
         self._seen: dict[Partition, tuple[object, ...]] = {}
         """What was looked at, and is the same since."""
         self._promised: dict[Place, list[tuple[int, int]]] = {}
+        self.coordinators = CoordinatorRules(cluster)
 
     def promised(self, place: Place, base_offset: int, checksum: int) -> None:
         """A producer was told that its batch is there, with acks=all."""
@@ -88,6 +95,8 @@ class ClusterRules:
             for partition in node.parts.replicas:
                 self._check_replica(broker_id, node, partition, thoroughly=thoroughly)
         self._check_states()
+        if thoroughly:
+            self.coordinators.check_replay()
 
     def _check_replica(
         self, broker_id: int, node: BrokerNode, partition: Partition, *, thoroughly: bool
@@ -105,19 +114,7 @@ class ClusterRules:
         except AssertionError as error:
             raise ViolationError(f"{name}: {error!r}") from error
         where = (partition.topic_id, partition.index)
-        replica = self._read(broker_id, partition)
-        for batch in replica.batches.values():
-            if batch.last_offset >= partition.high_watermark:
-                break
-            if batch.last_offset < replica.compared:
-                continue
-            known, witness = self._committed.setdefault((*where, batch.base_offset), (batch, broker_id))
-            if known != batch:
-                raise ViolationError(
-                    f"I4: {name} has {batch} below its high watermark {partition.high_watermark}, in "
-                    f"{partition.role}; {known} was committed as far as broker {witness} knew"
-                )
-        replica.compared = partition.high_watermark
+        self._check_committed(broker_id, partition, name)
         leader = partition.state
         if not isinstance(leader, Leader):
             return
@@ -131,6 +128,31 @@ class ClusterRules:
             )
         self._high_watermarks[broker_id, *where, leader.epoch] = (node, leader.high_watermark)
 
+    def _check_committed(self, broker_id: int, partition: Partition, name: str) -> None:
+        """What a replica has below its high watermark, and how much of that is stable."""
+        where = (partition.topic_id, partition.index)
+        replica = self._read(broker_id, partition)
+        for batch in replica.batches.values():
+            if batch.last_offset >= partition.high_watermark:
+                break
+            if batch.last_offset < replica.compared:
+                continue
+            is_new = (*where, batch.base_offset) not in self._committed
+            known, witness = self._committed.setdefault((*where, batch.base_offset), (batch, broker_id))
+            if is_new and (batch.is_control or partition.topic == TRANSACTION_STATE):
+                self.coordinators.committed(partition, batch.base_offset)
+            if known != batch:
+                raise ViolationError(
+                    f"I4: {name} has {batch} below its high watermark {partition.high_watermark}, in "
+                    f"{partition.role}; {known} was committed as far as broker {witness} knew"
+                )
+        replica.compared = partition.high_watermark
+        least, most = replica.stability.last_stable_offsets(partition.high_watermark)
+        if not least <= partition.last_stable_offset <= most:
+            raise ViolationError(
+                f"I13: the last stable offset of {name} is {partition.last_stable_offset}, not {least}"
+            )
+
     def _read(self, broker_id: int, partition: Partition) -> _Known:
         """What a replica holds; I3 is looked at on the way."""
         log = partition.log
@@ -138,9 +160,12 @@ class ClusterRules:
         epochs, end = log.epochs.cache.entries, log.log_end_offset
         known = self._known.get((broker_id, *where))
         if known is None or known.log is not log or not _goes_on(known, epochs, end):
-            known = _Known(log, log.log_start_offset, [], {})
+            start = log.log_start_offset
+            known = _Known(log, start, [], {}, Stability(is_new=known is None and end == start))
         if end > known.end:
-            for batch in batches_of(log, known.end):
+            for header in headers_of(log, known.end):
+                known.stability.note(header)
+                batch = _batch(header)
                 known.batches[batch.base_offset] = batch
                 content = (batch.last_offset, batch.checksum)
                 first = self._written.setdefault((*where, batch.base_offset, batch.epoch), content)
@@ -224,10 +249,10 @@ def log_bytes(log: Log, start: int | None = None) -> bytes:
     return bytes(found)
 
 
-def batches_of(log: Log, start: int) -> list[Batch]:
-    """The batches of a log from an offset on."""
-    view = memoryview(log_bytes(log, start))
-    return [
-        Batch(header.base_offset, header.last_offset, header.leader_epoch, header.crc)
-        for _, header in iter_headers(view)
-    ]
+def headers_of(log: Log, start: int) -> list[BatchHeader]:
+    """Of the batches of a log from an offset on."""
+    return [header for _, header in iter_headers(memoryview(log_bytes(log, start)))]
+
+
+def _batch(header: BatchHeader) -> Batch:
+    return Batch(header.base_offset, header.last_offset, header.leader_epoch, header.crc, header.is_control)

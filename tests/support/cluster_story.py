@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from support.cluster_admin import Administrator
-from support.cluster_clients import Committer, Consumer, Producer
+from support.cluster_admin import MOST_PARTITIONS, Administrator
+from support.cluster_clients import Consumer, Producer
+from support.cluster_coordinators import Committer
+from support.cluster_copiers import COPIES, Company
 from support.cluster_rules import ClusterRules
 from support.guarded_store import ViolationError
 from support.history import History, violations
@@ -18,7 +21,7 @@ from support.virtual_cluster import SESSION_TIMEOUT_MS, VirtualCluster
 from support.virtual_loop import run_virtually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Coroutine
     from pathlib import Path
 
     from support.history import Place
@@ -37,18 +40,25 @@ class StoryError(AssertionError):
     """A promise was broken; the text is the end of the transcript, and how to see it again."""
 
 
-class Story:
-    """One seed's."""
+Fault = Callable[[VirtualCluster], bool]
+"""Something that no broker does by itself; whether it was done."""
 
-    def __init__(self, loop: VirtualLoop, home: Path, seed: str) -> None:
+
+class Story:
+    """One seed's. A `fault` is tried again and again until it is done: the rules have to find it."""
+
+    def __init__(self, loop: VirtualLoop, home: Path, seed: str, fault: Fault | None = None) -> None:
         self.random = Random(f"{seed} story")
         self.cluster = VirtualCluster(loop, home, seed, self.random.choice([3, 3, 3, 4, 5]))
         self.rules = ClusterRules(self.cluster)
         self.cluster.store.wrote = self._wrote
         self.history = History([], [], {})
         self.admin = Administrator(self.cluster, TOPIC, Random(f"{seed} admin"))
+        self.company = Company(self.cluster, TOPIC, seed)
         self._seed = seed
+        self._fault = fault
         self._work: set[asyncio.Task[None]] = set()
+        self._company_work: set[asyncio.Task[None]] = set()
         self._reading: set[asyncio.Task[None]] = set()
         self._producers: dict[Place, Producer] = {}
         self._stops: set[asyncio.Task[None]] = set()
@@ -65,8 +75,9 @@ class Story:
             raise StoryError(self._transcript(error)) from error
         finally:
             logger.removeHandler(faults)
-            for task in (*self._work, *self._reading, *self._stops):
+            for task in (*self._work, *self._company_work, *self._reading, *self._stops):
                 task.cancel()
+            self.company.stop()
             await self.cluster.close()
         self.cluster.happened("the end")
         return self.cluster.events
@@ -83,10 +94,16 @@ class Story:
             cluster.start(broker_id)
         await cluster.started()
         async with asyncio.timeout(20):
+            await self.admin.insist_on_feature("group.version", 1)
             await self.admin.insist_on(TOPIC, partitions=2)
+            await self.admin.insist_on(COPIES, partitions=MOST_PARTITIONS)
         self._follow_partitions()
         committer = Committer(cluster, (TOPIC, 0), Random(f"{self._seed} committer"))
         self._begin(committer.run())
+        for work in self.company.work():
+            self._company_work.add(asyncio.ensure_future(work))
+        for index in range(MOST_PARTITIONS):
+            self._reading.add(asyncio.ensure_future(self.company.watch(index)))
         await self._pass(2)
         for _ in range(FAULTS):
             await self._pass(self.random.expovariate(1.5))
@@ -99,20 +116,37 @@ class Story:
         async with asyncio.timeout(30):
             await asyncio.gather(*self._work)
         await self._until(self._unquiet, "in sync")
-        await self._pass(3)
-        self._look(thoroughly=True)
         async with asyncio.timeout(30):
             await committer.check()
-            for task in self._reading:
-                task.cancel()
             for place in self._producers:
                 reader = Consumer(cluster, place, Random(f"{self._seed} end"), self.history)
                 self.history.final[place] = await reader.read_to_the_end()
+        await self._finish_copy()
+        await self._until(self.rules.coordinators.unsettled, "decided")
+        self.rules.coordinators.check_decisions()
+        await self._pass(3)
+        self._look(thoroughly=True)
+        for task in self._reading:
+            task.cancel()
+        async with asyncio.timeout(30):
+            await self.company.check(self.history.final, partitions=MOST_PARTITIONS)
         found = violations(self.history)
         if found:
             raise ViolationError("; ".join(found[:5]))
         self.rules.check_alike()
         self.admin.check()
+
+    async def _finish_copy(self) -> None:
+        """Have all copied that there is, and let the copiers and readers end."""
+        ends = {index: records[-1][0] + 1 for (_, index), records in self.history.final.items() if records}
+        deadline_s = self.cluster.now_s + HEALED_WITHIN_S
+        while left := await self.company.unfinished(ends):
+            if self.cluster.now_s > deadline_s:
+                raise ViolationError(f"after {HEALED_WITHIN_S} s {'; '.join(left)}")
+            await self._pass(ASK_EVERY_S)
+        self.company.is_done = True
+        async with asyncio.timeout(30):
+            await asyncio.gather(*self._company_work)
 
     def _begin(self, work: Coroutine[object, object, None]) -> None:
         self._work.add(asyncio.ensure_future(work))
@@ -133,6 +167,8 @@ class Story:
         while seconds > 0:
             await asyncio.sleep(min(seconds, LOOK_EVERY_S))
             seconds -= LOOK_EVERY_S
+            if self._fault is not None and self._fault(self.cluster):
+                self._fault = None
             self._look()
 
     def _wrote(self, what: str) -> None:
@@ -148,7 +184,8 @@ class Story:
         self.cluster.lose_what_was_not_synced()
         self.rules.check(thoroughly=thoroughly)
         self._follow_partitions()
-        for task in (*self._work, *self._reading, *self._stops):
+        self.company.look()
+        for task in (*self._work, *self._company_work, *self._reading, *self._stops):
             if task.done() and not task.cancelled():
                 task.result()
 
@@ -314,7 +351,7 @@ class _LoggedFaults(logging.Handler):
             raise ViolationError(f"the log shows {self._found[0]}")
 
 
-def tell(home: Path, seed: str) -> list[str]:
+def tell(home: Path, seed: str, fault: Fault | None = None) -> list[str]:
     """The transcript of what a seed brings about. Raises StoryError."""
     home.mkdir()
-    return run_virtually(lambda loop: Story(loop, home, seed).run())
+    return run_virtually(lambda loop: Story(loop, home, seed, fault).run())

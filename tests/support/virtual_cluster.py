@@ -36,6 +36,14 @@ SETTINGS: Final[Mapping[str, str]] = {
     "min.insync.replicas": "2",
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "3",
+    "transaction.state.log.num.partitions": "2",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+    "group.initial.rebalance.delay.ms": "100",
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": "3000",
+    "group.consumer.heartbeat.interval.ms": "300",
     "request.timeout.ms": "3000",
     "zookeeper.connect": "simulated:2181",  # sessions outlive processes, and brokers remember theirs
     "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
@@ -58,8 +66,16 @@ class VirtualCluster:
     written.
     """
 
-    def __init__(self, loop: VirtualLoop, home: Path, seed: str, size: int) -> None:
+    def __init__(
+        self,
+        loop: VirtualLoop,
+        home: Path,
+        seed: str,
+        size: int,
+        settings: Mapping[str, str] = SETTINGS,
+    ) -> None:
         self.broker_ids = list(range(1, size + 1))
+        self._settings = settings
         self.running: dict[int, BrokerNode] = {}
         self.last_life: dict[int, BrokerNode] = {}
         """Each broker as it runs, or as it was when it ended."""
@@ -85,6 +101,11 @@ class VirtualCluster:
         """Changes with each byte that is sent or written."""
         return self._bytes.hexdigest()[:16]
 
+    @property
+    def now_s(self) -> float:
+        """Seconds since the story began."""
+        return self._loop.time()
+
     def happened(self, what: str) -> None:
         """Write down what happens to the cluster, with the digest of all that went before."""
         self.events.happened(f"{self.traffic} {what}")
@@ -101,7 +122,7 @@ class VirtualCluster:
         self.starting[broker_id] = asyncio.ensure_future(self._start(broker_id))
 
     async def _start(self, broker_id: int) -> None:
-        node = self.brokers.broker(broker_id, SETTINGS)
+        node = self.brokers.broker(broker_id, self._settings)
         await node.start()
         self.running[broker_id] = self.last_life[broker_id] = node
         self.happened(f"broker {broker_id} serves")

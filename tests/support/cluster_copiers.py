@@ -1,0 +1,236 @@
+"""Consumers that copy a topic of a simulated cluster in transactions which hold their offsets too, consumers
+that commit offsets only, and what both must have done in the end.
+
+However they and the brokers end in the middle of it: each partition of the copy has the records of the
+original below the offset that the group has committed, once each and in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from support.cluster_clients import Consumer
+from support.cluster_coordinators import CoordinatorClient
+from support.cluster_members import ClassicMember, ConsumerMember, Ownership
+from support.cluster_transactions import TIMEOUT_MS, AbortableError, LostError, TransactionalProducer
+from support.guarded_store import ViolationError
+from support.history import History, Outcome, Sent, violations
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
+
+    from support.history import Place
+    from support.virtual_cluster import VirtualCluster
+
+COPIES: Final = "copied"
+COPIERS: Final = "copiers"
+READERS: Final = "readers"
+KINDS: Final[Sequence[type[ClassicMember | ConsumerMember]]] = (ClassicMember, ConsumerMember)
+
+
+class Copier:
+    """A member of the group of copiers, with a transactional id."""
+
+    def __init__(self, company: Company, number: int, seed: str, version: int) -> None:
+        random = Random(f"{seed} copier {number}")
+        cluster, topic = company.cluster, company.topic
+        self.producer = TransactionalProducer(cluster, f"copier-{number}", random, version)
+        self._company = company
+        self._member = company.kinds[COPIERS](self.producer, COPIERS, topic, company.ownership)
+        self._random = random
+        self._sources: dict[int, Consumer] = {}
+
+    async def run(self) -> None:
+        """Copy until the company is done."""
+        while not self._company.is_done:
+            await self._member.keep()
+            try:
+                if self._member.owned and not await self._copy():
+                    self._sources.clear()
+            except AbortableError:
+                await self._abort()
+            except LostError:
+                self.producer.lose()
+                self._sources.clear()
+            await asyncio.sleep(self._random.uniform(0, 0.3))
+
+    async def _abort(self) -> None:
+        self._sources.clear()
+        try:
+            await self.producer.end(commits=False)
+        except (AbortableError, LostError):
+            self.producer.lose()
+
+    async def _copy(self) -> bool:
+        """One transaction; False if it did not happen."""
+        await self.producer.begin()
+        if not await self._find_places():
+            return True
+        records = {}
+        for index, source in sorted(self._sources.items()):
+            found, _ = await source.poll(max_wait_ms=0)
+            if found:
+                records[index] = [value for _, value in found]
+        if not records:
+            return True
+        for index, values in records.items():
+            await self.producer.send((COPIES, index), values)
+            if self._random.random() < 0.05:
+                await self._die()
+                return False
+        offsets = {index: self._sources[index].position for index in records}
+        await self.producer.send_offsets(COPIERS, self._company.topic, offsets, self._member.identity)
+        if self._random.random() < 0.05:
+            self._company.haunt(self.producer.ghost())
+            await self._die()
+            return False
+        commits = self._random.random() < 0.8
+        await self.producer.end(commits=commits)
+        return commits
+
+    async def _die(self) -> None:
+        """End in the middle of it; another process takes the name of this one, at once or much later."""
+        self._company.cluster.happened(f"{self.producer.name} dies")
+        self.producer.lose()
+        if self._random.random() < 0.5:
+            self._member.forget()
+        if self._random.random() < 0.3:
+            await asyncio.sleep(self._random.uniform(0, 2 * TIMEOUT_MS / 1000))
+
+    async def _find_places(self) -> bool:
+        """Where the group is in all partitions that this member owns; False if that cannot be told now."""
+        owned = self._member.owned
+        self._sources = {index: source for index, source in self._sources.items() if index in owned}
+        new = sorted(owned - self._sources.keys())
+        if not new:
+            return True
+        member_id, epoch = self._member.identity
+        company = self._company
+        knows = (member_id, epoch) if company.kinds[COPIERS] is ConsumerMember else (None, -1)
+        found = await self.producer.committed(COPIERS, company.topic, new, knows)
+        for index, position in (found or {}).items():
+            source = company.reader((company.topic, index), f"{self.producer.name} source")
+            source.position = position
+            self._sources[index] = source
+        return found is not None
+
+
+class Reader:
+    """A member of the group of readers: it commits offsets, ever larger ones."""
+
+    def __init__(self, company: Company, number: int, seed: str) -> None:
+        self._company = company
+        self._random = Random(f"{seed} reader {number}")
+        self.client = CoordinatorClient(company.cluster, f"reader-{number}", self._random)
+        self._member = company.kinds[READERS](self.client, READERS, company.topic, company.ownership)
+        self._places: dict[int, int] = {}
+
+    async def run(self) -> None:
+        """Commit until the company is done."""
+        while not self._company.is_done:
+            await self._member.keep()
+            await self._step()
+            if self._random.random() < 0.03:
+                self._member.forget()
+            await asyncio.sleep(self._random.uniform(0, 0.4))
+
+    async def _step(self) -> None:
+        owned, accepted = self._member.owned, self._company.accepted
+        self._places = {index: place for index, place in self._places.items() if index in owned}
+        if not owned:
+            return
+        new = sorted(owned - self._places.keys())
+        if new:
+            before = {index: accepted.get(index, 0) for index in new}
+            found = await self.client.committed(READERS, self._company.topic, new)
+            for index, place in (found or {}).items():
+                if place < before[index]:
+                    raise ViolationError(f"commits of {index} went back from {before[index]} to {place}")
+                self._places[index] = place
+            return
+        wanted = {index: place + self._random.randint(1, 3) for index, place in self._places.items()}
+        if await self.client.commit(READERS, self._company.topic, wanted, self._member.identity):
+            self._places = wanted
+            for index, place in wanted.items():
+                accepted[index] = max(place, accepted.get(index, 0))
+        else:
+            self._places.clear()
+
+
+class Company:
+    """The copiers and the readers of a story. `topic` is what they read."""
+
+    def __init__(self, cluster: VirtualCluster, topic: str, seed: str) -> None:
+        random = Random(f"{seed} company")
+        self.cluster = cluster
+        self.topic = topic
+        self.is_done = False
+        self.ownership = Ownership({})
+        self.accepted: dict[int, int] = {}
+        """What readers have committed for certain."""
+        kinds = random.sample(KINDS, 2)
+        self.kinds = {COPIERS: kinds[0], READERS: kinds[1]}
+        self._history = History([], [], {})
+        self._ghosts: set[asyncio.Task[None]] = set()
+        self._seed = seed
+        self._copiers = [Copier(self, number, seed, random.choice((1, 2))) for number in range(2)]
+        self._readers = [Reader(self, number, seed) for number in range(2)]
+
+    def work(self) -> list[Coroutine[object, object, None]]:
+        """What all of them do, until `is_done`."""
+        return [*(each.run() for each in self._copiers), *(each.run() for each in self._readers)]
+
+    def haunt(self, work: Coroutine[object, object, None]) -> None:
+        """Let a process go on whose place another one has taken."""
+        self._ghosts.add(asyncio.ensure_future(work))
+
+    def look(self) -> None:
+        """Raise what those have found."""
+        for ghost in [each for each in self._ghosts if each.done()]:
+            self._ghosts.discard(ghost)
+            ghost.result()
+
+    def stop(self) -> None:
+        """End those that are left."""
+        for ghost in self._ghosts:
+            ghost.cancel()
+
+    def reader(self, place: Place, name: str, *, committed_only: bool = False) -> Consumer:
+        """A consumer of a partition."""
+        random = Random(f"{self._seed} {name} {place}")
+        return Consumer(self.cluster, place, random, self._history, committed_only=committed_only)
+
+    def watch(self, index: int) -> Coroutine[object, object, None]:
+        """Read what is committed of a partition of the copy, for ever."""
+        return self.reader((COPIES, index), "watcher", committed_only=True).run()
+
+    async def unfinished(self, ends: dict[int, int]) -> list[str]:
+        """Partitions that are not copied to their ends."""
+        client = self._copiers[0].producer
+        found = await client.committed(COPIERS, self.topic, sorted(ends))
+        if found is None:
+            return ["no coordinator tells how far the copy is"]
+        return [
+            f"{index} is copied to {found[index]} of {end}"
+            for index, end in ends.items()
+            if found[index] < end
+        ]
+
+    async def check(self, original: dict[Place, list[tuple[int, bytes]]], *, partitions: int) -> None:
+        """See that each record was copied once and in order. Raises ViolationError."""
+        client = CoordinatorClient(self.cluster, "auditor", Random(f"{self._seed} auditor"))
+        indexes = sorted(index for _, index in original)
+        while (committed := await client.committed(COPIERS, self.topic, indexes)) is None:
+            await client.pause()
+        for (_, index), records in original.items():
+            for offset, value in records:
+                outcome = Outcome.ACKNOWLEDGED if offset < committed[index] else Outcome.REFUSED
+                self._history.sent.append(Sent("copier", offset, (COPIES, index), value, outcome))
+        for index in range(partitions):
+            reader = self.reader((COPIES, index), "end", committed_only=True)
+            self._history.final[COPIES, index] = await reader.read_to_the_end()
+        found = violations(self._history)
+        if found:
+            raise ViolationError(f"the copy, committed to {committed}: {'; '.join(found[:5])}")

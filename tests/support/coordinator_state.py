@@ -1,0 +1,84 @@
+"""What a coordinator's shard has of its log, to be compared with what a replay of the log gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcompat.coordinator.runtime import Runtime
+from kcompat.group.classic.group import ClassicGroup
+from kcompat.group.consumer.group import ConsumerGroup
+from kcompat.group.coordinator import GroupCoordinator
+from kcompat.transaction.serde import TRANSACTION_SERDE
+from kcompat.transaction.shard import TransactionShard
+from support.verifiers import Trusting
+from support.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.coordinator.ports import CoordinatorLog
+    from kcompat.group.base import Group
+    from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.shard import GroupShard
+
+_LATEST = 1
+"""Any epoch does for a replay."""
+
+
+def kept_of_groups(shard: GroupShard) -> dict[str, Any]:
+    """By group: its records, its offsets, and those of open transactions."""
+    kept: dict[str, Any] = {}
+    for group_id, group in shard.groups.items():
+        offsets = shard.offsets.get(group_id)
+        held = {} if offsets is None else dict(offsets.items())
+        staged = {} if offsets is None else offsets.staged
+        if group.is_stored or held or staged:
+            kept[group_id] = (_kept_of_group(group), held, staged)
+    return kept
+
+
+def _kept_of_group(group: Group) -> object:
+    if isinstance(group, ClassicGroup):
+        return group.stored
+    assert isinstance(group, ConsumerGroup)
+    return (
+        dict(group.members.items()),
+        dict(group.targets.items()),
+        dict(group.patterns.items()),
+        group.header,
+        group.static_members,
+        dict(group.subscribers),
+    )
+
+
+def replayed_groups(
+    log: CoordinatorLog, config: GroupCoordinatorConfig, partition: int, image: ClusterImage
+) -> GroupShard:
+    """The groups that a coordinator has which has just loaded the log."""
+    clock = VirtualClock()
+    coordinator = GroupCoordinator(
+        log, clock, config, lambda: 1, lambda: "no new member", Trusting(), lambda: image
+    )
+    shard: GroupShard = _loaded(coordinator.runtime, clock, partition)
+    return shard
+
+
+def kept_of_transactions(shard: TransactionShard) -> dict[str, Any]:
+    """By transactional id."""
+    return dict(shard.transactions.items())
+
+
+def replayed_transactions(log: CoordinatorLog, partition: int) -> TransactionShard:
+    """The transactional ids that a coordinator has which has just loaded the log."""
+    clock = VirtualClock()
+    runtime: Runtime[TransactionShard] = Runtime(
+        log, TRANSACTION_SERDE, clock, lambda _: TransactionShard(lambda *_: None, lambda: 0)
+    )
+    shard: TransactionShard = _loaded(runtime, clock, partition)
+    return shard
+
+
+def _loaded(runtime: Runtime[Any], clock: VirtualClock, partition: int) -> Any:
+    runtime.load(partition, _LATEST)
+    while runtime.is_loading:
+        clock.advance(0)
+    return dict(runtime.active())[partition]
