@@ -228,7 +228,7 @@ async def refresh(store: MetadataStore, state: ControllerState, paths: Iterable[
             names.add(parts[3])
         elif path.startswith(f"{znodes.CONFIG}/"):
             entities[parts[2], parts[3]] = path
-    topics, _ = await load_topics(store, names)
+    topics, _ = await load_topics(store, sorted(names))
     known = {name: topic for name, topic in state.topics.items() if name not in names}
     deleting = dict(state.deleting)
     for name, topic in topics.items():
@@ -236,7 +236,7 @@ async def refresh(store: MetadataStore, state: ControllerState, paths: Iterable[
             deleting[name] = replace(deleting[name], topic=topic)
         else:
             known[name] = topic
-    for name in names - topics.keys():
+    for name in sorted(names - topics.keys()):
         deleting.pop(name, None)
     configs = {entity: each for entity, each in state.entity_configs.items() if entity not in entities}
     found = await _load_all(store, entities, znodes.decode_config)

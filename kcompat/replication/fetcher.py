@@ -381,4 +381,4 @@ class Fetcher:
             assert (following.stage is Stage.FETCHING) == (key not in self._not_fetching)
             assert (key in wanted) == (key not in self._delayed and key not in self._not_fetching)
             assert key not in wanted or self._session.wants(key).offset == following.log.log_end_offset
-        assert wanted <= self._following.keys()
+        assert self._following.keys() >= set(wanted)

@@ -51,9 +51,9 @@ class FollowerSession:
         return len(self._wanted)
 
     @property
-    def wanted(self) -> set[Key]:
-        """The partitions that are fetched."""
-        return set(self._wanted)
+    def wanted(self) -> list[Key]:
+        """The partitions that are fetched, in an order that chance has no part in."""
+        return list(self._wanted)
 
     def wants(self, key: Key) -> Asked:
         """What is fetched of one."""
