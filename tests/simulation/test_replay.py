@@ -12,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from kcompat.records.batch import iter_headers
-from kcompat.topics import INTERNAL_TOPICS
+from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from support.cluster_admin import Administrator
 from support.cluster_clients import Producer
 from support.cluster_copiers import COPIES, Company
@@ -31,6 +31,7 @@ SEED = os.environ.get("KCOMPAT_FIRST_SEED", "0")
 MOMENTS = int(os.environ.get("KCOMPAT_MOMENTS", "1000"))
 KILLED_EVERY = 40
 TOPIC, PARTITIONS = "stable", 2
+COORDINATED = {CONSUMER_OFFSETS, TRANSACTION_STATE}
 ALONE = {
     **SETTINGS,
     "default.replication.factor": "1",
@@ -92,7 +93,7 @@ class Replays:
         self.rules.coordinators.check_replay()
         for node in self.cluster.running.values():
             for partition in node.parts.replicas:
-                if partition.topic in INTERNAL_TOPICS and partition.topic not in self.compacted:
+                if partition.topic in COORDINATED and partition.topic not in self.compacted:
                     view = memoryview(log_bytes(partition.log))
                     count = sum(header.record_count for _, header in iter_headers(view))
                     if count < partition.log.log_end_offset:
@@ -107,4 +108,4 @@ def test_at_any_moment_a_replay_gives_what_the_coordinators_have() -> None:
             await replays.run()
             return replays.compacted
 
-    assert run_virtually(program) == INTERNAL_TOPICS
+    assert run_virtually(program) == COORDINATED
