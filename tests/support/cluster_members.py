@@ -163,7 +163,9 @@ class ConsumerMember(Member):
 
     _topic_id = b""
     _says_all = False
-    """Whether an answer was lost, that may have told what it owns: who says all is told all."""
+    """Whether an answer was lost or an error, where it may have been given partitions: who says all is told
+    all.
+    """
 
     def forget(self) -> None:
         """See `Member`."""
@@ -176,7 +178,7 @@ class ConsumerMember(Member):
         if not self._epoch:
             self.owned = frozenset()
         answer = await self._ask(self._heartbeat(), 1)
-        self._says_all = answer is None
+        self._says_all = answer is None or bool(answer.error_code)
         if answer is None:
             return
         is_new = self._client.cluster.now_s < FINALIZED_WITHIN_S
