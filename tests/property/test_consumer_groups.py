@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.consumer_group_world import ConsumerGroupWorld
-from support.coordinator_state import kept_of_groups, replayed_groups
+from support.group_machine import GroupMachine
 from support.group_world import GROUP
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Client:
         self.told: dict[bytes, frozenset[int]] = {}
 
 
-class ConsumerGroups(RuleBasedStateMachine):
+class ConsumerGroups(GroupMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = ConsumerGroupWorld(CONFIG)
@@ -173,10 +173,6 @@ class ConsumerGroups(RuleBasedStateMachine):
     # --- what must hold
 
     @invariant()
-    def coordinator_is_sound(self) -> None:
-        self.world.check_invariants()
-
-    @invariant()
     def epochs_only_grow(self) -> None:
         group = self.group()
         if group is None:
@@ -199,13 +195,6 @@ class ConsumerGroups(RuleBasedStateMachine):
             for topic, indexes in target.items():
                 for index in indexes:
                     assert owners.setdefault((topic, index), member_id) == member_id
-
-    @invariant()
-    def replaying_the_log_gives_the_live_state(self) -> None:
-        world = self.world
-        for partition, live in world.coordinator.runtime.active():
-            replayed = replayed_groups(world.log, CONFIG, partition, world.image)
-            assert kept_of_groups(replayed) == kept_of_groups(live)
 
 
 def _common(

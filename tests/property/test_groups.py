@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition, rule
 
 from kcompat.group.classic.state import ClassicState
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.control import ControlType, EndTransactionMarker
-from support.coordinator_state import kept_of_groups, replayed_groups
-from support.group_world import GROUP, PARTITIONS, GroupWorld
+from support.coordinator_state import kept_of_groups
+from support.group_machine import GroupMachine, SlowLogMachine
+from support.group_world import GROUP, GroupWorld
 
 if TYPE_CHECKING:
     from kcompat.group.coordinator import GroupCoordinator
@@ -59,16 +60,16 @@ def decode(assignment: bytes) -> frozenset[tuple[str, int]]:
     return frozenset(("topic", int(index)) for index in assignment.decode().split(",") if index)
 
 
-class Groups(RuleBasedStateMachine):
+class Groups(GroupMachine, SlowLogMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = GroupWorld(CONFIG)
+        self.log = self.world.log
         self.world.coordinator.start()
         self.clients = [Client(None) for _ in range(4)] + [Client(name) for name in INSTANCES]
         self.generation = 0
         self.members_of: dict[int, frozenset[str]] = {}
         """The dynamic members of each generation, as its leader was told."""
-        self.held = False
         self.acknowledged: dict[tuple[str, int], int] = {}
         """Offsets whose commits were answered with no error."""
 
@@ -171,17 +172,7 @@ class Groups(RuleBasedStateMachine):
         self.acknowledged.clear()
         self.hear()
 
-    @precondition(lambda self: not self.held)
-    @rule()
-    def commits_stop(self) -> None:
-        self.world.log.hold()
-        self.held = True
-
-    @precondition(lambda self: self.held)
-    @rule()
-    def commits_go_on(self) -> None:
-        self.held = False
-        self.world.log.release()
+    def commits_went_on(self) -> None:
         self.hear()
 
     @rule(error=st.sampled_from([ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.MESSAGE_TOO_LARGE]))
@@ -252,10 +243,6 @@ class Groups(RuleBasedStateMachine):
     # --- what always holds
 
     @invariant()
-    def the_machine_is_sound(self) -> None:
-        self.world.check_invariants()
-
-    @invariant()
     def generations_go_forward(self) -> None:
         group = self.world.group()
         if group is None:
@@ -287,15 +274,6 @@ class Groups(RuleBasedStateMachine):
     def what_was_acknowledged_is_there(self) -> None:
         if not self.held:
             assert self.world.fetch().items() >= self.acknowledged.items()
-
-    @invariant()
-    def replay_gives_the_live_state(self) -> None:
-        world = self.world
-        replayed: dict[str, Any] = {}
-        for partition in range(PARTITIONS):
-            shard = replayed_groups(world.log, world.config, partition, world.image)
-            replayed |= kept_of_groups(shard)
-        assert replayed == durable(world.coordinator)
 
     @invariant()
     def nobody_waits_for_a_group_at_rest(self) -> None:

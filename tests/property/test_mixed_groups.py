@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, rule
 
 from kcompat.group.classic.group import ClassicGroup
-from kcompat.group.consumer.group import ConsumerGroup
-from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
-from support.group_world import GROUP, PARTITIONS
+from support.group_machine import GroupMachine
 from support.mixed_group_world import ClassicConsumer, MixedGroupWorld, Partitions
-from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from kcompat.group.modern.answer import HeartbeatAnswer
@@ -86,7 +83,7 @@ class Modern:
                 self._told = {topic: frozenset(indexes) for topic, indexes in answer.assigned.items()}
 
 
-class MixedGroups(RuleBasedStateMachine):
+class MixedGroups(GroupMachine):
     @initialize(policy=st.sampled_from(MigrationPolicy))
     def begin(self, policy: MigrationPolicy) -> None:
         consumer = ConsumerGroupConfig(migration=policy, session_timeout_ms=20_000)
@@ -160,32 +157,6 @@ class MixedGroups(RuleBasedStateMachine):
                 if isinstance(member, ClassicConsumer):
                     member.refresh()
 
-    # --- what must hold
-
-    @invariant()
-    def coordinator_is_sound(self) -> None:
-        if hasattr(self, "world"):
-            self.world.check_invariants()
-
-    @invariant()
-    def replaying_the_log_gives_the_live_state(self) -> None:
-        if not hasattr(self, "world"):
-            return
-        world = self.world
-        replayed = GroupCoordinator(
-            world.log,
-            VirtualClock(),
-            world.config,
-            lambda: PARTITIONS,
-            lambda: "",
-            world.verifier,
-            lambda: world.image,
-        )
-        for partition in range(PARTITIONS):
-            replayed.load(partition, 1)
-        found = next((s.groups[GROUP] for _, s in replayed.runtime.active() if GROUP in s.groups), None)
-        assert _kept(found) == _kept(world.held())
-
     def teardown(self) -> None:
         """All that run go on until nothing changes any more."""
         if not hasattr(self, "world"):
@@ -202,15 +173,6 @@ class MixedGroups(RuleBasedStateMachine):
         if owned:
             assert frozenset().union(*owned) == everything
         assert sum(map(len, owned)) == (len(everything) if owned else 0)
-
-
-def _kept(group: object) -> tuple[object, ...] | None:
-    """What the log says of a group of either kind."""
-    if isinstance(group, ConsumerGroup):
-        return dict(group.members.latest), dict(group.targets.latest), group.header, group.static_members
-    if isinstance(group, ClassicGroup) and group.stored is not None:
-        return (group.stored,)
-    return None
 
 
 TestMixedGroups = MixedGroups.TestCase

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, rule
 from msgspec.structs import replace
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch, combine
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.persisting import StateWrite
+from support.group_machine import SlowLogMachine
 from support.share_world import KEY, TOPIC, ShareWorld
 
 if TYPE_CHECKING:
@@ -71,11 +72,11 @@ def test_combining_keeps_the_furthest_delivery_of_each_record(
     assert combine(combined, (), start) == combined
 
 
-class ShareCoordinators(RuleBasedStateMachine):
+class ShareCoordinators(SlowLogMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = ShareWorld(CONFIG, state_partitions=2)
-        self.held = False
+        self.log = self.world.log
         self.model: dict[SharePartitionKey, tuple[int, dict[int, tuple[int, int]]]] = {}
         """Start offset and records by the writes that found no error, committed or not."""
 
@@ -120,18 +121,6 @@ class ShareCoordinators(RuleBasedStateMachine):
     @rule(elapsed=st.sampled_from([PRUNE_MS, COLD_MS]))
     def time_passes(self, elapsed: int) -> None:
         self.world.clock.advance(elapsed)
-
-    @precondition(lambda self: not self.held)
-    @rule()
-    def commits_are_slow(self) -> None:
-        self.world.log.hold()
-        self.held = True
-
-    @precondition(lambda self: self.held)
-    @rule()
-    def commits_come(self) -> None:
-        self.world.log.release()
-        self.held = False
 
     @rule(key=keys, error=st.sampled_from([ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.KAFKA_STORAGE_ERROR]))
     def an_append_fails(self, key: SharePartitionKey, error: ErrorCode) -> None:

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
-from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.modern.share_settings import ShareGroupConfig
 from kcompat.group.share.group import ShareGroup
 from kcompat.protocol.errors import ErrorCode
-from support.group_world import PARTITIONS
+from support.group_machine import GroupMachine
 from support.share_group_world import GROUP, ShareGroupWorld
-from support.virtual_clock import VirtualClock
 
 TOPICS = ("t", "u", "v")
 MEMBERS = ("a", "b", "c", "d")
@@ -28,7 +26,7 @@ CONFIG = GroupCoordinatorConfig(share=ShareGroupConfig(max_size=3))
 RETRY_MS = 30_000
 
 
-class ShareGroupsMachine(RuleBasedStateMachine):
+class ShareGroupsMachine(GroupMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = ShareGroupWorld(CONFIG)
@@ -125,10 +123,6 @@ class ShareGroupsMachine(RuleBasedStateMachine):
     # --- what must hold
 
     @invariant()
-    def coordinators_are_sound(self) -> None:
-        self.world.check_invariants()
-
-    @invariant()
     def epochs_only_grow(self) -> None:
         group = self.group()
         if group is not None:
@@ -147,37 +141,6 @@ class ShareGroupsMachine(RuleBasedStateMachine):
             assert {(topic_id, index) for index in row.partitions} <= states
         for member_id in group.targets.keys():  # noqa: SIM118
             assert group.members.get(member_id) is not None
-
-    @invariant()
-    def replaying_the_log_gives_the_live_state(self) -> None:
-        world = self.world
-        replayed = GroupCoordinator(
-            world.log,
-            VirtualClock(),
-            CONFIG,
-            lambda: PARTITIONS,
-            lambda: "",
-            world.verifier,
-            lambda: world.image,
-        )
-        for partition in range(PARTITIONS):
-            replayed.load(partition, 1)
-        found = next((s.groups[GROUP] for _, s in replayed.runtime.active() if GROUP in s.groups), None)
-        live = self.group()
-        assert (found is None) == (live is None)
-        if live is not None:
-            assert isinstance(found, ShareGroup)
-            assert _kept(found) == _kept(live)
-
-
-def _kept(group: ShareGroup) -> tuple[object, ...]:
-    return (
-        dict(group.members.items()),
-        dict(group.targets.items()),
-        group.header,
-        group.initialization,
-        dict(group.subscribers),
-    )
 
 
 TestShareGroups = ShareGroupsMachine.TestCase

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition, rule
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
 from kcompat.transaction.requests import EndRequest, InitRequest, Producer
 from support.coordinator_state import kept_of_transactions, replayed_transactions
 from support.decisions import Decisions
+from support.group_machine import SlowLogMachine
 from support.transaction_world import PARTITIONS, TransactionWorld
 
 if TYPE_CHECKING:
@@ -47,12 +48,12 @@ class Client:
         """Who it was when it began to commit, until it knows that it has; it may only ask again."""
 
 
-class Transactions(RuleBasedStateMachine):
+class Transactions(SlowLogMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = TransactionWorld(CONFIG)
+        self.log = self.world.log
         self.clients = [Client(name, version) for name in NAMES for version in (0, 2)]
-        self.held = False
         self.decisions = [Decisions() for _ in range(PARTITIONS)]
         self.read = [0] * PARTITIONS
         """So many batches of each partition."""
@@ -150,18 +151,6 @@ class Transactions(RuleBasedStateMachine):
             self.world.brokers.hold()
         else:
             self.world.brokers.release()
-
-    @precondition(lambda self: not self.held)
-    @rule()
-    def commits_stop(self) -> None:
-        self.world.log.hold()
-        self.held = True
-
-    @precondition(lambda self: self.held)
-    @rule()
-    def commits_go_on(self) -> None:
-        self.held = False
-        self.world.log.release()
 
     @rule(error=st.sampled_from([ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.MESSAGE_TOO_LARGE]))
     def appends_fail(self, error: ErrorCode) -> None:

@@ -8,6 +8,7 @@ from kcompat.coordinator.runtime import Runtime
 from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.group.coordinator import GroupCoordinator
+from kcompat.group.share.group import ShareGroup
 from kcompat.transaction.serde import TRANSACTION_SERDE
 from kcompat.transaction.shard import TransactionShard
 from support.verifiers import Trusting
@@ -39,15 +40,16 @@ def kept_of_groups(shard: GroupShard) -> dict[str, Any]:
 def _kept_of_group(group: Group) -> object:
     if isinstance(group, ClassicGroup):
         return group.stored
-    assert isinstance(group, ConsumerGroup)
-    return (
-        dict(group.members.items()),
-        dict(group.targets.items()),
-        dict(group.patterns.items()),
-        group.header,
-        group.static_members,
-        dict(group.subscribers),
-    )
+    assert isinstance(group, ConsumerGroup | ShareGroup)
+    kept: dict[str, object] = {
+        "header": group.header,
+        "members": dict(group.members.items()),
+        "targets": dict(group.targets.items()),
+        "subscribers": dict(group.subscribers),
+    }
+    if isinstance(group, ConsumerGroup):
+        return {**kept, "patterns": dict(group.patterns.items()), "static": group.static_members}
+    return {**kept, "initialization": group.initialization}
 
 
 def replayed_groups(

@@ -24,6 +24,7 @@ from kcompat.protocol.messages.group_records import OffsetCommitKey, OffsetCommi
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from support.coordinator_log import MemoryCoordinatorLog
+from support.coordinator_state import kept_of_groups, replayed_groups
 from support.verifiers import Trusting
 from support.virtual_clock import VirtualClock
 
@@ -223,3 +224,9 @@ class GroupWorld:
         """Assert what must always hold."""
         for shard in self.shards:
             shard.check_invariants()
+
+    def check_replay(self) -> None:
+        """Assert that whoever loads the log has what the coordinator has."""
+        for partition, live in self.coordinator.runtime.active():
+            replayed = replayed_groups(self.log, self.config, partition, self.image)
+            assert kept_of_groups(replayed) == kept_of_groups(live)
