@@ -21,10 +21,11 @@ from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.group_machine import GroupMachine
-from support.mixed_group_world import ClassicConsumer, MixedGroupWorld, Partitions
+from support.mixed_group_world import ClassicConsumer, MixedGroupWorld
 
 if TYPE_CHECKING:
     from kcompat.group.modern.answer import HeartbeatAnswer
+    from support.consumer_texts import Partitions
 
 PLACES = st.integers(0, 4)
 ROUNDS = 60

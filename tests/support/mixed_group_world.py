@@ -2,69 +2,26 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.protocol.errors import ErrorCode
-from kcompat.protocol.messages.consumer_protocol import (
-    ConsumerProtocolAssignment,
-    ConsumerProtocolSubscription,
-)
 from support.consumer_group_world import ConsumerGroupWorld
+from support.consumer_texts import assigned, assignment, subscription
 from support.group_world import GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from kcompat.group.requests import JoinAnswer, SyncAnswer
     from kcompat.promise import Promise
+    from support.consumer_texts import Partitions
 
-Partitions = frozenset[tuple[str, int]]
 AGAIN = (
     ErrorCode.REBALANCE_IN_PROGRESS,
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
 )
-_VERSION = struct.Struct(">h")
-
-
-def subscription(
-    topics: Iterable[str], owned: Partitions = frozenset(), *, version: int = 3, rack_id: str | None = None
-) -> bytes:
-    """What a consumer tells the group when it joins."""
-    rows = [
-        ConsumerProtocolSubscription.TopicPartition(topic, sorted(indexes))
-        for topic, indexes in by_topic(owned).items()
-    ]
-    message = ConsumerProtocolSubscription(sorted(topics), None, rows, -1, rack_id)
-    return _VERSION.pack(version) + b"".join(map(bytes, message.encode(version)))
-
-
-def assignment(partitions: Partitions, *, version: int = 3, user_data: bytes | None = None) -> bytes:
-    """What the leader of a classic group tells a member."""
-    rows = [
-        ConsumerProtocolAssignment.TopicPartition(topic, sorted(indexes))
-        for topic, indexes in by_topic(partitions).items()
-    ]
-    message = ConsumerProtocolAssignment(rows, user_data)
-    return _VERSION.pack(version) + b"".join(map(bytes, message.encode(version)))
-
-
-def assigned(text: bytes) -> Partitions:
-    """What an assignment says."""
-    version = _VERSION.unpack_from(text)[0]
-    message = ConsumerProtocolAssignment.decode(memoryview(text), version, _VERSION.size)
-    return frozenset((row.topic, index) for row in message.assigned_partitions for index in row.partitions)
-
-
-def by_topic(partitions: Partitions) -> Mapping[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for topic, index in sorted(partitions):
-        found.setdefault(topic, []).append(index)
-    return found
 
 
 class MixedGroupWorld(ConsumerGroupWorld):

@@ -10,7 +10,8 @@ from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.group.requests import JoinAnswer, MemberIdentity
 from kcompat.protocol.errors import ErrorCode
-from support.mixed_group_world import ClassicConsumer, MixedGroupWorld, assigned, subscription
+from support.consumer_texts import assigned, subscription
+from support.mixed_group_world import ClassicConsumer, MixedGroupWorld
 
 RANGE = (("range", subscription("t")),)
 UNKNOWN, FENCED = ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID

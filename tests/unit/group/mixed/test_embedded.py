@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kcompat.group.mixed.embedded import Assigned, read_assignment, read_subscription, write_assignment
 from support.consumer_group_world import topic_id
-from support.mixed_group_world import MixedGroupWorld, assigned, assignment, subscription
+from support.consumer_texts import assigned, assignment, subscription
+
+if TYPE_CHECKING:
+    from support.mixed_group_world import MixedGroupWorld
 
 T, U = topic_id("t"), topic_id("u")
 MINE = frozenset({("t", 1), ("gone", 0)})

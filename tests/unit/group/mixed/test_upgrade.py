@@ -11,8 +11,9 @@ from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
+from support.consumer_texts import assignment, subscription
 from support.group_world import GROUP
-from support.mixed_group_world import ClassicConsumer, MixedGroupWorld, assignment, subscription
+from support.mixed_group_world import ClassicConsumer, MixedGroupWorld
 
 ALL = frozenset({("t", 0), ("t", 1), ("t", 2)})
 
