@@ -25,7 +25,7 @@ from support.cluster_story import tell
 from support.recorded_files import memory_directory
 
 FIRST_SEED = int(os.environ.get("KCOMPAT_FIRST_SEED", "0"))
-SEEDS = range(FIRST_SEED, FIRST_SEED + int(os.environ.get("KCOMPAT_SEEDS", "120")))
+SEEDS = range(FIRST_SEED, FIRST_SEED + int(os.environ.get("KCOMPAT_SEEDS", "75")))
 
 TELL = """
 import sys
