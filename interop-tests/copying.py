@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+from accidents import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PARTITIONS = 6
-PATIENCE_S = 300
 
 
 class Source:
@@ -22,7 +23,7 @@ class Source:
         admin = AdminClient({"bootstrap.servers": bootstrap})
         made = admin.create_topics([NewTopic(name, PARTITIONS) for name in ("source", *targets)])
         for created in made.values():
-            created.result(60)
+            created.result(PATIENCE_S)
         self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
         self.rows: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
         self.count = 0
@@ -34,18 +35,26 @@ class Source:
             self.rows[number % PARTITIONS].append(value)
             self._producer.produce("source", value, partition=number % PARTITIONS)
             self._producer.poll(0)
-        assert self._producer.flush(60) == 0
+        assert self._producer.flush(PATIENCE_S) == 0
         self.count += count
 
 
 def copied(bootstrap: str, group: str) -> int:
-    """How far the group has come, all partitions together."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
-    try:
-        places = consumer.committed([TopicPartition("source", index) for index in range(PARTITIONS)], 30)
-        return sum(max(place.offset, 0) for place in places)
-    finally:
-        consumer.close()
+    """How far the group has come, all partitions together. While its coordinator is the broker that was just
+    killed, or does not know yet that it is one, it is asked again.
+    """
+    asked = [TopicPartition("source", index) for index in range(PARTITIONS)]
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
+        try:
+            return sum(max(place.offset, 0) for place in consumer.committed(asked, 30))
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        finally:
+            consumer.close()
 
 
 def is_settled(bootstrap: str, target: str) -> bool:
@@ -83,7 +92,7 @@ def read_committed(bootstrap: str, target: str) -> list[list[bytes]]:
             if message.error() is None:
                 rows[message.partition()].append(message.value())
                 ended.discard(message.partition())
-            else:
+            elif message.error().code() == KafkaError._PARTITION_EOF:
                 ended.add(message.partition())
     consumer.close()
     return rows

@@ -1,0 +1,115 @@
+"""Brokers and programs that are killed, and go on."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from broker_cluster import BrokerCluster
+from support.kcompat_broker import KcompatBroker
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+PATIENCE_S = 300
+"""How long one thing may take that has to come: far more than it takes on a machine that has much to do."""
+
+
+class Brokers:
+    """One broker or several, of which one at a time is killed and started again."""
+
+    def __init__(self, bootstrap: str, restarts: Mapping[int, Callable[[], object]]) -> None:
+        """`restarts` kill the broker of that id, and return when it runs again."""
+        self.bootstrap = bootstrap
+        self._restarts = restarts
+
+    def accident(self, choice: random.Random) -> None:
+        """Kill any of them and start it again."""
+        self.restart(choice.choice(sorted(self._restarts)))
+
+    def restart(self, broker_id: int) -> None:
+        """Kill this one and start it again."""
+        self._restarts[broker_id]()
+
+
+@contextmanager
+def one_broker(settings: Mapping[str, str]) -> Iterator[Brokers]:
+    """A broker alone, with the id 1."""
+    with KcompatBroker(settings) as broker:
+
+        def restart() -> None:
+            broker.kill()
+            broker.start(PATIENCE_S)
+
+        yield Brokers(broker.bootstrap, {1: restart})
+
+
+@contextmanager
+def three_brokers(settings: Mapping[str, str]) -> Iterator[Brokers]:
+    """Brokers 1 to 3 over a ZooKeeper. Every other one that is killed comes back only when others lead what
+    it led, the rest at once.
+    """
+    with BrokerCluster(settings=settings) as cluster:
+        kills = 0
+
+        def restart(broker_id: int) -> None:
+            nonlocal kills
+            kills += 1
+            cluster.brokers[broker_id].kill()
+            if kills % 2:
+                others = set(cluster.brokers) - {broker_id}
+                cluster.wait(lambda shown: {row.node_id for row in shown.brokers} == others, PATIENCE_S)
+            cluster.restart(broker_id, PATIENCE_S)
+            cluster.wait_until_in_sync(PATIENCE_S)
+
+        yield Brokers(cluster.bootstrap, {each: lambda each=each: restart(each) for each in cluster.brokers})
+
+
+class Programs:
+    """Processes by name; one that ends is started again."""
+
+    def __init__(self, commands: Mapping[str, Sequence[str]], home: Path) -> None:
+        """What each is started with. What one prints comes into the file NAME in `home`, what all of them
+        complain of into `errors`.
+        """
+        self._commands = commands
+        self._home = home
+        self.gave_up = 0
+        """How many times one ended of its own accord."""
+        self._processes = {name: self._start(name) for name in commands}
+
+    def _start(self, name: str) -> subprocess.Popen[bytes]:
+        with (self._home / name).open("ab") as said, (self._home / "errors").open("ab") as errors:
+            return subprocess.Popen(self._commands[name], stdout=said, stderr=errors)
+
+    def tend(self) -> None:
+        """Start again whoever has ended."""
+        for name, process in self._processes.items():
+            if process.poll() is not None:
+                self.gave_up += 1
+                self._processes[name] = self._start(name)
+
+    def accident(self, choice: random.Random) -> None:
+        """Kill any of them in the middle of what it does, and start it again."""
+        name = choice.choice(sorted(self._processes))
+        self._processes[name].kill()
+        self._processes[name].wait()
+        self._processes[name] = self._start(name)
+
+    def said(self) -> dict[str, str]:
+        """What each has printed so far."""
+        return {name: (self._home / name).read_text() for name in self._commands}
+
+    def errors(self) -> str:
+        """The end of what they complained of."""
+        path = self._home / "errors"
+        return path.read_text(errors="replace")[-4000:] if path.exists() else ""
+
+    def close(self) -> None:
+        """End them all."""
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
