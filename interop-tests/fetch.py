@@ -170,6 +170,7 @@ def parts() -> list[Part]:
     ]
     streams = _jars("kafka-streams", poms / "kafka-streams.xml", CACHE / "kafka-streams" / "libs")
     connect = _jars("kafka-connect", poms / "kafka-connect.xml", CACHE / "kafka-connect" / "libs")
+    flink = _jars("flink", poms / "flink.xml", CACHE / "flink" / "libs")
     modules = _jars("testcontainers", poms / "testcontainers.xml", CACHE / "testcontainers" / "libs")
     connector = _jars("spark-connector", poms / "spark.xml", CACHE / "spark")
     venvs = [
@@ -187,7 +188,7 @@ def parts() -> list[Part]:
         "".join(path.read_text() for path in made_from) + str(shutil.which("dockerd")),
         _fetch_container_image,
     )
-    return [*kafkas, *old, streams, connect, modules, connector, *venvs, node, go, kcat, image]
+    return [*kafkas, *old, streams, connect, flink, modules, connector, *venvs, node, go, kcat, image]
 
 
 def main() -> int:
