@@ -1,10 +1,15 @@
-"""What a failed append to a coordinator's topic means to the client, whatever was to be written."""
+"""What became of an append to a coordinator's topic, and what a failed one means to the client, whatever was
+to be written.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
 from kcompat.protocol.errors import ErrorCode
+
+COMMITTED: Final = frozenset({ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND})
+"""The high watermark is past the records, though fewer may be in sync by now than there should."""
 
 UNAVAILABLE: Final = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,

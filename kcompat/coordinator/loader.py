@@ -25,8 +25,8 @@ class Loader:
     the topic is a compacted one, so the state cannot depend on the others. What cannot be read is skipped
     with a warning, as the rest is still good.
 
-    All that is replayed is shown, up to the log end, as by Kafka. A new leader's high watermark lies behind
-    for a while: who was told meanwhile that nothing is committed would begin anew.
+    The log is replayed up to its end, as by Kafka, above the high watermark too: whoever loads the shard
+    shows it to nobody before all of that is committed.
     """
 
     def __init__(
@@ -55,6 +55,11 @@ class Loader:
             return True
         self._shard.committed(self._next_offset - 1)
         return self._next_offset >= self._log.end_offset(self._partition)
+
+    @property
+    def last_offset(self) -> int:
+        """Where the last batch that has been replayed ends."""
+        return self._next_offset - 1
 
     def _replay_batch(self, batch: memoryview, header: BatchHeader) -> None:
         try:

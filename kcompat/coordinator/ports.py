@@ -26,10 +26,10 @@ class Shard(Protocol):
         """Apply a transaction marker at `offset`."""
 
     def committed(self, offset: int) -> None:
-        """Everything up to `offset` may be shown to readers: it is committed, or was loaded."""
+        """Everything up to `offset` may be shown to readers, once the shard is loaded."""
 
     def loaded(self, now_ms: int) -> None:
-        """The whole log has been replayed: start serving (session timers run from now)."""
+        """The whole log has been replayed, and is committed: start serving (session timers run from now)."""
 
     def unloaded(self) -> list[Answer]:
         """The partition has left this broker: what to answer to the requests parked here."""

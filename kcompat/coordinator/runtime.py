@@ -12,6 +12,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from kcompat.coordinator.errors import COMMITTED
 from kcompat.coordinator.loader import Loader
 from kcompat.coordinator.runner import ShardRunner
 from kcompat.log.errors import StorageError
@@ -190,13 +191,31 @@ class Runtime(Generic[S]):
             return  # unloaded meanwhile
         try:
             complete = loader.step(max_bytes)
-            if complete:
-                runner.shard.loaded(self._clock.now_ms())
         except Exception as fault:
             self._give_up(slot, fault)
             return
-        if not complete:
+        if complete:
+            committed = self._log.when_committed(runner.partition, loader.last_offset)
+            committed.then(partial(self._serve, slot))
+        else:
             self._clock.call_later(0, partial(self._continue_loading, slot, loader, LOAD_SLICE_BYTES))
+
+    def _serve(self, slot: _Slot[S], outcome: ErrorCode) -> None:
+        """All that has been loaded is committed, or will not be under this leader.
+
+        The high watermark of a new leader lies behind what the leader before it has acknowledged. Who was
+        told only what is below would go back; who was told all might be told what is lost with this leader.
+        """
+        partition = slot.runner.partition
+        if self._slots.get(partition) is not slot:
+            return  # unloaded meanwhile
+        if outcome not in COMMITTED:
+            del self._slots[partition]  # for whoever leads it next, or for this broker when it does so again
+            return
+        try:
+            slot.runner.shard.loaded(self._clock.now_ms())
+        except Exception as fault:
+            self._give_up(slot, fault)
             return
         slot.loading = False
 

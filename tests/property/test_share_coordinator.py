@@ -144,7 +144,7 @@ class ShareCoordinators(SlowLogMachine):
             key: start for key, (start, _) in self.model.items()
         }
         loaded = ShareWorld(CONFIG, state_partitions=2)
-        loaded.log = self.world.log
+        loaded.log.batches = self.world.log.batches  # all of it committed
         loaded.restart()
         fences = dict.fromkeys(("fencing_leader_epoch", "fencing_state_epoch"), 0)
         if self.world.log.deletions:  # what an initialisation did not lower went with the head of the log

@@ -12,6 +12,7 @@ from kcompat.records.batch import assign, iter_headers, read_header
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.log.verification import AppendTerms, Verification
 
 
@@ -99,3 +100,23 @@ class MemoryCoordinatorLog:
     def batch_count(self, partition: int) -> int:
         """How many batches the partition holds."""
         return sum(1 for batch in self.batches.get(partition, []) for _ in iter_headers(memoryview(batch)))
+
+
+class CommittedCopy(MemoryCoordinatorLog):
+    """What another log holds now, as if all of it were committed: for who only reads it."""
+
+    def __init__(self, log: CoordinatorLog) -> None:
+        super().__init__()
+        self._log = log
+
+    def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
+        """As the other log reads."""
+        return self._log.read(partition, offset, max_bytes)
+
+    def start_offset(self, partition: int) -> int:
+        """That of the other log."""
+        return self._log.start_offset(partition)
+
+    def end_offset(self, partition: int) -> int:
+        """That of the other log."""
+        return self._log.end_offset(partition)

@@ -11,6 +11,7 @@ from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.share.group import ShareGroup
 from kcompat.transaction.serde import TRANSACTION_SERDE
 from kcompat.transaction.shard import TransactionShard
+from support.coordinator_log import CommittedCopy
 from support.verifiers import Trusting
 from support.virtual_clock import VirtualClock
 
@@ -58,7 +59,7 @@ def replayed_groups(
     """The groups that a coordinator has which has just loaded the log."""
     clock = VirtualClock()
     coordinator = GroupCoordinator(
-        log, clock, config, lambda: 1, lambda: "no new member", Trusting(), lambda: image
+        CommittedCopy(log), clock, config, lambda: 1, lambda: "no new member", Trusting(), lambda: image
     )
     shard: GroupShard = _loaded(coordinator.runtime, clock, partition)
     return shard
@@ -73,7 +74,7 @@ def replayed_transactions(log: CoordinatorLog, partition: int) -> TransactionSha
     """The transactional ids that a coordinator has which has just loaded the log."""
     clock = VirtualClock()
     runtime: Runtime[TransactionShard] = Runtime(
-        log, TRANSACTION_SERDE, clock, lambda _: TransactionShard(lambda *_: None, lambda: 0)
+        CommittedCopy(log), TRANSACTION_SERDE, clock, lambda _: TransactionShard(lambda *_: None, lambda: 0)
     )
     shard: TransactionShard = _loaded(runtime, clock, partition)
     return shard

@@ -206,6 +206,7 @@ def test_a_shard_that_fails_to_tell_who_waits_is_loaded_again_all_the_same() -> 
     )
     assert other.value == "failed NOT_COORDINATOR"
     world.clock.advance()
+    world.log.release()
     assert latest(world) == {"a": "1"}
 
 

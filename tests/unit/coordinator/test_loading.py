@@ -128,15 +128,48 @@ def test_unloading_answers_in_the_order_of_the_writes(world: RegisterWorld) -> N
     assert answered == list(range(50))
 
 
-def test_what_a_new_leader_has_above_the_high_watermark_is_shown_at_once(world: RegisterWorld) -> None:
-    """Its high watermark may lie behind what the leader before it has acknowledged."""
+def test_what_a_new_leader_has_above_the_high_watermark_is_awaited(world: RegisterWorld) -> None:
+    """Its high watermark may lie behind what the leader before it has acknowledged, and what lies above may
+    be lost with it.
+    """
+    load_above_the_high_watermark(world)
+    assert world.runtime.gate(0) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert world.write(put("a", "2")).value == "failed COORDINATOR_LOAD_IN_PROGRESS"
+    world.log.release()
+    shard = dict(world.runtime.active())[0]
+    assert (shard.latest, shard.committed_to) == ({"a": "1"}, 0)
+    assert shard.loaded_at == world.clock.now_ms()
+
+
+def load_above_the_high_watermark(world: RegisterWorld) -> None:
     world.load()
     world.write(put("a", "1"))
     world.runtime.unload(0, leader_epoch=2)
     world.log.hold()
+    world.clock.advance(1000)
     world.runtime.load(0, leader_epoch=3)
-    shard = dict(world.runtime.active())[0]
-    assert (shard.latest, shard.committed_to) == ({"a": "1"}, 0)
+
+
+def test_what_is_committed_with_too_few_in_sync_is_served(world: RegisterWorld) -> None:
+    load_above_the_high_watermark(world)
+    world.log.release(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    assert world.runtime.gate(0) == ErrorCode.NONE
+
+
+def test_a_leader_that_loses_what_it_has_loaded_loads_it_again(world: RegisterWorld) -> None:
+    load_above_the_high_watermark(world)
+    world.log.release(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert world.runtime.gate(0) == ErrorCode.NOT_COORDINATOR
+    world.log.batches.clear()
+    world.runtime.load(0, leader_epoch=5)
+    assert dict(world.runtime.active())[0].latest == {}
+
+
+def test_what_is_committed_after_an_unload_changes_nothing(world: RegisterWorld) -> None:
+    load_above_the_high_watermark(world)
+    world.runtime.unload(0, leader_epoch=4)
+    world.log.release()
+    assert world.runtime.gate(0) == ErrorCode.NOT_COORDINATOR
 
 
 def test_loading_skips_what_it_cannot_read(world: RegisterWorld, caplog: pytest.LogCaptureFixture) -> None:
