@@ -29,6 +29,8 @@ CHURN = "churn-"
 class Administrator(ClusterClient):
     """Asks the controller for changes, once each; `stable` is a topic that is never deleted."""
 
+    cluster: VirtualCluster
+
     def __init__(self, cluster: VirtualCluster, stable: str, random: Random) -> None:
         super().__init__(cluster, "administrator", random)
         self._stable = stable

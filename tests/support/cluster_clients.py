@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest
@@ -19,7 +19,6 @@ from kcompat.records.batch import build_batch, iter_headers, read_header, read_r
 from kcompat.records.record import Record
 from support.guarded_store import ViolationError
 from support.history import History, Outcome, Polled, Sent
-from support.virtual_brokers import address_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
     from support.cluster_rules import ClusterRules
     from support.history import Place
-    from support.virtual_cluster import VirtualCluster
-    from support.virtual_network import VirtualClient
 
 PATIENCE_S: Final = 3.0
 """How long a client waits for an answer before it tries again."""
@@ -61,17 +58,40 @@ class NoAnswerError(Exception):
     """A broker is not there, or did not answer in time."""
 
 
+class Connection(Protocol):
+    """One to a broker."""
+
+    async def call(self, request: Message, version: int) -> Any:
+        """The response to a request. Raises ConnectionError when the broker ends the connection."""
+
+    def close(self) -> None:
+        """End the connection."""
+
+
+class Reachable(Protocol):
+    """Brokers that clients can connect to, whether they run or not."""
+
+    broker_ids: list[int]
+
+    @property
+    def now_s(self) -> float:
+        """The time by which clients and brokers live."""
+
+    async def client(self, name: str, broker_id: int) -> Connection:
+        """A connection of a client with this name. Raises ConnectionError."""
+
+
 class ClusterClient:
     """What every client knows and does."""
 
-    def __init__(self, cluster: VirtualCluster, name: str, random: Random) -> None:
+    def __init__(self, cluster: Reachable, name: str, random: Random) -> None:
         self.cluster = cluster
         self.name = name
         self.random = random
         self.controller = -1
         self.leaders: dict[Place, tuple[int, int]] = {}
         """Leader and its epoch."""
-        self._connections: dict[int, VirtualClient] = {}
+        self._connections: dict[int, Connection] = {}
 
     async def call(
         self, broker_id: int, request: Message, version: int, patience_s: float = PATIENCE_S
@@ -81,7 +101,7 @@ class ClusterClient:
             async with asyncio.timeout(patience_s):
                 connection = self._connections.pop(broker_id, None)
                 if connection is None:
-                    connection = await self.cluster.network.client(self.name, address_of(broker_id))
+                    connection = await self.cluster.client(self.name, broker_id)
                 try:
                     answer = await connection.call(request, version)
                 except BaseException:
@@ -91,6 +111,11 @@ class ClusterClient:
                 return answer
         except (ConnectionError, TimeoutError) as error:
             raise NoAnswerError(f"{error!r}") from error
+
+    def close(self) -> None:
+        """End the connections."""
+        while self._connections:
+            self._connections.popitem()[1].close()
 
     async def learn(self, *topics: str) -> None:
         """Ask some broker for the leaders of topics."""
@@ -129,7 +154,7 @@ class Producer(ClusterClient):
 
     def __init__(
         self,
-        cluster: VirtualCluster,
+        cluster: Reachable,
         place: Place,
         random: Random,
         history: History,
@@ -208,7 +233,7 @@ class Consumer(ClusterClient):
 
     def __init__(
         self,
-        cluster: VirtualCluster,
+        cluster: Reachable,
         place: Place,
         random: Random,
         history: History,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from random import Random
 
     from kcompat.protocol.message import Message
+    from support.cluster_clients import Reachable
     from support.history import Place
-    from support.virtual_cluster import VirtualCluster
 
 OF_GROUPS: Final = 0
 OF_TRANSACTIONS: Final = 1
@@ -27,7 +27,7 @@ OF_TRANSACTIONS: Final = 1
 class CoordinatorClient(ClusterClient):
     """Asks the coordinators of groups and of transactional ids, once it has found them."""
 
-    def __init__(self, cluster: VirtualCluster, name: str, random: Random) -> None:
+    def __init__(self, cluster: Reachable, name: str, random: Random) -> None:
         super().__init__(cluster, name, random)
         self._coordinators: dict[tuple[int, str], int] = {}
 
@@ -114,7 +114,7 @@ NOT_A_MEMBER: Final = frozenset(
 class Committer(CoordinatorClient):
     """Commits ever larger offsets in a group, and finds the last one that was accepted, or a later one."""
 
-    def __init__(self, cluster: VirtualCluster, place: Place, random: Random) -> None:
+    def __init__(self, cluster: Reachable, place: Place, random: Random) -> None:
         super().__init__(cluster, "committer", random)
         self._topic, self._index = place
         self._tried = 0

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from support.cluster_clients import Consumer
 from support.cluster_coordinators import CoordinatorClient
-from support.cluster_members import ClassicMember, ConsumerMember, Ownership
+from support.cluster_members import ClassicMember, ConsumerMember, Member, Ownership
+from support.cluster_readers import Reader, ReaderGroup
 from support.cluster_transactions import TIMEOUT_MS, AbortableError, LostError, TransactionalProducer
 from support.guarded_store import ViolationError
 from support.history import History, Outcome, Sent, violations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 COPIES: Final = "copied"
 COPIERS: Final = "copiers"
 READERS: Final = "readers"
-KINDS: Final[Sequence[type[ClassicMember | ConsumerMember]]] = (ClassicMember, ConsumerMember)
+KINDS: Final[Sequence[type[Member[Any]]]] = (ClassicMember, ConsumerMember)
 
 
 class Copier:
@@ -38,9 +39,8 @@ class Copier:
         cluster, topic = company.cluster, company.topic
         self.producer = TransactionalProducer(cluster, f"copier-{number}", random, version)
         self._company = company
-        self._member = company.kinds[COPIERS](self.producer, COPIERS, topic, company.ownership)
+        self._member: Member[Consumer] = company.copies_by(self.producer, COPIERS, topic, company.ownership)
         self._random = random
-        self._sources: dict[int, Consumer] = {}
 
     async def run(self) -> None:
         """Copy until the company is done."""
@@ -48,16 +48,16 @@ class Copier:
             await self._member.keep()
             try:
                 if self._member.owned and not await self._copy():
-                    self._sources.clear()
+                    self._member.known.clear()
             except AbortableError:
                 await self._abort()
             except LostError:
                 self.producer.lose()
-                self._sources.clear()
+                self._member.known.clear()
             await asyncio.sleep(self._random.uniform(0, 0.3))
 
     async def _abort(self) -> None:
-        self._sources.clear()
+        self._member.known.clear()
         try:
             await self.producer.end(commits=False)
         except (AbortableError, LostError):
@@ -69,7 +69,7 @@ class Copier:
         if not await self._find_places():
             return True
         records = {}
-        for index, source in sorted(self._sources.items()):
+        for index, source in sorted(self._member.known.items()):
             found, _ = await source.poll(max_wait_ms=0)
             if found:
                 records[index] = [value for _, value in found]
@@ -80,7 +80,7 @@ class Copier:
             if self._random.random() < 0.05:
                 await self._die()
                 return False
-        offsets = {index: self._sources[index].position for index in records}
+        offsets = {index: self._member.known[index].position for index in records}
         await self.producer.send_offsets(COPIERS, self._company.topic, offsets, self._member.identity)
         if self._random.random() < 0.05:
             self._company.haunt(self.producer.ghost())
@@ -101,62 +101,19 @@ class Copier:
 
     async def _find_places(self) -> bool:
         """Where the group is in all partitions that this member owns; False if that cannot be told now."""
-        owned = self._member.owned
-        self._sources = {index: source for index, source in self._sources.items() if index in owned}
-        new = sorted(owned - self._sources.keys())
+        sources = self._member.known
+        new = sorted(self._member.owned - sources.keys())
         if not new:
             return True
         member_id, epoch = self._member.identity
         company = self._company
-        knows = (member_id, epoch) if company.kinds[COPIERS] is ConsumerMember else (None, -1)
+        knows = (member_id, epoch) if company.copies_by is ConsumerMember else (None, -1)
         found = await self.producer.committed(COPIERS, company.topic, new, knows)
         for index, position in (found or {}).items():
             source = company.reader((company.topic, index), f"{self.producer.name} source")
             source.position = position
-            self._sources[index] = source
+            sources[index] = source
         return found is not None
-
-
-class Reader:
-    """A member of the group of readers: it commits offsets, ever larger ones."""
-
-    def __init__(self, company: Company, number: int, seed: str) -> None:
-        self._company = company
-        self._random = Random(f"{seed} reader {number}")
-        self.client = CoordinatorClient(company.cluster, f"reader-{number}", self._random)
-        self._member = company.kinds[READERS](self.client, READERS, company.topic, company.ownership)
-        self._places: dict[int, int] = {}
-
-    async def run(self) -> None:
-        """Commit until the company is done."""
-        while not self._company.is_done:
-            await self._member.keep()
-            await self._step()
-            if self._random.random() < 0.03:
-                self._member.forget()
-            await asyncio.sleep(self._random.uniform(0, 0.4))
-
-    async def _step(self) -> None:
-        owned, accepted = self._member.owned, self._company.accepted
-        self._places = {index: place for index, place in self._places.items() if index in owned}
-        if not owned:
-            return
-        new = sorted(owned - self._places.keys())
-        if new:
-            before = {index: accepted.get(index, 0) for index in new}
-            found = await self.client.committed(READERS, self._company.topic, new)
-            for index, place in (found or {}).items():
-                if place < before[index]:
-                    raise ViolationError(f"commits of {index} went back from {before[index]} to {place}")
-                self._places[index] = place
-            return
-        wanted = {index: place + self._random.randint(1, 3) for index, place in self._places.items()}
-        if await self.client.commit(READERS, self._company.topic, wanted, self._member.identity):
-            self._places = wanted
-            for index, place in wanted.items():
-                accepted[index] = max(place, accepted.get(index, 0))
-        else:
-            self._places.clear()
 
 
 class Company:
@@ -168,19 +125,29 @@ class Company:
         self.topic = topic
         self.is_done = False
         self.ownership = Ownership({})
-        self.accepted: dict[int, int] = {}
-        """What readers have committed for certain."""
-        kinds = random.sample(KINDS, 2)
-        self.kinds = {COPIERS: kinds[0], READERS: kinds[1]}
+        self.copies_by, reads_by = random.sample(KINDS, 2)
+        """What kind of member the copiers are."""
         self._history = History([], [], {})
         self._ghosts: set[asyncio.Task[None]] = set()
         self._seed = seed
         self._copiers = [Copier(self, number, seed, random.choice((1, 2))) for number in range(2)]
-        self._readers = [Reader(self, number, seed) for number in range(2)]
+        readers = ReaderGroup(READERS, topic, self.ownership)
+        self._readers = [
+            Reader(cluster, readers, reads_by, f"reader-{number}", Random(f"{seed} reader {number}"))
+            for number in range(2)
+        ]
 
     def work(self) -> list[Coroutine[object, object, None]]:
         """What all of them do, until `is_done`."""
-        return [*(each.run() for each in self._copiers), *(each.run() for each in self._readers)]
+        return [*(each.run() for each in self._copiers), *(self._keep_on(each) for each in self._readers)]
+
+    async def _keep_on(self, reader: Reader) -> None:
+        random = reader.client.random
+        while not self.is_done:
+            await reader.work()
+            if random.random() < 0.03:
+                reader.member.forget()
+            await asyncio.sleep(random.uniform(0, 0.4))
 
     def haunt(self, work: Coroutine[object, object, None]) -> None:
         """Let a process go on whose place another one has taken."""

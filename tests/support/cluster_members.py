@@ -5,12 +5,16 @@ what may never be: a partition that two of them have in one generation.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec import Struct
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kcompat.protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
 from kcompat.protocol.messages.join_group import JoinGroupRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
@@ -18,22 +22,39 @@ from support.cluster_coordinators import NOT_A_MEMBER, OF_GROUPS
 from support.guarded_store import ViolationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
+    from kcompat.protocol.message import Message
     from support.cluster_coordinators import CoordinatorClient
 
-SESSION_MS: Final = 3000
-REBALANCE_MS: Final = 3000
-JOINED_WITHIN_S: Final = 8.0
 FINALIZED_WITHIN_S: Final = 1.0
 """After so long all brokers of a new cluster know the feature `group.version`."""
+Known = TypeVar("Known")
 JOINING: Final = NOT_A_MEMBER | {ErrorCode.MEMBER_ID_REQUIRED}
+TEXT_VERSION: Final = 0
+"""Of what classic members and their leader tell each other."""
+
+
+class Times(Struct, frozen=True):
+    """How patient members and their coordinator are with each other; seconds are those of members."""
+
+    session_ms: int = 3000
+    rebalance_ms: int = 3000
+    answered_s: float = 3.0
+    joined_s: float = 8.0
 
 
 class Ownership(Struct):
     """Who was told to own what, by group, generation (or epoch) and partition."""
 
     owners: dict[tuple[str, int, int], str] = {}
+
+    def kept(self, group: str, member_id: str, indexes: frozenset[int]) -> None:
+        """A member is about to tell the coordinator that it owns no more than these."""
+
+    def lives(self, group: str, member_id: str, asked_s: float) -> None:
+        """The coordinator let a member be that asked at this time."""
 
     def told(self, group: str, generation: int, member_id: str, indexes: frozenset[int]) -> None:
         """A member was told what it owns. Raises ViolationError where another one was told the same."""
@@ -46,15 +67,27 @@ class Ownership(Struct):
                 )
 
 
-class Member(ABC):
+class Member(ABC, Generic[Known]):
     """What a consumer has of its group. `owned` are partitions of the topic; none while it is no member."""
 
-    def __init__(self, client: CoordinatorClient, group: str, topic: str, ownership: Ownership) -> None:
+    def __init__(
+        self,
+        client: CoordinatorClient,
+        group: str,
+        topic: str,
+        ownership: Ownership,
+        times: Times = Times(),  # noqa: B008 - nothing changes it
+    ) -> None:
         self.owned: frozenset[int] = frozenset()
+        self.known: dict[int, Known] = {}
+        """What whoever uses this member knows of partitions: forgotten as soon as it does not own them, for
+        when it does again others may have owned them in between.
+        """
         self._client = client
         self._group = group
         self._topic = topic
         self._ownership = ownership
+        self._times = times
         self._member_id = ""
         self._epoch = 0
 
@@ -73,18 +106,28 @@ class Member(ABC):
     def forget(self) -> None:
         """The process ends without a word, and another one takes its place."""
 
-    def _own(self, indexes: frozenset[int]) -> None:
+    def _hold(self, indexes: frozenset[int]) -> None:
         self.owned = indexes
+        self.known = {index: what for index, what in self.known.items() if index in indexes}
+
+    def _keep(self, indexes: frozenset[int]) -> None:
+        self._hold(indexes)
+        self._ownership.kept(self._group, self._member_id, indexes)
+
+    def _own(self, indexes: frozenset[int], asked_s: float) -> None:
+        self._hold(indexes)
+        self._ownership.lives(self._group, self._member_id, asked_s)
         self._ownership.told(self._group, self._epoch, self._member_id, indexes)
 
-    async def _ask(self, request: Any, version: int, patience_s: float = 3) -> Any:
+    async def _ask(self, request: Message, version: int, *, joins: bool = False) -> Any:
+        patience_s = self._times.joined_s if joins else self._times.answered_s
         return await self._client.ask(OF_GROUPS, self._group, request, version, patience_s)
 
     def _failed(self, error: int) -> None:
         self._client.failed(OF_GROUPS, self._group, error, JOINING)
 
 
-class ClassicMember(Member):
+class ClassicMember(Member[Known]):
     """Joins and syncs; whoever leads deals the partitions out in turn."""
 
     _is_in = False
@@ -93,19 +136,24 @@ class ClassicMember(Member):
 
     def forget(self) -> None:
         """See `Member`."""
-        self._member_id, self._epoch, self.owned, self._is_in = "", 0, frozenset(), False
+        self._member_id, self._epoch, self._is_in = "", 0, False
+        self._hold(frozenset())
 
     async def keep(self) -> None:
         """See `Member`."""
         if not self._is_in:
-            self.owned = frozenset()
+            self._keep(frozenset())
             await self._join()
             return
         if self._dealt is not None and len(await self._indexes()) > self._dealt:
             self._is_in = False
             return
+        asked_s = self._client.cluster.now_s
         answer = await self._ask(HeartbeatRequest(self._group, self._epoch, self._member_id), 3)
-        if answer is None or not answer.error_code:
+        if answer is None:
+            return
+        if not answer.error_code:
+            self._ownership.lives(self._group, self._member_id, asked_s)
             return
         self._failed(answer.error_code)
         self._refused(answer.error_code)
@@ -122,11 +170,13 @@ class ClassicMember(Member):
             self._is_in = False
 
     async def _join(self) -> None:
-        protocol = JoinGroupRequest.JoinGroupRequestProtocol("in-turn", b"")
+        wants = _text(ConsumerProtocolSubscription([self._topic]))
+        protocol = JoinGroupRequest.JoinGroupRequestProtocol("in-turn", wants)
+        session_ms, rebalance_ms = self._times.session_ms, self._times.rebalance_ms
         request = JoinGroupRequest(
-            self._group, SESSION_MS, REBALANCE_MS, self._member_id, None, "consumer", [protocol]
+            self._group, session_ms, rebalance_ms, self._member_id, None, "consumer", [protocol]
         )
-        answer = await self._ask(request, 5, JOINED_WITHIN_S)
+        answer = await self._ask(request, 5, joins=True)
         if answer is None:
             return
         if answer.error_code:
@@ -143,11 +193,14 @@ class ClassicMember(Member):
         indexes = await self._indexes() if members else []
         self._dealt = len(indexes) if members else None
         rows = [
-            SyncGroupRequest.SyncGroupRequestAssignment(member_id, bytes(indexes[at :: len(members)]))
+            SyncGroupRequest.SyncGroupRequestAssignment(
+                member_id, self._dealt_to(indexes[at :: len(members)])
+            )
             for at, member_id in enumerate(members)
         ]
         request = SyncGroupRequest(self._group, self._epoch, self._member_id, assignments=rows)
-        answer = await self._ask(request, 3, JOINED_WITHIN_S)
+        asked_s = self._client.cluster.now_s
+        answer = await self._ask(request, 3, joins=True)
         if answer is None:
             return
         if answer.error_code:
@@ -155,10 +208,27 @@ class ClassicMember(Member):
             self._refused(answer.error_code)
             return
         self._is_in = True
-        self._own(frozenset(answer.assignment))
+        given = _assignment(answer.assignment)
+        self._own(frozenset(index for row in given for index in row.partitions), asked_s)
+
+    def _dealt_to(self, indexes: list[int]) -> bytes:
+        row = ConsumerProtocolAssignment.TopicPartition(self._topic, indexes)
+        return _text(ConsumerProtocolAssignment([row]))
 
 
-class ConsumerMember(Member):
+def _text(message: Message) -> bytes:
+    parts = message.encode(TEXT_VERSION)
+    return b"".join((TEXT_VERSION.to_bytes(2), *(bytes(part) for part in parts)))
+
+
+def _assignment(text: bytes) -> Iterable[ConsumerProtocolAssignment.TopicPartition]:
+    if not text:
+        return ()
+    version = int.from_bytes(text[:2])
+    return ConsumerProtocolAssignment.decode(memoryview(text), version, 2).assigned_partitions
+
+
+class ConsumerMember(Member[Known]):
     """A member of the protocol of KIP-848: all it does is to heartbeat."""
 
     _topic_id = b""
@@ -169,14 +239,15 @@ class ConsumerMember(Member):
 
     def forget(self) -> None:
         """See `Member`."""
-        self._member_id, self._epoch, self.owned = "", 0, frozenset()
+        self._member_id, self._epoch = "", 0
+        self._hold(frozenset())
 
     async def keep(self) -> None:
         """See `Member`."""
         if not self._member_id:
             self._member_id = f"{self._client.name}-{self._client.random.getrandbits(32)}"
-        if not self._epoch:
-            self.owned = frozenset()
+        self._keep(self.owned if self._epoch else frozenset())
+        asked_s = self._client.cluster.now_s
         answer = await self._ask(self._heartbeat(), 1)
         self._says_all = answer is None or bool(answer.error_code)
         if answer is None:
@@ -187,15 +258,16 @@ class ConsumerMember(Member):
         if answer.error_code:
             self._failed(answer.error_code)
             if answer.error_code in NOT_A_MEMBER:
-                self._epoch, self.owned = 0, frozenset()
+                self._epoch = 0
+                self._hold(frozenset())
             return
         self._epoch = answer.member_epoch
         if answer.assignment is None:
-            self._own(self.owned)
+            self._own(self.owned, asked_s)
         else:
             rows = answer.assignment.topic_partitions
             self._topic_id = rows[0].topic_id if rows else b""
-            self._own(frozenset(index for row in rows for index in row.partitions))
+            self._own(frozenset(index for row in rows for index in row.partitions), asked_s)
 
     def _heartbeat(self) -> ConsumerGroupHeartbeatRequest:
         request = ConsumerGroupHeartbeatRequest(self._group, self._member_id, self._epoch)
@@ -204,6 +276,6 @@ class ConsumerMember(Member):
             row = ConsumerGroupHeartbeatRequest.TopicPartitions(self._topic_id, sorted(self.owned))
             request.topic_partitions.append(row)
         if not self._epoch or self._says_all:
-            request.rebalance_timeout_ms = REBALANCE_MS
+            request.rebalance_timeout_ms = self._times.rebalance_ms
             request.subscribed_topic_names = [self._topic]
         return request

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from random import Random
 
     from kcompat.protocol.message import Message
+    from support.cluster_clients import Reachable
     from support.history import Place
-    from support.virtual_cluster import VirtualCluster
 
 TIMEOUT_MS: Final = 5000
 """After which a transaction is aborted."""
@@ -57,7 +57,7 @@ class LostError(Exception):
 class TransactionalProducer(CoordinatorClient):
     """A transactional id; `version` is the `transaction.version` that it goes by, 1 or 2 (KIP-890)."""
 
-    def __init__(self, cluster: VirtualCluster, name: str, random: Random, version: int) -> None:
+    def __init__(self, cluster: Reachable, name: str, random: Random, version: int) -> None:
         super().__init__(cluster, name, random)
         self.version = version
         self.producer: tuple[int, int] | None = None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.tree import Staged
     from kcompat.node.broker import BrokerNode
     from support.virtual_loop import VirtualLoop
-    from support.virtual_network import Address
+    from support.virtual_network import Address, VirtualClient
 
 SESSION_TIMEOUT_MS: Final = 3000
 SLOWEST_TRANSACTION_S: Final = 0.01
@@ -231,6 +231,10 @@ class VirtualCluster:
     def addresses(self) -> list[Address]:
         """Where brokers are, when they run."""
         return [address_of(broker_id) for broker_id in self.broker_ids]
+
+    async def client(self, name: str, broker_id: int) -> VirtualClient:
+        """A connection of a client with this name. Raises ConnectionRefusedError."""
+        return await self.network.client(name, address_of(broker_id))
 
     async def close(self) -> None:
         """Stop all that runs."""
