@@ -27,6 +27,7 @@ import fresh_group
 import growth
 import growth_of_clients
 import latency
+import offsets
 import peers
 import report
 import restart
@@ -49,6 +50,7 @@ MEASURES: tuple[Measure, ...] = (
     *latency.MEASURES,
     *fresh_group.MEASURES,
     *transactions.MEASURES,
+    *offsets.MEASURES,
     *flush.MEASURES,
     *compaction.MEASURES,
     *down_conversion.MEASURES,
@@ -75,6 +77,7 @@ def main() -> None:
             *growth.FIGURES,
             *growth_of_clients.FIGURES,
             *transactions.FIGURES,
+            *offsets.FIGURES,
         ),
     )
 
