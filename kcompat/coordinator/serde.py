@@ -10,6 +10,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from kcompat.coordinator.operation import CoordinatorRecord
+from kcompat.protocol.message import decoder
 from kcompat.protocol.schema import ProtocolViolation
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
 
 _PREFIX = struct.Struct(">h")
+_unpack_prefix = _PREFIX.unpack_from
 _KEY_VERSION = 0
 
 
@@ -49,19 +51,20 @@ class RecordSerde:
         if types is None:
             return None
         key_type, value_type = types
-        parsed_key = key_type.decode(memoryview(key), _KEY_VERSION, _PREFIX.size)
+        parsed_key = decoder(key_type, _KEY_VERSION)(memoryview(key), _PREFIX.size)[0]
         if value is None:
             return CoordinatorRecord(parsed_key, None)
         version = _prefix(value)
         if version not in value_type.versions:
             raise ProtocolViolation(f"version {version} of {value_type.__name__} is not known")
-        return CoordinatorRecord(parsed_key, value_type.decode(memoryview(value), version, _PREFIX.size))
+        return CoordinatorRecord(parsed_key, decoder(value_type, version)(memoryview(value), _PREFIX.size)[0])
 
 
 def _prefix(data: bytes) -> int:
-    if len(data) < _PREFIX.size:
-        raise ProtocolViolation(f"a record part of {len(data)} bytes has no version")
-    number: int = _PREFIX.unpack_from(data)[0]
+    try:
+        number: int = _unpack_prefix(data)[0]
+    except struct.error:
+        raise ProtocolViolation(f"a record part of {len(data)} bytes has no version") from None
     return number
 
 

@@ -3,7 +3,8 @@
 A coordinator replays a record as soon as it is appended, so that the next operation builds on it; but readers
 must see it only once it is committed. A `TimelineDict` keeps, for each key with uncommitted changes, the
 values to go back to; a `Timeline` remembers in log order which keys those are. Once everything is committed
-nothing extra is kept. Kafka's counterparts: `TimelineHashMap` and `SnapshotRegistry`.
+nothing extra is kept, nor while a shard is loaded: nobody reads it then. Kafka's counterparts:
+`TimelineHashMap` and `SnapshotRegistry`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,20 @@ V = TypeVar("V")
 class Timeline:
     """The uncommitted changes of all mappings of one shard, in log order."""
 
-    __slots__ = ("_changes",)
+    __slots__ = ("_changes", "is_loading")
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_loading: bool = False) -> None:
+        self.is_loading = is_loading
+        """Whether all that is changed is what readers will see, without a way back; until `loaded`."""
         self._changes: deque[tuple[int, TimelineDict[Any, Any], Any]] = deque()
 
     def note(self, offset: int, mapping: TimelineDict[Any, Any], key: Any) -> None:
         """`key` of `mapping` was changed by the record at `offset`."""
         self._changes.append((offset, mapping, key))
+
+    def loaded(self) -> None:
+        """From now on readers see what is committed."""
+        self.is_loading = False
 
     def commit(self, offset: int) -> None:
         """Make the changes up to `offset` visible to readers."""
@@ -79,8 +86,9 @@ class TimelineDict(Generic[K, V]):
             self._latest.pop(key, None)
         else:
             self._latest[key] = value
-        self._undo.setdefault(key, deque()).append(previous)
-        self._timeline.note(offset, self, key)
+        if not self._timeline.is_loading:
+            self._undo.setdefault(key, deque()).append(previous)
+            self._timeline.note(offset, self, key)
 
     def committed(self, key: K) -> V | None:
         """The value that readers may see."""

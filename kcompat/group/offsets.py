@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcompat.group.requests import TopicPartition
 
 
-class CommittedOffset(Struct, frozen=True):
+class CommittedOffset(Struct, frozen=True, gc=False):
     """A committed offset. Times in ms; `expire_timestamp` is -1 unless the client chose a retention.
 
     `record_offset` is the place of its record in `__consumer_offsets`.

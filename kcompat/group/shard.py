@@ -59,7 +59,7 @@ class GroupShard:
         self.groups: dict[str, Group] = {}
         self.offsets: dict[str, GroupOffsets] = {}
         """By group id; a group that has offsets is among `groups`."""
-        self.timeline = Timeline()
+        self.timeline = Timeline(is_loading=True)
         self._open_transactions: dict[int, set[str]] = {}
 
     def create_simple(self, group_id: str, now_ms: int = NO_TIMESTAMP) -> Group:
@@ -164,6 +164,7 @@ class GroupShard:
 
     def loaded(self, now_ms: int) -> None:
         """The log has been replayed: bring the stored groups to life; sessions begin now."""
+        self.timeline.loaded()
         self.topics_made_ms = now_ms
         turn: Turn[Groups] = Turn(self, now_ms)  # nobody is parked in a new group, and nothing is written
         for group_id in list(self.groups):

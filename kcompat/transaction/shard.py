@@ -25,14 +25,13 @@ class TransactionShard:
         """`decided(transactional_id, transaction)` has the markers of a transaction written. It may be called
         again for the same one, by a coordinator that has just loaded it.
         """
-        self._timeline = Timeline()
+        self._timeline = Timeline(is_loading=True)
         self.transactions: TimelineDict[str, Transaction] = TimelineDict(self._timeline)
         self.before: dict[str, tuple[Producer, Producer]] = {}
         self.feature_level = feature_level
         self._decided = decided
         self._prepared: dict[str, int] = {}
         """Where each end was decided whose markers are not begun."""
-        self._is_loaded = False
 
     def replay(self, record: CoordinatorRecord, position: ReplayPosition) -> None:
         """Apply one record."""
@@ -56,12 +55,12 @@ class TransactionShard:
     def committed(self, offset: int) -> None:
         """Records up to `offset` are committed."""
         self._timeline.commit(offset)
-        if self._is_loaded:
+        if not self._timeline.is_loading:
             self._write_markers(offset)
 
     def loaded(self, now_ms: int) -> None:  # noqa: ARG002
         """The log has been replayed: go on writing the markers of all that is decided."""
-        self._is_loaded = True
+        self._timeline.loaded()
         self._write_markers(max(self._prepared.values(), default=-1))
 
     def _write_markers(self, offset: int) -> None:

@@ -36,7 +36,7 @@ class ShareShard:
     def __init__(self, config: ShareCoordinatorConfig, partition_count: Callable[[bytes], int]) -> None:
         self.config = config
         self.partition_count = partition_count
-        self._timeline = Timeline()
+        self._timeline = Timeline(is_loading=True)
         self.states: TimelineDict[SharePartitionKey, ShareState] = TimelineDict(self._timeline)
         self._tombstones: TimelineDict[str, int] = TimelineDict(self._timeline)
 
@@ -88,8 +88,9 @@ class ShareShard:
 
     # --- coming and going
 
-    def loaded(self, now_ms: int) -> None:
-        """Nothing runs by itself here."""
+    def loaded(self, now_ms: int) -> None:  # noqa: ARG002
+        """From now on readers see what is committed. Nothing runs by itself here."""
+        self._timeline.loaded()
 
     def unloaded(self) -> list[Answer]:
         """Nobody is parked here."""

@@ -53,3 +53,17 @@ def test_mappings_of_one_timeline_commit_together() -> None:
     timeline.commit(5)
     assert first.committed("a") == 1
     assert second.committed("b") is None
+
+
+def test_while_a_shard_is_loaded_there_is_no_way_back() -> None:
+    timeline = Timeline(is_loading=True)
+    values: TimelineDict[str, int] = TimelineDict(timeline)
+    values.set("a", 1, 10)
+    values.set("a", 2, 11)
+    assert values.committed("a") == 2
+    assert not values.has_pending
+    timeline.loaded()
+    values.set("a", 3, 12)
+    assert values.committed("a") == 2
+    timeline.commit(12)
+    assert values.committed("a") == 3
