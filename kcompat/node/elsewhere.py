@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kcompat.controller.internal_topics import spec_of_automatic_topic
+from kcompat.controller.values import TopicResult
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
@@ -32,20 +33,33 @@ class Elsewhere:
     def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
         """See `Decisions.ensure_topics`. They may be shown here a little later."""
         config, live = self._config.current, len(self._cluster.image.brokers)
+
+        def errors(results: list[TopicResult]) -> dict[str, ErrorCode]:
+            return {
+                result.name: ErrorCode.NONE if result.error in CREATED else result.error for result in results
+            }
+
+        return self.make_topics([spec_of_automatic_topic(name, config, live) for name in names]).map(errors)
+
+    def make_topics(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
+        """See `Decisions.make_topics`. They may be shown here a little later."""
         request = CreateTopicsRequest(
-            topics=[_creatable(spec_of_automatic_topic(name, config, live)) for name in names],
-            timeout_ms=config.integer("request.timeout.ms"),
+            topics=[_creatable(spec) for spec in specs],
+            timeout_ms=self._config.current.integer("request.timeout.ms"),
         )
-        made: Promise[dict[str, ErrorCode]] = Promise()
+        made: Promise[list[TopicResult]] = Promise()
 
         def answered(response: Any) -> None:
-            errors = {topic.name: error_of(topic.error_code) for topic in response.topics}
             made.complete(
-                {name: ErrorCode.NONE if error in CREATED else error for name, error in errors.items()}
+                [
+                    TopicResult(topic.name, error_of(topic.error_code), topic.error_message)
+                    for topic in response.topics
+                ]
             )
 
         self._controller.create_topics(request).then(
-            answered, lambda _: made.complete(dict.fromkeys(names, ErrorCode.REQUEST_TIMED_OUT))
+            answered,
+            lambda _: made.complete([TopicResult(spec.name, ErrorCode.REQUEST_TIMED_OUT) for spec in specs]),
         )
         return made
 

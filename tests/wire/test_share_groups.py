@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,10 +9,7 @@ import pytest
 from kcompat import Cluster
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
-from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest
-from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
-from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from kcompat.protocol.messages.share_fetch import ShareFetchRequest
@@ -21,10 +17,11 @@ from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatR
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from kcompat.share.key import SharePartitionKey
+from support.cluster_asking import GROUP, PATIENCE_S, SHARE, ask, coordinator, create, until
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 SETTINGS = {
     "zookeeper.session.timeout.ms": 3000,
@@ -32,51 +29,14 @@ SETTINGS = {
     "offsets.topic.num.partitions": 5,
     "share.coordinator.state.topic.num.partitions": 5,
 }
-PATIENCE_S = 60
 TOPIC, MEMBER = "t", "m"
 ACCEPT, REJECT = 1, 3
-GROUP, SHARE = 0, 2
 
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
     with Cluster(3, config=SETTINGS) as started:
         yield started
-
-
-def ask(cluster: Cluster, broker_id: int, request: Any, version: int) -> Any:
-    """The answer of one broker."""
-    host, port = cluster.brokers[broker_id].bootstrap_servers.rsplit(":", 1)
-    with RawClient((host, int(port)), PATIENCE_S) as client:
-        return client.call(request, version)
-
-
-def until(found: Callable[[], Any], what: str) -> Any:
-    """What `found` gives in the end."""
-    deadline = time.monotonic() + PATIENCE_S
-    while (value := found()) is None:
-        assert time.monotonic() < deadline, f"in vain waited until {what}"
-        time.sleep(0.02)
-    return value
-
-
-def coordinator(cluster: Cluster, broker_id: int, kind: int, key: str) -> int | None:
-    """Who coordinates a key, as one broker says; None while nobody does."""
-    request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
-    (row,) = ask(cluster, broker_id, request, 6).coordinators
-    return None if row.error_code else int(row.node_id)
-
-
-def create(cluster: Cluster, leader: int) -> bytes:
-    """Make the topic, led by a broker; its id."""
-    others = [each.id for each in cluster.brokers if each.id != leader]
-    placed = CreateTopicsRequest.CreatableReplicaAssignment(0, [leader, *others])
-    topic = CreateTopicsRequest.CreatableTopic(TOPIC, -1, -1, assignments=[placed])
-    controller = ask(cluster, leader, MetadataRequest(topics=None), 9).controller_id
-    (row,) = ask(cluster, controller, CreateTopicsRequest([topic], 10_000), 7).topics
-    assert row.error_code == 0, row
-    cluster.wait_until_in_sync(PATIENCE_S)
-    return bytes(row.topic_id)
 
 
 def group_at(cluster: Cluster, broker_id: int, topic_id: bytes) -> str:
@@ -147,7 +107,7 @@ class Sharer:
 
 def test_what_was_said_outlives_its_broker_and_what_was_not_comes_again(cluster: Cluster) -> None:
     first = cluster.brokers[0].id
-    topic_id = create(cluster, first)
+    topic_id = create(cluster, first, TOPIC)
     group_id = group_at(cluster, first, topic_id)
     rows = [AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition(0, 0)]
     topics = [AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic(TOPIC, rows)]

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from kcompat.group.consumer import records, sessions, timers
 from kcompat.group.consumer.requests import DescribedConsumer, DescribedConsumerGroup
 from kcompat.group.consumer.roster import CONSUMER, ConsumerRoster
+from kcompat.group.modern.offsets import need_be_no_member, reader
 from kcompat.group.modern.topics import java_order
-from kcompat.group.requests import NO_GENERATION, UNKNOWN_MEMBER, ListedGroup
+from kcompat.group.requests import ListedGroup
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -42,14 +43,7 @@ class ConsumerGroup(ConsumerRoster):
 
     def commit_error(self, request: CommitRequest) -> ErrorCode:
         """See `Group.commit_error`. A member commits in its epoch, or in an older one what it had then."""
-        if request.generation < 0 and self.is_empty:
-            return ErrorCode.NONE
-        is_anybody = (
-            request.generation == NO_GENERATION
-            and request.member_id == UNKNOWN_MEMBER
-            and request.instance_id is None
-        )
-        if request.is_transactional and is_anybody:
+        if need_be_no_member(request, is_empty=self.is_empty):
             return ErrorCode.NONE
         member = self.members.get(request.member_id)
         if member is None:
@@ -69,12 +63,8 @@ class ConsumerGroup(ConsumerRoster):
 
     def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
         """See `Group.fetch_error`. Committed state is asked, as it is what is answered."""
-        if member_id is None and member_epoch < 0:
-            return ErrorCode.NONE
-        member = self.members.committed(member_id or UNKNOWN_MEMBER)
-        if member is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        return ErrorCode.NONE if member_epoch == member.member_epoch else _stale(member)
+        member, error = reader(self.members, member_id, member_epoch)
+        return error if member is None or member_epoch == member.member_epoch else _stale(member)
 
     def delete_offsets_error(self) -> ErrorCode:
         """See `Group.delete_offsets_error`."""

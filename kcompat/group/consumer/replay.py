@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from kcompat.group.consumer import records
-from kcompat.group.consumer.member import NO_EPOCHS, ConsumerMember
+from kcompat.group.consumer.member import ConsumerMember
 from kcompat.group.consumer.patterns import ResolvedPattern
-from kcompat.group.modern.epochs import LEAVE
 from kcompat.protocol.messages import consumer_group_records as messages
 
 if TYPE_CHECKING:
@@ -42,10 +39,7 @@ def replay(group: ConsumerGroup, record: CoordinatorRecord, offset: int) -> None
             group.has_old_metadata = value is not None
         case messages.ConsumerGroupMemberMetadataKey(member_id=member_id):
             assert value is None or isinstance(value, messages.ConsumerGroupMemberMetadataValue)
-            if value is None:
-                group.remove_member(member_id, offset)
-            else:
-                group.set_member(records.with_metadata(_member(group, member_id), value), offset)
+            group.replay_member(member_id, value, offset, ConsumerMember, records.with_metadata)
         case messages.ConsumerGroupTargetAssignmentMetadataKey():
             assert value is None or isinstance(value, messages.ConsumerGroupTargetAssignmentMetadataValue)
             group.replay_target_metadata(value, offset)
@@ -54,32 +48,9 @@ def replay(group: ConsumerGroup, record: CoordinatorRecord, offset: int) -> None
             group.set_target(member_id, None if value is None else records.target_of(value), offset)
         case messages.ConsumerGroupCurrentMemberAssignmentKey(member_id=member_id):
             assert value is None or isinstance(value, messages.ConsumerGroupCurrentMemberAssignmentValue)
-            _replay_current(group, member_id, value, offset)
+            group.replay_current(member_id, value, offset, ConsumerMember, records.with_current)
         case messages.ConsumerGroupRegularExpressionKey(regular_expression=text):
             assert value is None or isinstance(value, messages.ConsumerGroupRegularExpressionValue)
             resolved = None if value is None else ResolvedPattern(frozenset(value.topics), value.timestamp)
             if resolved is not None or group.patterns.get(text) is not None:
                 group.patterns.set(text, resolved, offset)
-
-
-def _replay_current(
-    group: ConsumerGroup,
-    member_id: str,
-    value: messages.ConsumerGroupCurrentMemberAssignmentValue | None,
-    offset: int,
-) -> None:
-    if value is not None:
-        group.set_member(records.with_current(_member(group, member_id), value), offset)
-    elif group.members.get(member_id) is not None:
-        gone = replace(
-            _member(group, member_id),
-            member_epoch=LEAVE,
-            previous_member_epoch=LEAVE,
-            assigned=NO_EPOCHS,
-            revoking=NO_EPOCHS,
-        )
-        group.set_member(gone, offset)
-
-
-def _member(group: ConsumerGroup, member_id: str) -> ConsumerMember:
-    return group.members.get(member_id) or ConsumerMember(member_id)

@@ -9,9 +9,12 @@ from collections import Counter
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcompat.coordinator.timeline import TimelineDict
-from kcompat.group.consumer.member import ConsumerMember
+from kcompat.group.consumer.member import NO_EPOCHS, ConsumerMember
 from kcompat.group.consumer.subscriptions import Subscriptions
+from kcompat.group.modern.epochs import LEAVE
 from kcompat.group.modern.subscribed import SubscribedGroup, count_topics
 
 if TYPE_CHECKING:
@@ -177,6 +180,11 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         if member.classic is not None:
             self._classic_members += by
             count_topics(self._classic_protocols, {name for name, _ in member.classic.protocols}, by)
+
+    def _without_anything(self, member: ConsumerMember) -> ConsumerMember:
+        return replace(
+            member, member_epoch=LEAVE, previous_member_epoch=LEAVE, assigned=NO_EPOCHS, revoking=NO_EPOCHS
+        )
 
     def check_invariants(self) -> None:
         """Assert what must always hold."""

@@ -1,33 +1,29 @@
 """The timers of members: sessions, the time to give partitions up, and that of classic ones to join and sync.
 
-A member that is lost to one of them is taken out. If that cannot be written it is tried again, as Kafka does.
+A member that is lost to one of them is taken out.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.coordinator.turn import on_turn
 from kcompat.group.consumer import leaving, timers
 from kcompat.group.consumer.member import MemberState
 from kcompat.group.consumer.own_settings import settings_of
 from kcompat.group.consumer.roster import ConsumerRoster
-from kcompat.protocol.errors import ErrorCode
+from kcompat.group.modern.expiry import expire, revocation_key, session_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.group.base import GroupTurn
     from kcompat.group.consumer.member import ConsumerMember
-    from kcompat.group.consumer.timers import Key
-
-RETRY_MS = 500
-"""After this a member is taken out whose tombstones could not be written."""
+    from kcompat.group.modern.expiry import Key
 
 
 def keep_alive(turn: GroupTurn, group_id: str, member_id: str, timeout_ms: int) -> None:
     """A member gave a sign of life: it is out unless it gives another within `timeout_ms`."""
-    _expire(turn, timers.session_key(group_id, member_id), timeout_ms, lambda _member: True)
+    _expire(turn, session_key(group_id, member_id), timeout_ms, lambda _member: True)
 
 
 def watch(turn: GroupTurn, group_id: str, member: ConsumerMember) -> None:
@@ -43,7 +39,7 @@ def watch_revocation(turn: GroupTurn, group_id: str, member: ConsumerMember) -> 
     """Give a member its rebalance timeout to give partitions up, or stop waiting if it has. One that uses
     the classic protocol is bound by the time it has to join again.
     """
-    key, epoch = timers.revocation_key(group_id, member.member_id), member.member_epoch
+    key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
     if member.state is not MemberState.UNREVOKED_PARTITIONS or member.classic is not None:
         turn.shard.timers.cancel(key)
         return
@@ -81,15 +77,12 @@ def _expire(turn: GroupTurn, key: Key, delay_ms: int, is_due: Callable[[Consumer
     """Take the member that a key names out after this time, if it is still there and `is_due` says so."""
     _, group_id, member_id = key
 
-    def decide(turn: GroupTurn) -> None:
+    def take_out(turn: GroupTurn) -> bool:
         group: object = turn.shard.groups.get(group_id)
         member = group.members.get(member_id) if isinstance(group, ConsumerRoster) else None
-        if isinstance(group, ConsumerRoster) and member is not None and is_due(member):
-            leaving.fence(turn, group, [member])
-            turn.then(again)
+        if not isinstance(group, ConsumerRoster) or member is None or not is_due(member):
+            return False
+        leaving.fence(turn, group, [member])
+        return True
 
-    def again(turn: GroupTurn, error: ErrorCode) -> None:
-        if error is not ErrorCode.NONE and not turn.shard.timers.is_set(key):
-            _expire(turn, key, RETRY_MS, is_due)
-
-    turn.shard.timers.schedule(key, delay_ms, on_turn(decide))
+    expire(turn, key, delay_ms, take_out)

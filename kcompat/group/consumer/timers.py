@@ -1,23 +1,14 @@
-"""The timers that a member of a consumer group may have, by their keys."""
+"""The timers that a member of a consumer group may have beside that of its session, by their keys."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.group.modern.expiry import revocation_key, session_key
+
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
-
-Key = tuple[str, str, str]
-
-
-def session_key(group_id: str, member_id: str) -> Key:
-    """The timer of a member's session."""
-    return ("session", group_id, member_id)
-
-
-def revocation_key(group_id: str, member_id: str) -> Key:
-    """The timer of a member that has partitions to give up."""
-    return ("revocation", group_id, member_id)
+    from kcompat.group.modern.expiry import Key
 
 
 def join_key(group_id: str, member_id: str) -> Key:

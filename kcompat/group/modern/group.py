@@ -16,7 +16,7 @@ from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kcompat.cluster.image import ClusterImage, TopicImage
     from kcompat.coordinator.timeline import Timeline
@@ -38,6 +38,7 @@ class ModernMember(Protocol):
 
 
 M = TypeVar("M", bound=ModernMember)
+V = TypeVar("V")
 T = TypeVar("T")
 """What a member is to have."""
 
@@ -161,6 +162,33 @@ class ModernGroup(ABC, Generic[M, T]):
         """The tombstone of a member at `offset`; harmless where there is no such member."""
         if self.members.get(member_id) is not None:
             self.members.set(member_id, None, offset)
+
+    def replay_member(
+        self, member_id: str, value: V | None, offset: int, make: Callable[[str], M], add: Callable[[M, V], M]
+    ) -> None:
+        """The record of what a member wants at `offset`, or its tombstone; `add(member, value)` is the member
+        as the record says, and `make` begins one of which nothing is known yet.
+        """
+        if value is None:
+            self.remove_member(member_id, offset)
+        else:
+            self.set_member(add(self.members.get(member_id) or make(member_id), value), offset)
+
+    def replay_current(
+        self, member_id: str, value: V | None, offset: int, make: Callable[[str], M], add: Callable[[M, V], M]
+    ) -> None:
+        """The record of what a member has at `offset`; its tombstone leaves a member that has
+        nothing, in the epoch of who has left, until that is buried too.
+        """
+        member = self.members.get(member_id)
+        if value is not None:
+            self.set_member(add(member or make(member_id), value), offset)
+        elif member is not None:
+            self.set_member(self._without_anything(member), offset)
+
+    @abstractmethod
+    def _without_anything(self, member: M) -> M:
+        """The member once the record of what it has is buried."""
 
     def set_target(self, member_id: str, target: T | None, offset: int) -> None:
         """The record of a member's target at `offset`, or its tombstone."""

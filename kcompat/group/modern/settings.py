@@ -11,13 +11,13 @@ from kcompat.config.group import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSIO
 from kcompat.group.assignors.range import RangeAssignor
 from kcompat.group.assignors.uniform import UniformAssignor
 from kcompat.group.mixed.policy import MigrationPolicy
+from kcompat.group.modern.bounds import INT_MAX, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcompat.group.assignors.spec import Assignor
 
-INT_MAX = 2**31 - 1
 ASSIGNORS: Mapping[str, Assignor] = {
     assignor.name: assignor for assignor in (UniformAssignor(), RangeAssignor())
 }
@@ -62,7 +62,7 @@ class ConsumerGroupConfig(Struct, frozen=True):
         if not own:
             return self
         changes = {
-            field: min(max(int(own[name]), least), most)
+            field: within(own[name], (least, most))
             for name, field, least, most in (
                 (
                     SESSION_TIMEOUT,

@@ -13,15 +13,13 @@ from kcompat.config.group import (
     SHARE_SESSION_TIMEOUT,
 )
 from kcompat.group.assignors.simple import SimpleAssignor
+from kcompat.group.modern.bounds import Bounds, bounds, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ASSIGNOR = SimpleAssignor()
 """The one that Kafka has for share groups."""
-
-
-Bounds = tuple[int, int]
 
 
 class ShareGroupConfig(Struct, frozen=True):
@@ -48,9 +46,9 @@ class ShareGroupConfig(Struct, frozen=True):
             max_size=get("group.share.max.size"),
             assignment_interval_ms=get("group.share.assignment.interval.ms"),
             initialize_retry_interval_ms=get("group.share.initialize.retry.interval.ms"),
-            session_timeout_bounds=_bounds(get, "session.timeout.ms"),
-            heartbeat_interval_bounds=_bounds(get, "heartbeat.interval.ms"),
-            assignment_interval_bounds=_bounds(get, "assignment.interval.ms"),
+            session_timeout_bounds=bounds(get, "share", "session.timeout.ms"),
+            heartbeat_interval_bounds=bounds(get, "share", "heartbeat.interval.ms"),
+            assignment_interval_bounds=bounds(get, "share", "assignment.interval.ms"),
         )
 
     def of_group(self, own: Mapping[str, str]) -> ShareGroupConfig:
@@ -71,9 +69,5 @@ class ShareGroupConfig(Struct, frozen=True):
         )
 
 
-def _bounds(get: Callable[[str], Any], name: str) -> Bounds:
-    return get(f"group.share.min.{name}"), get(f"group.share.max.{name}")
-
-
-def _own(own: Mapping[str, str], name: str, otherwise: int, bounds: Bounds) -> int:
-    return min(max(int(own[name]), bounds[0]), bounds[1]) if name in own else otherwise
+def _own(own: Mapping[str, str], name: str, otherwise: int, limits: Bounds) -> int:
+    return within(own[name], limits) if name in own else otherwise

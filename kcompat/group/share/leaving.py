@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.coordinator.turn import on_turn
+from kcompat.group.modern.expiry import expire, session_key
 from kcompat.group.modern.subscribed import count_topics
 from kcompat.group.share import records
 from kcompat.group.share.own_settings import settings_of
@@ -24,22 +23,19 @@ def fence(turn: GroupTurn, group: ShareRoster, member: ShareMember) -> None:
     count_topics(subscribers, member.subscribed_topics, -1)
     metadata_hash = turn.shard.hashes.of(subscribers, turn.shard.image())
     records.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash)
-    turn.shard.timers.cancel(_session_key(group.group_id, member.member_id))
+    turn.shard.timers.cancel(session_key(group.group_id, member.member_id))
 
 
 def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
     """A member gave a sign of life: it is out unless it gives another within its session timeout."""
-    expire = partial(_expire, group_id=group_id, member_id=member_id)
-    timeout_ms = settings_of(turn.shard, group_id).session_timeout_ms
-    turn.shard.timers.schedule(_session_key(group_id, member_id), timeout_ms, on_turn(expire))
 
-
-def _expire(turn: GroupTurn, group_id: str, member_id: str) -> None:
-    group: object = turn.shard.groups.get(group_id)
-    member = group.members.get(member_id) if isinstance(group, ShareRoster) else None
-    if isinstance(group, ShareRoster) and member is not None:
+    def take_out(turn: GroupTurn) -> bool:
+        group: object = turn.shard.groups.get(group_id)
+        member = group.members.get(member_id) if isinstance(group, ShareRoster) else None
+        if not isinstance(group, ShareRoster) or member is None:
+            return False
         fence(turn, group, member)
+        return True
 
-
-def _session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
-    return ("session", group_id, member_id)
+    timeout_ms = settings_of(turn.shard, group_id).session_timeout_ms
+    expire(turn, session_key(group_id, member_id), timeout_ms, take_out)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcompat.coordinator.timeline import TimelineDict
+from kcompat.group.modern.assignment import NO_PARTITIONS
+from kcompat.group.modern.epochs import LEAVE
 from kcompat.group.modern.subscribed import SubscribedGroup
 from kcompat.group.share.initialization import Initialization
 from kcompat.group.share.member import ShareMember
@@ -65,6 +69,9 @@ class ShareRoster(SubscribedGroup[ShareMember]):
         """The record of the group's share partitions at `offset`, or its tombstone."""
         if state is not None or len(self._initialization):
             self._initialization.set("", state, offset)
+
+    def _without_anything(self, member: ShareMember) -> ShareMember:
+        return replace(member, member_epoch=LEAVE, previous_member_epoch=LEAVE, assigned=NO_PARTITIONS)
 
     def check_invariants(self) -> None:
         """Assert what must always hold."""

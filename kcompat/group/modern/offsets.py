@@ -1,0 +1,49 @@
+"""Who may commit and fetch offsets of a group whose members have epochs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from kcompat.group.requests import NO_GENERATION, UNKNOWN_MEMBER
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.coordinator.timeline import TimelineDict
+    from kcompat.group.requests import CommitRequest
+
+
+class MemberWithEpoch(Protocol):
+    """A member as far as offsets are concerned."""
+
+    @property
+    def member_epoch(self) -> int:
+        """Its epoch."""
+
+
+M = TypeVar("M", bound=MemberWithEpoch)
+
+
+def need_be_no_member(request: CommitRequest, *, is_empty: bool) -> bool:
+    """Whether anybody may commit this: an administrator in a group without members, or a producer that names
+    no member, as those before KIP-447 did not.
+    """
+    if request.generation < 0 and is_empty:
+        return True
+    is_anybody = (
+        request.generation == NO_GENERATION
+        and request.member_id == UNKNOWN_MEMBER
+        and request.instance_id is None
+    )
+    return request.is_transactional and is_anybody
+
+
+def reader(
+    members: TimelineDict[str, M], member_id: str | None, member_epoch: int
+) -> tuple[M | None, ErrorCode]:
+    """The member that fetches offsets, None where nobody says that it is one. Committed state is asked, as it
+    is what is answered.
+    """
+    if member_id is None and member_epoch < 0:
+        return None, ErrorCode.NONE
+    member = members.committed(member_id or UNKNOWN_MEMBER)
+    return member, ErrorCode.UNKNOWN_MEMBER_ID if member is None else ErrorCode.NONE
