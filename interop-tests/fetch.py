@@ -34,6 +34,8 @@ STAMPS = CACHE / "stamps"
 KAFKA_VERSIONS = ("3.9.2", "4.3.0")
 OLD_CLIENTS = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2")
 """Releases of the Java client; 0.8.2.2 comes with the consumer of the Scala days and has a pom of its own."""
+STREAMS_VERSIONS: Mapping[str, str] = {"3.9.2": "7.9.2", "4.3.0": "10.1.3"}
+"""Releases of Kafka Streams, each with that of its state store."""
 NODE_PACKAGES = ("kafkajs@2.2.4", "snappyjs@0.7.0", "lz4js@0.2.0", "zstd-codec@0.1.5")
 GO_DRIVERS = HERE / "drivers" / "go"
 VENV_PACKAGES: Mapping[str, tuple[str, ...]] = {
@@ -168,7 +170,16 @@ def parts() -> list[Part]:
         _jars(f"kafka-{v}", poms / "kafka-clients.xml", CACHE / f"kafka-{v}" / "libs", f"-Dkafka.version={v}")
         for v in OLD_CLIENTS
     ]
-    streams = _jars("kafka-streams", poms / "kafka-streams.xml", CACHE / "kafka-streams" / "libs")
+    streams = [
+        _jars(
+            f"kafka-streams-{kafka}",
+            poms / "kafka-streams.xml",
+            CACHE / f"kafka-streams-{kafka}" / "libs",
+            f"-Dkafka.version={kafka}",
+            f"-Drocksdb.version={rocksdb}",
+        )
+        for kafka, rocksdb in STREAMS_VERSIONS.items()
+    ]
     connect = _jars("kafka-connect", poms / "kafka-connect.xml", CACHE / "kafka-connect" / "libs")
     flink = _jars("flink", poms / "flink.xml", CACHE / "flink" / "libs")
     modules = _jars("testcontainers", poms / "testcontainers.xml", CACHE / "testcontainers" / "libs")
@@ -188,7 +199,7 @@ def parts() -> list[Part]:
         "".join(path.read_text() for path in made_from) + str(shutil.which("dockerd")),
         _fetch_container_image,
     )
-    return [*kafkas, *old, streams, connect, flink, modules, connector, *venvs, node, go, kcat, image]
+    return [*kafkas, *old, *streams, connect, flink, modules, connector, *venvs, node, go, kcat, image]
 
 
 def main() -> int:

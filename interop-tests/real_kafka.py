@@ -90,6 +90,8 @@ class RealKafka(BrokerProcess):
         else:
             settings["group.consumer.assignment.interval.ms"] = "0"
             settings["group.share.assignment.interval.ms"] = "0"
+            settings["group.streams.assignment.interval.ms"] = "0"
+            settings["group.streams.initial.rebalance.delay.ms"] = "0"
             settings["share.coordinator.state.topic.replication.factor"] = "1"
             settings["share.coordinator.state.topic.min.isr"] = "1"
         return settings | self._extra

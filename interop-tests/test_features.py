@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tool_bench import Bench
 
 RELEASE = "4.3.0"
-NAME = re.compile(r"(transaction|group|share)\.version")
+NAME = re.compile(r"(transaction|group|share|streams)\.version")
 SCRIPT = """
 features describe
 features downgrade --feature transaction.version=1

@@ -1,4 +1,4 @@
-"""Consumer groups and share groups move with their data directory: from a real Kafka 4.3 to kcompat and back.
+"""Groups of today move with their data directory: from a real Kafka 4.3 to kcompat and back.
 
 Topic ids are in the records of groups, so Kafka makes the topic, kcompat adopts a copy of the directory, and
 what it has written to `__consumer_offsets` and `__share_group_state` comes back to the directory of Kafka.
@@ -7,7 +7,7 @@ what it has written to `__consumer_offsets` and `__share_group_state` comes back
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +22,13 @@ from differential.scenarios.share_groups import BEAT as SHARE_BEAT
 from differential.scenarios.share_groups import DESCRIBE as DESCRIBE_SHARE
 from differential.scenarios.share_groups import going_on as sharing_on
 from differential.scenarios.share_records import ACKNOWLEDGE, FETCH, fetching, saying
+from differential.scenarios.streams_groups import BEAT as STREAMS_BEAT
+from differential.scenarios.streams_groups import DESCRIBE as DESCRIBE_STREAMS
+from differential.scenarios.streams_groups import going_on as streaming_on
+from differential.scenarios.streams_groups import joining as streaming
+from differential.scenarios.streams_groups import owning as doing
+from differential.scenarios.streams_groups import until_stable
+from differential.scenarios.streams_topologies import application
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
 from support.kcompat_broker import KcompatBroker
@@ -38,8 +45,13 @@ pytestmark = pytest.mark.timeout(300)  # several starts of a Kafka, one after an
 
 BEAT, DESCRIBE = ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE
 RELEASE = "4.3.0"
-GROUP, CLASSIC, SHARED = "g", "c", "s"
-FEW = {"offsets.topic.num.partitions": "3", "share.coordinator.state.topic.num.partitions": "3"}
+GROUP, CLASSIC, SHARED, STREAMS = "g", "c", "s", "st"
+FEW = {
+    "offsets.topic.num.partitions": "3",
+    "share.coordinator.state.topic.num.partitions": "3",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
+}
 
 
 @contextmanager
@@ -82,6 +94,36 @@ def shares(play: Play) -> tuple[Any, Any]:
         for row in topic.partitions
     )
     return described, left
+
+
+def streams(play: Play, epoch: int) -> Any:
+    """What is told of the streams group once its member has said that it is there, and so that its topics are
+    as they were.
+    """
+    answer = play.do(STREAMS_BEAT, 0, **streaming_on(STREAMS, "m", epoch))
+    assert (answer.error_code, answer.status) == (0, []), answer
+    (described,) = play.do(DESCRIBE_STREAMS, 0, group_ids=[STREAMS]).groups
+    assert not described.error_code, described
+    described.members.sort(key=lambda member: member.member_id)
+    for subtopology in described.topology.subtopologies:
+        for made in (*subtopology.state_changelog_topics, *subtopology.repartition_source_topics):
+            made.topic_configs.sort(key=lambda config: config.key)
+            made.partitions = 0  # which a Kafka that was started again shows once it has written of the group
+    return described
+
+
+def insist_on(play: Play, working: int, expected: Any) -> None:
+    """Wait until all of this is told: the coordinators of shares and of groups load their logs one by one."""
+    found: list[Any] = [None]
+
+    def is_told() -> bool:
+        with suppress(AssertionError):
+            found[0] = shown(play), streams(play, working)
+        return bool(found[0] == expected)
+
+    with suppress(AssertionError):
+        eventually(is_told, "all of it is told", 60)
+    assert found[0] == expected
 
 
 def header(play: Play) -> tuple[int, int]:
@@ -168,14 +210,16 @@ def test_groups_go_to_kcompat_and_back(tmp_path: Path) -> None:
             play.append(topic, b"0", b"1", b"2")
             play.do(ALTER, 0, **altering(SHARED, topic, p0=1, p1=0, p2=0, p3=0))
             sharing = settled(play, SHARED, "m", topic)
-            before = shown(play)
+            joined_streams = play.do(STREAMS_BEAT, 0, **streaming(STREAMS, "m", *application(STREAMS, topic)))
+            working = until_stable(play, STREAMS, "m", joined_streams.member_epoch)
+            before = shown(play), streams(play, working)
         kafka.stop()
         kafka.log_path.rename(tmp_path / "kafka.log")
         shutil.copytree(kafka.home, tmp_path / "ours")
         with KcompatBroker(FEW, tmp_path / "ours") as ours:
             loaded(ours)
             with asking(ours) as play:
-                assert shown(play) == before
+                insist_on(play, working, before)
                 goes_on(play, "b", second, instance_id="i")
                 heartbeat = {"generation_id": joined.generation_id, "member_id": joined.member_id}
                 beat = play.do(HEARTBEAT, 4, group_id=CLASSIC, group_instance_id="x", **heartbeat)
@@ -188,15 +232,23 @@ def test_groups_go_to_kcompat_and_back(tmp_path: Path) -> None:
                 assert [(row.first_offset, row.last_offset) for row in fetched.acquired_records] == [(1, 2)]
                 said = play.do(ACKNOWLEDGE, 2, **saying(SHARED, "m", 1, number, (1, 1, [1])))
                 assert not said.responses[0].partitions[0].error_code, said
-                after = shown(play)
+                more = play.do(STREAMS_BEAT, 0, **streaming(STREAMS, "n", *application(STREAMS, topic)))
+                assert not more.error_code, more
+                told = play.do(
+                    STREAMS_BEAT,
+                    0,
+                    **streaming_on(STREAMS, "m", working, **doing(a0=[0, 1, 2, 3], a1=[0, 1, 2, 3])),
+                )
+                assert sum(len(row.partitions) for row in told.active_tasks) == 4, told
+                after = shown(play), streams(play, working)
             assert ours.is_running()
             ours.stop()
         copy_groups(tmp_path / "ours" / "data", kafka.home / "data")
         kafka.start()
         loaded(kafka)
         with asking(kafka) as play:
-            assert shown(play) == after
-            members = {member.member_id: member for member in after[0].members}
+            insist_on(play, working, after)
+            members = {member.member_id: member for member in after[0][0].members}
             assert members[mixed.member_id].member_type == 0
             goes_on(play, "a", epoch)
             assert not play.do(SHARE_BEAT, 1, **sharing_on(SHARED, "m", sharing)).error_code

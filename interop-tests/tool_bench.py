@@ -44,6 +44,7 @@ CLASSES = {
     "features": f"{TOOLS}FeatureCommand",
     "share-groups": f"{TOOLS}consumer.group.ShareGroupCommand",
     "console-share-consumer": f"{TOOLS}consumer.ConsoleShareConsumer",
+    "streams-groups": f"{TOOLS}streams.StreamsGroupCommand",
     "all-groups": f"{TOOLS}GroupsCommand",
 }
 MOVED = {"console-producer": "ConsoleProducer"}
@@ -51,7 +52,7 @@ MOVED = {"console-producer": "ConsoleProducer"}
 
 FOR_ALL_OR_NOTHING = "The update failed for all features since the following feature had an error: "
 """What UpdateFeatures says before the reason from version 2 on, which a Kafka with ZooKeeper has not."""
-UNORDERED = re.compile("console-(share-)?consumer|(share-)?groups .*--(list|members)")
+UNORDERED = re.compile("console-(share-)?consumer|(share-|streams-)?groups .*--(list|members)")
 """What prints its lines in the order of a hash table, or of arrival."""
 LOOKS = re.compile("--(list|describe|verify)")
 TIMES_TO_LOOK = 20

@@ -27,6 +27,8 @@ PROPERTIES = {
     "log.retention.ms": "-1",
     "auto.create.topics.enable": "true",
     "group.initial.rebalance.delay.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
 }
 """Set on both, as in the differential test."""
 UNRULED = {"allow.everyone.if.no.acl.found": "true"}

@@ -56,6 +56,7 @@ ACCEPTED: tuple[Accepted, ...] = (
     Accepted("produce_null", "^0 ", "Requests that stump Kafka"),
     Accepted("alter_one_resource_twice", "^0 ", "Requests that stump Kafka"),
     Accepted("share_fetches_that_are_refused", "^6 ", "Requests that stump Kafka"),
+    Accepted("streams_heartbeats_that_stump_kafka", "", "Requests that stump Kafka"),
     Accepted("committed_offsets_of_no_group", "^0 ", "Requests that stump Kafka"),
     Accepted(r"produce_.*|idempotent_.*|transactional_.*", r"\.error_message$", "Error messages", since=8),
     Accepted("find_coordinator", r"\.error_message$", "Error messages", since=4, until=5),
@@ -82,7 +83,9 @@ ACCEPTED: tuple[Accepted, ...] = (
     Accepted("create_topics_with_bad_configs", r"11 .*\.value$", "Spaces around config values", since=5),
     Accepted("describe_groups", r"\.authorized_operations$", "Where Kafka 4.3 answers differently", since=6),
     Accepted(
-        "describe_(consumer|share)_groups", r"\.authorized_operations$", "Where Kafka 4.3 answers differently"
+        "describe_(consumer|share|streams)_groups",
+        r"\.authorized_operations$",
+        "Where Kafka 4.3 answers differently",
     ),
     Accepted(
         r"list_offsets_(of_one_partition_twice|with_unknown_isolation)",

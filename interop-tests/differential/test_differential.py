@@ -47,6 +47,13 @@ PROPERTIES = {
 }
 """Set on both: sessions that expire soon, and records of the year 1970 that stay."""
 
+OURS = {
+    "group.share.assignment.interval.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
+}
+"""Set here as `RealKafka` sets it."""
+
 load_all()
 CASES = [
     pytest.param(played, version, id=f"{played.key.name.lower()}-{played.name}-v{version}")
@@ -77,7 +84,7 @@ def kafka() -> Iterator[Callable[[str], BrokerProcess]]:
 @pytest.fixture(scope="module")
 def ours() -> Iterator[BrokerProcess]:
     """Our broker, with the same number."""
-    with KcompatBroker({"broker.id": "1", "group.share.assignment.interval.ms": "0", **PROPERTIES}) as broker:
+    with KcompatBroker({"broker.id": "1", **OURS, **PROPERTIES}) as broker:
         yield broker
         assert broker.is_running(), broker.log_tail()
         assert "Traceback" not in broker.log_tail(1_000_000), broker.log_tail(8000)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kcompat.controller.producer_ids import ProducerIds
     from kcompat.coordinator.claim import Verifier
     from kcompat.group.coordinator import GroupCoordinator
+    from kcompat.group.streams.groups import StreamsGroups
     from kcompat.log.manager import LogManager
     from kcompat.net.answers import Close, Connection
     from kcompat.net.helpers import Helpers
@@ -97,6 +98,7 @@ class Services(Struct):
     shares: SharePartitions
     share_sessions: ShareSessions
     share_groups: ShareGroups
+    streams_groups: StreamsGroups
     fetch_sessions: FetchSessions
     clock: Clock
     helpers: Helpers

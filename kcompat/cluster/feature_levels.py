@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 GROUP_VERSION: Final = "group.version"
 TRANSACTION_VERSION: Final = "transaction.version"
 SHARE_VERSION: Final = "share.version"
+STREAMS_VERSION: Final = "streams.version"
 
 FIRST_LEVEL: Final = 1
 """The lowest that can be finalized."""
@@ -42,6 +43,7 @@ SUPPORTED: Final[Mapping[str, Levels]] = {
     GROUP_VERSION: Levels(0, 1),
     TRANSACTION_VERSION: Levels(0, 2),
     SHARE_VERSION: Levels(0, 1),
+    STREAMS_VERSION: Levels(0, 1),
 }
 """What this broker can do. A cluster whose metadata store is kcompat's own begins with the highest levels."""
 

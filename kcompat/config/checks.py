@@ -102,11 +102,20 @@ def _check_groups(config: BrokerKeys) -> None:
         raise ConfigError(
             f"group.min.session.timeout.ms={least} must not exceed group.max.session.timeout.ms={most}"
         )
-    for kind in ("consumer", "share"):
-        for what in ("heartbeat.interval.ms", "session.timeout.ms"):
+    for kind, more in (("consumer", ()), ("share", ()), ("streams", ("assignment.interval.ms",))):
+        for what in ("heartbeat.interval.ms", "session.timeout.ms", *more):
             _check_bounds(
                 config, f"group.{kind}.{what}", f"group.{kind}.min.{what}", f"group.{kind}.max.{what}"
             )
+    replicas, most_replicas = "group.streams.num.standby.replicas", "group.streams.max.standby.replicas"
+    if config.integer(replicas) > config.integer(most_replicas):
+        raise ConfigError(f"{replicas} must be less than or equal to {most_replicas}")
+    if config.integer("group.streams.heartbeat.interval.ms") >= config.integer(
+        "group.streams.session.timeout.ms"
+    ):
+        raise ConfigError(
+            "group.streams.heartbeat.interval.ms must be less than group.streams.session.timeout.ms"
+        )
     acks = config.integer("offsets.commit.required.acks")
     if not -1 <= acks <= config.integer("offsets.topic.replication.factor"):
         raise RequirementError(

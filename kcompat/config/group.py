@@ -1,4 +1,5 @@
-"""What a group may set for itself: the keys, their bounds on a broker, what is in force (KIP-848, KIP-932).
+"""What a group may set for itself: the keys, their bounds on a broker, what is in force (KIP-848,
+KIP-932, KIP-1071).
 
 Kafka's counterpart: `GroupConfig`.
 """
@@ -50,40 +51,23 @@ MAX_RECORD_LOCKS = "share.partition.max.record.locks"
 AUTO_OFFSET_RESET = "share.auto.offset.reset"
 ISOLATION_LEVEL = "share.isolation.level"
 RENEW_ACKNOWLEDGE = "share.renew.acknowledge.enable"
+STREAMS_HEARTBEAT_INTERVAL = "streams.heartbeat.interval.ms"
+STREAMS_SESSION_TIMEOUT = "streams.session.timeout.ms"
+STREAMS_ASSIGNMENT_INTERVAL = "streams.assignment.interval.ms"
+STREAMS_INITIAL_DELAY = "streams.initial.rebalance.delay.ms"
+STREAMS_STANDBY_REPLICAS = "streams.num.standby.replicas"
 
 
-def _of_share_groups(name: str, default: str, least: int, doc: str) -> GroupKey:
-    """A number that a broker gives for all share groups, with bounds for what a group may set."""
-    what = name.removeprefix("share.")
+def _bounded(name: str, default: str, least: int, doc: str) -> GroupKey:
+    """A number that a broker gives for all groups of a kind, with bounds for what a group may set."""
+    kind, _, what = name.partition(".")
     row = ConfigKey(name, ConfigType.INT, default, doc, validator=Range(least))
-    return GroupKey(row, f"group.share.{what}", f"group.share.min.{what}", f"group.share.max.{what}")
+    return GroupKey(row, f"group.{kind}.{what}", f"group.{kind}.min.{what}", f"group.{kind}.max.{what}")
 
 
 _KEYS = (
-    GroupKey(
-        ConfigKey(
-            HEARTBEAT_INTERVAL,
-            ConfigType.INT,
-            "5000",
-            "Heartbeat interval given to members of a consumer group.",
-            validator=Range(1),
-        ),
-        "group.consumer.heartbeat.interval.ms",
-        "group.consumer.min.heartbeat.interval.ms",
-        "group.consumer.max.heartbeat.interval.ms",
-    ),
-    GroupKey(
-        ConfigKey(
-            SESSION_TIMEOUT,
-            ConfigType.INT,
-            "45000",
-            "Session timeout of members of a consumer group.",
-            validator=Range(1),
-        ),
-        "group.consumer.session.timeout.ms",
-        "group.consumer.min.session.timeout.ms",
-        "group.consumer.max.session.timeout.ms",
-    ),
+    _bounded(HEARTBEAT_INTERVAL, "5000", 1, "Heartbeat interval given to members of a consumer group."),
+    _bounded(SESSION_TIMEOUT, "45000", 1, "Session timeout of members of a consumer group."),
     GroupKey(
         ConfigKey(
             ASSIGNMENT_INTERVAL,
@@ -94,13 +78,42 @@ _KEYS = (
             validator=Range(0, 15_000),
         )
     ),
-    _of_share_groups(SHARE_HEARTBEAT_INTERVAL, "5000", 1, "Heartbeat interval given to members."),
-    _of_share_groups(SHARE_SESSION_TIMEOUT, "45000", 1, "Session timeout of members."),
-    _of_share_groups(RECORD_LOCK_DURATION, "30000", 1000, "How long an acquired record stays locked."),
-    _of_share_groups(DELIVERY_COUNT_LIMIT, "5", 2, "Deliveries of a record before it is given up."),
-    _of_share_groups(MAX_RECORD_LOCKS, "200", 100, "Records acquired at one time in one partition."),
-    _of_share_groups(
+    _bounded(SHARE_HEARTBEAT_INTERVAL, "5000", 1, "Heartbeat interval given to members."),
+    _bounded(SHARE_SESSION_TIMEOUT, "45000", 1, "Session timeout of members."),
+    _bounded(RECORD_LOCK_DURATION, "30000", 1000, "How long an acquired record stays locked."),
+    _bounded(DELIVERY_COUNT_LIMIT, "5", 2, "Deliveries of a record before it is given up."),
+    _bounded(MAX_RECORD_LOCKS, "200", 100, "Records acquired at one time in one partition."),
+    _bounded(
         SHARE_ASSIGNMENT_INTERVAL, "1000", 0, "How long a target assignment of a share group lasts at least."
+    ),
+    _bounded(STREAMS_HEARTBEAT_INTERVAL, "5000", 1, "Heartbeat interval given to members."),
+    _bounded(STREAMS_SESSION_TIMEOUT, "45000", 1, "Session timeout of members."),
+    GroupKey(
+        ConfigKey(
+            STREAMS_STANDBY_REPLICAS,
+            ConfigType.INT,
+            "0",
+            "Standby replicas of each task of a streams group that keeps state.",
+            validator=Range(0),
+        ),
+        "group.streams.num.standby.replicas",
+        most="group.streams.max.standby.replicas",
+    ),
+    _bounded(
+        STREAMS_ASSIGNMENT_INTERVAL,
+        "1000",
+        0,
+        "How long a target assignment of a streams group lasts at least.",
+    ),
+    GroupKey(
+        ConfigKey(
+            STREAMS_INITIAL_DELAY,
+            ConfigType.INT,
+            "3000",
+            "How long a streams group without members waits for more after the first has come.",
+            validator=Range(0),
+        ),
+        "group.streams.initial.rebalance.delay.ms",
     ),
     GroupKey(
         ConfigKey(
@@ -134,11 +147,15 @@ _KEYS = (
 GROUP_KEYS: Mapping[str, GroupKey] = {key.name: key for key in _KEYS}
 """Keys of groups by name, in the order in which Kafka judges their bounds."""
 
-_LONGER = ((SESSION_TIMEOUT, HEARTBEAT_INTERVAL), (SHARE_SESSION_TIMEOUT, SHARE_HEARTBEAT_INTERVAL))
+_LONGER = (
+    (SESSION_TIMEOUT, HEARTBEAT_INTERVAL),
+    (SHARE_SESSION_TIMEOUT, SHARE_HEARTBEAT_INTERVAL),
+    (STREAMS_SESSION_TIMEOUT, STREAMS_HEARTBEAT_INTERVAL),
+)
 """Pairs of keys of which the first must be greater."""
 
 
-_JUDGED_WHERE_SET = frozenset({SHARE_ASSIGNMENT_INTERVAL})
+_JUDGED_WHERE_SET = frozenset({SHARE_ASSIGNMENT_INTERVAL, STREAMS_ASSIGNMENT_INTERVAL})
 """Keys whose bounds do not matter while the group follows the broker."""
 
 
@@ -159,8 +176,11 @@ def effective(name: str, overrides: Mapping[str, str], config: BrokerKeys) -> Va
     if name not in overrides:
         return group_default(config, key)
     value = key.row.parse(overrides[name])
-    if isinstance(value, int) and key.least is not None and key.most is not None:
-        return min(max(value, config.integer(key.least)), config.integer(key.most))
+    if isinstance(value, int):
+        if key.least is not None:
+            value = max(value, config.integer(key.least))
+        if key.most is not None:
+            value = min(value, config.integer(key.most))
     return value
 
 

@@ -1,5 +1,5 @@
-"""The table: every key of Kafka 3.9 for brokers and topics, those of 4.3 for share groups, and how they stand
-in for each other.
+"""The table: every key of Kafka 3.9 for brokers and topics, those of 4.3 for share and streams groups,
+and how they stand in for each other.
 
 Parsing, DescribeConfigs, AlterConfigs, the environment rule and the documentation all read it.
 """
@@ -21,6 +21,7 @@ from kcompat.config.rows import (
     replication,
     security,
     share,
+    streams,
     topic,
 )
 from kcompat.config.types import ConfigType
@@ -36,6 +37,7 @@ SECTIONS: tuple[tuple[str, tuple[ConfigKey, ...]], ...] = (
     ("Replication and quotas", replication.ROWS),
     ("Groups, offsets and transactions", groups.ROWS),
     ("Share groups", share.ROWS),
+    ("Streams groups", streams.ROWS),
     ("Security", security.ROWS),
     ("ZooKeeper and KRaft", metadata.ROWS),
     ("Tiered storage", remote.ROWS),

@@ -47,6 +47,9 @@ class OtherController(Protocol):
     def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
         """See `Decisions.ensure_topics`; this broker may hear of the topics a little later."""
 
+    def make_topics(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
+        """See `Decisions.make_topics`; this broker may hear of the topics a little later."""
+
     def allocate_producer_ids(self) -> Promise[ProducerIdBlock | None]:
         """See `Decisions.allocate_producer_ids`."""
 
@@ -87,6 +90,11 @@ class Decisions:
         if other is not None:
             return other.ensure_topics(names)
         return self._submit(EnsureTopics(names, self._config.current, self._random))
+
+    def make_topics(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
+        """Create topics with distinct names of the broker's own accord; one result each, in order."""
+        other = self._elsewhere()
+        return self.create_topics(specs) if other is None else other.make_topics(specs)
 
     def delete_topics(self, names: Sequence[str]) -> Promise[Mapping[str, Outcome]]:
         """Delete topics with distinct names, answered when their logs and znodes are gone."""

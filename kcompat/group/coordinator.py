@@ -13,7 +13,6 @@ from kcompat.group import commits, describe, removal
 from kcompat.group.consumer import describe as consumer_describe
 from kcompat.group.consumer import heartbeat
 from kcompat.group.consumer.requests import DescribedConsumerGroup
-from kcompat.group.consumer.roster import CONSUMER
 from kcompat.group.consumer.validation import request_refusal
 from kcompat.group.errors import commit_error, group_error, modern_error
 from kcompat.group.mixed import by_kind
@@ -243,10 +242,9 @@ class GroupCoordinator:
         """DeleteGroups of one group."""
         return self.write(group_id, lambda turn: removal.delete_group(turn, group_id), group_error)
 
-    @property
-    def serves_consumer_groups(self) -> bool:
-        """Whether the configuration has consumer groups served."""
-        return CONSUMER in self.config.rebalance_protocols
+    def serves(self, kind: str) -> bool:
+        """Whether the configuration has groups of this kind served."""
+        return kind in self.config.rebalance_protocols
 
     def consumer_heartbeat(self, request: HeartbeatRequest) -> Promise[HeartbeatAnswer]:
         """ConsumerGroupHeartbeat of a valid request."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from kcompat.group.modern.bounds import INT_MAX
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.group.modern.share_settings import ShareGroupConfig
+from kcompat.group.modern.streams_settings import StreamsGroupConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-INT_MAX = 2**31 - 1
 
 
 class GroupCoordinatorConfig(Struct, frozen=True):
@@ -29,7 +29,8 @@ class GroupCoordinatorConfig(Struct, frozen=True):
     commit_timeout_ms: int = 5_000
     consumer: ConsumerGroupConfig = ConsumerGroupConfig()
     share: ShareGroupConfig = ShareGroupConfig()
-    rebalance_protocols: frozenset[str] = frozenset({"classic", "consumer"})
+    streams: StreamsGroupConfig = StreamsGroupConfig()
+    rebalance_protocols: frozenset[str] = frozenset({"classic", "consumer", "streams"})
     """The kinds of groups that are served."""
 
     @classmethod
@@ -46,5 +47,6 @@ class GroupCoordinatorConfig(Struct, frozen=True):
             commit_timeout_ms=get("offsets.commit.timeout.ms"),
             consumer=ConsumerGroupConfig.read(get),
             share=ShareGroupConfig.read(get),
+            streams=StreamsGroupConfig.read(get),
             rebalance_protocols=frozenset(get("group.coordinator.rebalance.protocols")),
         )

@@ -1,9 +1,9 @@
 """The record formats of `__consumer_offsets`.
 
 Values are written as Kafka 3.9 writes them: offsets at version 3 (1 when the client asked for a retention of
-its own), classic groups at version 3; the records of consumer and share groups are
-those of 4.3; 3.9 reads the former, and passes over what it does not know of the latter.
-Every version is read. Offset keys of type 0, which old brokers wrote, are read like those of type 1.
+its own), classic groups at version 3; the records of consumer, share and streams groups are those of 4.3: 3.9
+reads the former, and passes over what it does not know of the latter. Every version is read. Offset keys of
+type 0, which old brokers wrote, are read like those of type 1.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from kcompat.coordinator.serde import RecordSerde
 from kcompat.protocol.messages import consumer_group_records as consumer
 from kcompat.protocol.messages import share_group_records as share
+from kcompat.protocol.messages import streams_group_records as streams
 from kcompat.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -65,6 +66,18 @@ GROUP_SERDE: Final = RecordSerde(
         14: (share.ShareGroupCurrentMemberAssignmentKey, share.ShareGroupCurrentMemberAssignmentValue),
         15: (share.ShareGroupStatePartitionMetadataKey, share.ShareGroupStatePartitionMetadataValue),
         16: (consumer.ConsumerGroupRegularExpressionKey, consumer.ConsumerGroupRegularExpressionValue),
+        17: (streams.StreamsGroupMetadataKey, streams.StreamsGroupMetadataValue),
+        19: (streams.StreamsGroupMemberMetadataKey, streams.StreamsGroupMemberMetadataValue),
+        20: (
+            streams.StreamsGroupTargetAssignmentMetadataKey,
+            streams.StreamsGroupTargetAssignmentMetadataValue,
+        ),
+        21: (streams.StreamsGroupTargetAssignmentMemberKey, streams.StreamsGroupTargetAssignmentMemberValue),
+        22: (
+            streams.StreamsGroupCurrentMemberAssignmentKey,
+            streams.StreamsGroupCurrentMemberAssignmentValue,
+        ),
+        23: (streams.StreamsGroupTopologyKey, streams.StreamsGroupTopologyValue),
     },
     _value_version,
 )

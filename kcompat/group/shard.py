@@ -20,6 +20,9 @@ from kcompat.group.offsets import CommittedOffset, GroupOffsets
 from kcompat.group.share.group import ShareGroup
 from kcompat.group.share.replay import KEYS as SHARE_KEYS
 from kcompat.group.share.replay import replay as replay_share_group
+from kcompat.group.streams.group import StreamsGroup
+from kcompat.group.streams.replay import KEYS as STREAMS_KEYS
+from kcompat.group.streams.replay import replay as replay_streams_group
 from kcompat.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
 
 
-K = TypeVar("K", ConsumerGroup, ShareGroup)
+K = TypeVar("K", ConsumerGroup, ShareGroup, StreamsGroup)
 
 
 class GroupShard:
@@ -94,6 +97,8 @@ class GroupShard:
             self._replay_modern(key.group_id, record, position.offset, ConsumerGroup, replay_consumer_group)
         elif isinstance(key, SHARE_KEYS):
             self._replay_modern(key.group_id, record, position.offset, ShareGroup, replay_share_group)
+        elif isinstance(key, STREAMS_KEYS):
+            self._replay_modern(key.group_id, record, position.offset, StreamsGroup, replay_streams_group)
 
     def _replay_offset(
         self, key: OffsetCommitKey, value: OffsetCommitValue | None, position: ReplayPosition

@@ -29,6 +29,8 @@ from kcompat.controller.log_dir_reports import LogDirReports
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.streams.groups import StreamsGroups
+from kcompat.group.streams.internal_topics import InternalTopics
 from kcompat.log.cleaner.cleaner import LogCleaner
 from kcompat.log.manager import LogManager
 from kcompat.log.remembered_sessions import RememberedSessions
@@ -169,6 +171,7 @@ class Parts:
             shares=self.sharing.partitions,
             share_sessions=self.sharing.sessions,
             share_groups=self.sharing.groups,
+            streams_groups=StreamsGroups(self.groups, InternalTopics(self.decisions.make_topics, clock)),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, world.random),
             clock=clock,
             helpers=self.helpers,

@@ -9,6 +9,7 @@ from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.share.group import ShareGroup
+from kcompat.group.streams.group import StreamsGroup
 from kcompat.transaction.serde import TRANSACTION_SERDE
 from kcompat.transaction.shard import TransactionShard
 from support.coordinator_log import CommittedCopy
@@ -41,13 +42,15 @@ def kept_of_groups(shard: GroupShard) -> dict[str, Any]:
 def _kept_of_group(group: Group) -> object:
     if isinstance(group, ClassicGroup):
         return group.stored
-    assert isinstance(group, ConsumerGroup | ShareGroup)
+    assert isinstance(group, ConsumerGroup | ShareGroup | StreamsGroup)
     kept: dict[str, object] = {
         "header": group.header,
         "members": dict(group.members.items()),
         "targets": dict(group.targets.items()),
-        "subscribers": dict(group.subscribers),
     }
+    if isinstance(group, StreamsGroup):
+        return {**kept, "topology": group.topology, "basis": group.basis}
+    kept["subscribers"] = dict(group.subscribers)
     if isinstance(group, ConsumerGroup):
         return {**kept, "patterns": dict(group.patterns.items()), "static": group.static_members}
     return {**kept, "initialization": group.initialization}

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.controller.values import TopicResult
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.streams.groups import StreamsGroups
+from kcompat.group.streams.internal_topics import InternalTopics
+from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.join_group import JoinGroupRequest
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from kcompat.security.authorizer import AllowEverything
 from kcompat.share.groups import ShareGroups
@@ -22,6 +28,9 @@ from support.share_group_world import KnownEnds
 from support.share_world import ShareWorld
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.controller.values import TopicSpec
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Authorizer
 
@@ -48,8 +57,22 @@ class GroupHandlers:
         self.share_groups = ShareGroups(
             self.world.coordinator, self.shares.coordinator, self.ends, self.cluster, self.world.clock
         )
+        self.topics_to_make: list[TopicSpec] = []
+        """The internal topics of streams applications that the controller was asked for."""
+        self.refusal: str | None = None
+        """Why it makes none; None while it does not answer."""
+        self.streams_groups = StreamsGroups(
+            self.world.coordinator, InternalTopics(self._make, self.world.clock)
+        )
         self.authorizer: Authorizer = AllowEverything()
-        self.features = Finalized(group_version=1, share_version=1)
+        self.features = Finalized(group_version=1, share_version=1, streams_version=1)
+
+    def _make(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
+        self.topics_to_make += specs
+        if self.refusal is None:
+            return Promise()
+        error = ErrorCode.POLICY_VIOLATION
+        return Promise.resolved([TopicResult(spec.name, error, self.refusal) for spec in specs])
 
     def ask(self, request: Message, version: int, client_id: str | None = "app") -> Any:
         """The answer, or a promise of it."""
@@ -58,6 +81,7 @@ class GroupHandlers:
         services = services_of(
             groups=self.world.coordinator,
             share_groups=self.share_groups,
+            streams_groups=self.streams_groups,
             cluster=self.cluster,
             authorizer=self.authorizer,
             features=self.features,
@@ -78,6 +102,21 @@ def settle_sharer(broker: GroupHandlers, *topics: str) -> None:
     for _ in range(2):
         broker.world.clock.advance(1_000)
         epoch = broker.ask(beat("g", "m", epoch), 1).member_epoch
+
+
+def streaming(epoch: int = 0, *topics: str, **fields: Any) -> StreamsGroupHeartbeatRequest:
+    """A heartbeat of the member `m` of the streams group `g`; with epoch 0 one that joins to read topics."""
+    request = StreamsGroupHeartbeatRequest
+    first: dict[str, Any] = {
+        "rebalance_timeout_ms": 60_000,
+        "topology": request.Topology(0, [request.Subtopology("0", list(topics))]),
+        "active_tasks": [],
+        "standby_tasks": [],
+        "warmup_tasks": [],
+        "process_id": "p",
+    }
+    wanted = {"group_id": "g", "member_id": "m", "member_epoch": epoch}
+    return request(**{**wanted, **({} if epoch else first), **fields})
 
 
 def join(group_id: str = "g", member_id: str = "", **fields: Any) -> JoinGroupRequest:

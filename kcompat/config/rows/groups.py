@@ -68,9 +68,9 @@ ROWS: tuple[ConfigKey, ...] = (
         ConfigKey("group.coordinator.new.enable", BOOLEAN, "false",
                   "Switch of Kafka's rewritten coordinator.", internal=True),
     ),
-    ConfigKey("group.coordinator.rebalance.protocols", LIST, "classic,consumer",
-              "Group protocols that are served. Kafka 3.9 has the default classic, Kafka 4 serves both.",
-              validator=EachOneOf(("consumer", "classic", "share", "unknown",))),
+    ConfigKey("group.coordinator.rebalance.protocols", LIST, "classic,consumer,streams",
+              "Group protocols that are served. Kafka 3.9 has the default classic, Kafka 4.3 this one.",
+              validator=EachOneOf(("consumer", "classic", "share", "streams", "unknown",))),
     ConfigKey("group.consumer.assignors", LIST,
               ""
               "org.apache.kafka.coordinator.group.assignor.UniformAssignor,org.apache.kafka.coordinator.group.assignor.RangeAssignor",

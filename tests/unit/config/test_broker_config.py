@@ -145,6 +145,17 @@ def test_properties_written_for_kraft_are_accepted() -> None:
         ({"group.share.heartbeat.interval.ms": "15001"},
          "group.share.heartbeat.interval.ms must be less than or equal to "
          "group.share.max.heartbeat.interval.ms"),
+        ({"group.streams.heartbeat.interval.ms": "15001"},
+         "group.streams.heartbeat.interval.ms must be less than or equal to "
+         "group.streams.max.heartbeat.interval.ms"),
+        ({"group.streams.assignment.interval.ms": "15001"},
+         "group.streams.assignment.interval.ms must be less than or equal to "
+         "group.streams.max.assignment.interval.ms"),
+        ({"group.streams.num.standby.replicas": "3"},
+         "group.streams.num.standby.replicas must be less than or equal to "
+         "group.streams.max.standby.replicas"),
+        ({"group.streams.min.session.timeout.ms": "1", "group.streams.session.timeout.ms": "5000"},
+         "group.streams.heartbeat.interval.ms must be less than group.streams.session.timeout.ms"),
         ({"offsets.commit.required.acks": "4"},
          "offsets.commit.required.acks must be greater or equal -1 and less or equal to "
          "offsets.topic.replication.factor"),

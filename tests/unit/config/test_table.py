@@ -10,7 +10,7 @@ import pytest
 from kcompat.config.attributes import BrokerKeys
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.keys import Effect
-from kcompat.config.rows import share
+from kcompat.config.rows import share, streams
 from kcompat.config.table import (
     BROKER_KEYS,
     DYNAMIC_ONLY_KEYS,
@@ -28,13 +28,13 @@ KAFKA = json.loads(Path(__file__).with_name("kafka_3_9_2.json").read_text())
 
 OTHER_DEFAULTS = {
     "group.consumer.migration.policy": "bidirectional",
-    "group.coordinator.rebalance.protocols": "classic,consumer",
+    "group.coordinator.rebalance.protocols": "classic,consumer,streams",
     "group.initial.rebalance.delay.ms": "0",
 }
 
 
 def test_the_broker_keys_are_those_of_kafka() -> None:
-    newer = {key.name for key in share.ROWS}
+    newer = {key.name for key in (*share.ROWS, *streams.ROWS)}
     assert [row[0] for row in KAFKA["broker"]] == [name for name in BROKER_KEYS if name not in newer]
 
 

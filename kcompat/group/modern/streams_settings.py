@@ -1,0 +1,77 @@
+"""What streams groups read of the configuration, and what each may set for itself (KIP-1071)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.config.group import (
+    STREAMS_ASSIGNMENT_INTERVAL,
+    STREAMS_HEARTBEAT_INTERVAL,
+    STREAMS_INITIAL_DELAY,
+    STREAMS_SESSION_TIMEOUT,
+    STREAMS_STANDBY_REPLICAS,
+)
+from kcompat.group.modern.bounds import INT_MAX, Bounds, bounds, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_FIELDS = (
+    (STREAMS_SESSION_TIMEOUT, "session_timeout_ms"),
+    (STREAMS_HEARTBEAT_INTERVAL, "heartbeat_interval_ms"),
+    (STREAMS_ASSIGNMENT_INTERVAL, "assignment_interval_ms"),
+    (STREAMS_INITIAL_DELAY, "initial_delay_ms"),
+    (STREAMS_STANDBY_REPLICAS, "standby_replicas"),
+)
+
+
+class StreamsGroupConfig(Struct, frozen=True):
+    """A snapshot of the broker's settings for streams groups, with the defaults of Kafka 4.3. Times in ms."""
+
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 5_000
+    max_size: int = INT_MAX
+    standby_replicas: int = 0
+    """Copies of each task that keeps state."""
+    initial_delay_ms: int = 3_000
+    """How long a group without members waits for more after the first has come."""
+    assignment_interval_ms: int = 1_000
+    """How long a target assignment lasts at least."""
+
+    session_timeout_bounds: Bounds = (45_000, 60_000)
+    heartbeat_interval_bounds: Bounds = (5_000, 15_000)
+    assignment_interval_bounds: Bounds = (0, 15_000)
+    max_standby_replicas: int = 2
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> StreamsGroupConfig:
+        """The settings, by Kafka's names."""
+        return cls(
+            session_timeout_ms=get("group.streams.session.timeout.ms"),
+            heartbeat_interval_ms=get("group.streams.heartbeat.interval.ms"),
+            max_size=get("group.streams.max.size"),
+            standby_replicas=get("group.streams.num.standby.replicas"),
+            initial_delay_ms=get("group.streams.initial.rebalance.delay.ms"),
+            assignment_interval_ms=get("group.streams.assignment.interval.ms"),
+            session_timeout_bounds=bounds(get, "streams", "session.timeout.ms"),
+            heartbeat_interval_bounds=bounds(get, "streams", "heartbeat.interval.ms"),
+            assignment_interval_bounds=bounds(get, "streams", "assignment.interval.ms"),
+            max_standby_replicas=get("group.streams.max.standby.replicas"),
+        )
+
+    def of_group(self, own: Mapping[str, str]) -> StreamsGroupConfig:
+        """The settings of a group that has these of its own, brought within bounds that are younger."""
+        if not own:
+            return self
+        limits: Mapping[str, Bounds] = {
+            STREAMS_SESSION_TIMEOUT: self.session_timeout_bounds,
+            STREAMS_HEARTBEAT_INTERVAL: self.heartbeat_interval_bounds,
+            STREAMS_ASSIGNMENT_INTERVAL: self.assignment_interval_bounds,
+            STREAMS_STANDBY_REPLICAS: (0, self.max_standby_replicas),
+            STREAMS_INITIAL_DELAY: (0, INT_MAX),
+        }
+        changes = {field: within(own[name], limits[name]) for name, field in _FIELDS if name in own}
+        return replace(self, **changes)

@@ -1,0 +1,98 @@
+"""Tasks as targets and members name them: by the id of a subtopology, and a number in it.
+
+Kafka's counterparts: `TasksTuple`, `TasksTupleWithEpochs`.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+NO_SETS: Mapping[str, frozenset[int]] = MappingProxyType({})
+NO_EPOCHS: Mapping[str, Mapping[int, int]] = MappingProxyType({})
+
+Task = tuple[str, int]
+"""A subtopology and a number."""
+
+
+class Tasks(Struct, frozen=True):
+    """What a member is to have, or says that it has. Warm-up tasks are known, and Kafka 4.3 assigns none."""
+
+    active: Mapping[str, frozenset[int]] = NO_SETS
+    standby: Mapping[str, frozenset[int]] = NO_SETS
+    warmup: Mapping[str, frozenset[int]] = NO_SETS
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return not (self.active or self.standby or self.warmup)
+
+    def has_any_of(self, held: HeldTasks) -> bool:
+        """Whether any of those is among these, in the same role."""
+        return (
+            _overlap(self.active, held.active)
+            or _overlap(self.standby, held.standby)
+            or _overlap(self.warmup, held.warmup)
+        )
+
+    def are_within(self, held: HeldTasks) -> bool:
+        """Whether all of these are among those, in the same role."""
+        return (
+            _are_within(self.active, held.active)
+            and _are_within(self.standby, held.standby)
+            and _are_within(self.warmup, held.warmup)
+        )
+
+
+class HeldTasks(Struct, frozen=True):
+    """What a member has, or has yet to give up; active tasks with the epoch in which it got each: from that
+    epoch on it may commit offsets of it (KIP-1251).
+    """
+
+    active: Mapping[str, Mapping[int, int]] = NO_EPOCHS
+    standby: Mapping[str, frozenset[int]] = NO_SETS
+    warmup: Mapping[str, frozenset[int]] = NO_SETS
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return not (self.active or self.standby or self.warmup)
+
+    def each_active(self) -> Iterator[Task]:
+        """The active tasks one by one."""
+        return each_task(self.active)
+
+    def each_copied(self) -> Iterator[Task]:
+        """The standby and warm-up tasks one by one."""
+        yield from each_task(self.standby)
+        yield from each_task(self.warmup)
+
+
+NO_TASKS = Tasks()
+NONE_HELD = HeldTasks()
+
+
+def task_sets(rows: Iterable[tuple[str, Iterable[int]]]) -> dict[str, frozenset[int]]:
+    """Tasks by subtopology, subtopologies without any left out."""
+    found = {subtopology: frozenset(numbers) for subtopology, numbers in rows}
+    return {subtopology: numbers for subtopology, numbers in found.items() if numbers}
+
+
+def each_task(tasks: Mapping[str, Iterable[int]]) -> Iterator[Task]:
+    """Tasks one by one."""
+    for subtopology, numbers in tasks.items():
+        for number in numbers:
+            yield subtopology, number
+
+
+def _overlap(tasks: Mapping[str, frozenset[int]], held: Mapping[str, Iterable[int]]) -> bool:
+    return any(not numbers.isdisjoint(held.get(subtopology, ())) for subtopology, numbers in tasks.items())
+
+
+def _are_within(tasks: Mapping[str, frozenset[int]], held: Mapping[str, Iterable[int]]) -> bool:
+    return all(numbers <= set(held.get(subtopology, ())) for subtopology, numbers in tasks.items())

@@ -1,0 +1,79 @@
+"""What a streams application is made of, as its members say and the log keeps it: subtopologies, topics.
+
+Two topologies are equal where a member of one may be in the group of the other. Kafka's counterpart:
+`StreamsTopology`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+UNDECIDED = 0
+"""The number of partitions or of replicas of a topic for which the application leaves it open."""
+
+
+class TopicInfo(Struct, frozen=True):
+    """A topic that the coordinator makes for the application. A changelog never says how many partitions."""
+
+    name: str
+    partitions: int = UNDECIDED
+    replication_factor: int = UNDECIDED
+    configs: tuple[tuple[str, str], ...] = ()
+
+
+class CopartitionGroup(Struct, frozen=True):
+    """Source topics that must have the same number of partitions: places in the lists of the subtopology."""
+
+    source_topics: tuple[int, ...] = ()
+    source_topic_regex: tuple[int, ...] = ()
+    repartition_source_topics: tuple[int, ...] = ()
+
+
+class Subtopology(Struct, frozen=True):
+    """A part of the application whose tasks need no other part; a task reads one partition of each source."""
+
+    subtopology_id: str
+    source_topics: tuple[str, ...] = ()
+    source_topic_regex: tuple[str, ...] = ()
+    state_changelog_topics: tuple[TopicInfo, ...] = ()
+    repartition_sink_topics: tuple[str, ...] = ()
+    repartition_source_topics: tuple[TopicInfo, ...] = ()
+    copartition_groups: tuple[CopartitionGroup, ...] = ()
+
+    def read_topics(self) -> Iterator[str]:
+        """The topics that its tasks read, repartition topics last."""
+        yield from self.source_topics
+        for topic in self.repartition_source_topics:
+            yield topic.name
+
+
+class Topology(Struct, frozen=True):
+    """The subtopologies by id, in the order in which they were told."""
+
+    epoch: int
+    subtopologies: Mapping[str, Subtopology]
+
+    def required_topics(self) -> frozenset[str]:
+        """All that must be there before tasks are assigned."""
+        return frozenset(
+            name
+            for subtopology in self.subtopologies.values()
+            for name in (
+                *subtopology.read_topics(),
+                *(topic.name for topic in subtopology.state_changelog_topics),
+            )
+        )
+
+    def reader_of(self, topic: str) -> str | None:
+        """The subtopology whose tasks read a topic, the last one that says so; None where none does."""
+        readers = [
+            subtopology.subtopology_id
+            for subtopology in self.subtopologies.values()
+            if topic in subtopology.read_topics()
+        ]
+        return readers[-1] if readers else None

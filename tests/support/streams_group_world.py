@@ -1,0 +1,186 @@
+"""Streams groups on a coordinator in memory: members that heartbeat, and topics that are made for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcompat.controller.values import TopicResult
+from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.modern.streams_settings import StreamsGroupConfig
+from kcompat.group.streams.group import StreamsGroup
+from kcompat.group.streams.groups import StreamsGroups
+from kcompat.group.streams.internal_topics import InternalTopics
+from kcompat.group.streams.requests import StreamsHeartbeatRequest
+from kcompat.group.streams.tasks import task_sets
+from kcompat.group.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from support.consumer_group_world import ConsumerGroupWorld, topic_id
+from support.group_world import GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.controller.values import TopicSpec
+    from kcompat.group.streams.configured import StatusCode
+    from kcompat.group.streams.requests import DescribedStreamsGroup, StreamsHeartbeatAnswer
+
+__all__ = ["GROUP", "topic_id"]
+
+REBALANCE_MS = 60_000
+AT_ONCE = GroupCoordinatorConfig(streams=StreamsGroupConfig(initial_delay_ms=0, assignment_interval_ms=0))
+"""The first target does not wait for more members, nor the next one for the last."""
+
+
+def topology(*subtopologies: Subtopology, epoch: int = 0) -> Topology:
+    """A topology of these."""
+    return Topology(epoch, {each.subtopology_id: each for each in subtopologies})
+
+
+def reads(*topics: str, name: str = "0", **fields: Any) -> Subtopology:
+    """A subtopology that reads these topics."""
+    return Subtopology(name, tuple(topics), **fields)
+
+
+STATELESS = topology(reads("t"))
+STATEFUL = topology(
+    reads("t", state_changelog_topics=(TopicInfo("log", configs=(("cleanup.policy", "compact"),)),))
+)
+IN_TWO_STEPS = topology(
+    reads("t", repartition_sink_topics=("between",)),
+    reads(
+        name="1",
+        repartition_source_topics=(TopicInfo("between"),),
+        state_changelog_topics=(TopicInfo("log"),),
+        copartition_groups=(CopartitionGroup(repartition_source_topics=(0,)),),
+    ),
+)
+
+
+class TopicMaker:
+    """A controller that makes topics a little later, unless it has an error."""
+
+    def __init__(self, world: StreamsGroupWorld) -> None:
+        self._world = world
+        self.error = ErrorCode.NONE
+        self.message: str | None = None
+        self.asked: list[TopicSpec] = []
+
+    def create(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
+        """See `Decisions.make_topics`."""
+        self.asked += specs
+        made: Promise[list[TopicResult]] = Promise()
+        self._world.clock.call_later(0, lambda: self._make(specs, made))
+        return made
+
+    def _make(self, specs: Sequence[TopicSpec], made: Promise[list[TopicResult]]) -> None:
+        if not self.error:
+            for spec in specs:
+                self._world.make(spec.name, spec.num_partitions)
+        made.complete([TopicResult(spec.name, self.error, self.message) for spec in specs])
+
+
+class StreamsGroupWorld(ConsumerGroupWorld):
+    """One broker's group coordinator, with the topics `t` (3 partitions) and `u` (2)."""
+
+    def __init__(self, config: GroupCoordinatorConfig | None = None) -> None:
+        super().__init__(config or AT_ONCE)
+        self.maker = TopicMaker(self)
+        self.topics = InternalTopics(self.maker.create, self.clock)
+        self.has: dict[str, tuple[dict[str, list[int]], dict[str, list[int]]]] = {}
+        """What each member was told last to have: active and standby tasks."""
+
+    @property
+    def streams_groups(self) -> StreamsGroups:
+        """Those of the coordinator that runs now."""
+        return StreamsGroups(self.coordinator, self.topics)
+
+    def stream(self, member_id: str, epoch: int | None = None, **fields: Any) -> StreamsHeartbeatAnswer:
+        """StreamsGroupHeartbeat, answered at once; topics that are missing are made.
+
+        A member goes on in the epoch it was told last; it is remembered what it is told.
+        """
+        request = StreamsHeartbeatRequest(
+            **{
+                "group_id": GROUP,
+                "member_id": member_id,
+                "member_epoch": self.epochs.get(member_id, 0) if epoch is None else epoch,
+                "client_id": "client",
+                "client_host": "/127.0.0.1",
+                **fields,
+            }
+        )
+        answer = self.streams_groups.heartbeat(request).value
+        self.topics.make(answer.missing, 10_000)
+        self.clock.advance(0)
+        if not answer.error:
+            self.epochs[answer.member_id] = max(answer.member_epoch, 0)
+            if answer.tasks is not None:
+                self.has[member_id] = (
+                    {name: sorted(numbers) for name, numbers in answer.tasks.active.items()},
+                    {name: sorted(numbers) for name, numbers in answer.tasks.standby.items()},
+                )
+        return answer
+
+    def enter_streams(
+        self, member_id: str, whole: Topology = STATELESS, **fields: Any
+    ) -> StreamsHeartbeatAnswer:
+        """Join with all that a member has to say, as the only one of its process."""
+        return self.stream(
+            member_id,
+            0,
+            **{
+                "topology": whole,
+                "rebalance_timeout_ms": REBALANCE_MS,
+                "process_id": f"process of {member_id}",
+                "active": {},
+                "standby": {},
+                "warmup": {},
+                **fields,
+            },
+        )
+
+    def report_tasks(self, member_id: str, **fields: Any) -> StreamsHeartbeatAnswer:
+        """Heartbeat with what the member has: all that it was told to."""
+        active, standby = self.has.get(member_id, ({}, {}))
+        return self.stream(
+            member_id,
+            **{
+                "active": task_sets(active.items()),
+                "standby": task_sets(standby.items()),
+                "warmup": {},
+                **fields,
+            },
+        )
+
+    def leave_streams(self, member_id: str, **fields: Any) -> StreamsHeartbeatAnswer:
+        """Leave."""
+        return self.stream(member_id, -1, **fields)
+
+    def settle_streams(self, *member_ids: str, rounds: int = 4) -> None:
+        """Let the members heartbeat until each has its target."""
+        for _ in range(rounds):
+            for member_id in member_ids:
+                self.report_tasks(member_id)
+
+    def described(self, group_id: str = GROUP) -> DescribedStreamsGroup:
+        """What is told of the group."""
+        return self.streams_groups.describe(group_id)
+
+    def streamers(self, group_id: str = GROUP) -> StreamsGroup:
+        """The streams group as it is in memory."""
+        group = next(shard.groups[group_id] for shard in self.shards if group_id in shard.groups)
+        assert isinstance(group, StreamsGroup)
+        return group
+
+
+def active(answer: StreamsHeartbeatAnswer) -> dict[str, list[int]] | None:
+    """The active tasks that a member is told, None where they are no news."""
+    if answer.tasks is None:
+        return None
+    return {name: sorted(numbers) for name, numbers in answer.tasks.active.items()}
+
+
+def codes(answer: StreamsHeartbeatAnswer) -> list[StatusCode]:
+    """What is the matter."""
+    return [status.code for status in answer.statuses]
