@@ -31,8 +31,8 @@ from differential.scenarios.streams_groups import until_stable
 from differential.scenarios.streams_topologies import application
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
+from support.consumer_texts import subscription
 from support.kcompat_broker import KcompatBroker
-from support.mixed_group_world import subscription
 from support.places import CACHE
 
 if TYPE_CHECKING:

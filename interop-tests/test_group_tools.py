@@ -12,7 +12,7 @@ from differential.scenarios.consumer_groups import going_on, known_topic, owning
 from differential.scenarios.consumer_groups import joining as consuming
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
-from support.mixed_group_world import assignment, subscription
+from support.consumer_texts import assignment, subscription
 from tool_bench import insist_on_tools, side_by_side
 
 if TYPE_CHECKING:

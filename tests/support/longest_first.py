@@ -29,6 +29,7 @@ LONGEST: Final = (
     "test_sdist.py",
     "test_old_pinned.py",
     "test_streams.py",
+    "test_streams_groups.py",
     "test_flink.py",
     "test_java.py",
     "test_take_over.py",

@@ -13,7 +13,7 @@ from differential.members import HEARTBEAT, JOIN, LEAVE, SYNC, ready
 from differential.scenarios.consumer_groups import going_on, known_topic, owning
 from differential.scenarios.consumer_groups import joining as consuming
 from kcompat.protocol.api_keys import ApiKey
-from support.mixed_group_world import Partitions, assignment, subscription
+from support.consumer_texts import Partitions, assignment, subscription
 
 if TYPE_CHECKING:
     from differential.play import Play
