@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults exactly-once share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
+.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -17,6 +17,7 @@ help:
 	@echo "make simulation  10,000 stories of brokers and coordinators with everything against them, KCOMPAT_SEEDS=N for another number: two hours and a half"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
 	@echo "make exactly-once  100,000 records copied in transactions, money moved in them, clients and brokers killed 10 times each: a quarter of an hour"
+	@echo "make group-storm  groups of 200 members, of which one is killed every two seconds, and their coordinators: a quarter of an hour"
 	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three; make bench-groups: groups of 60"
 	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"
 
@@ -77,6 +78,10 @@ cluster-faults: fetched
 # `make test` has a short form of it too.
 exactly-once: fetched
 	KCOMPAT_COPIED=100000 KCOMPAT_TRANSFERS=200 KCOMPAT_KILLS=10 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_exactly_once.py
+
+# `make test` has a short form of it too.
+group-storm: fetched
+	KCOMPAT_MEMBERS=200 KCOMPAT_STORM_S=300 $(BIN)/pytest -q -s interop-tests/test_group_storm.py
 
 # What members of a share group are told in made-up stories, beside a real Kafka: on a machine that has nothing else to do.
 share-stories: fetched

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_cluster import BrokerCluster
@@ -21,9 +22,12 @@ PATIENCE_S = 300
 class Brokers:
     """One broker or several, of which one at a time is killed and started again."""
 
-    def __init__(self, bootstrap: str, restarts: Mapping[int, Callable[[], object]]) -> None:
-        """`restarts` kill the broker of that id, and return when it runs again."""
-        self.bootstrap = bootstrap
+    def __init__(
+        self, addresses: Mapping[int, tuple[str, int]], restarts: Mapping[int, Callable[[], object]]
+    ) -> None:
+        """Where they are, by id; `restarts` kill the broker of that id, and return when it runs again."""
+        self.addresses = addresses
+        self.bootstrap = ",".join(f"{host}:{port}" for host, port in addresses.values())
         self._restarts = restarts
 
     def accident(self, choice: random.Random) -> None:
@@ -44,7 +48,7 @@ def one_broker(settings: Mapping[str, str]) -> Iterator[Brokers]:
             broker.kill()
             broker.start(PATIENCE_S)
 
-        yield Brokers(broker.bootstrap, {1: restart})
+        yield Brokers({1: (broker.host, broker.port)}, {1: restart})
 
 
 @contextmanager
@@ -65,7 +69,10 @@ def three_brokers(settings: Mapping[str, str]) -> Iterator[Brokers]:
             cluster.restart(broker_id, PATIENCE_S)
             cluster.wait_until_in_sync(PATIENCE_S)
 
-        yield Brokers(cluster.bootstrap, {each: lambda each=each: restart(each) for each in cluster.brokers})
+        yield Brokers(
+            {each: (broker.host, broker.port) for each, broker in cluster.brokers.items()},
+            {each: partial(restart, each) for each in cluster.brokers},
+        )
 
 
 class Programs:

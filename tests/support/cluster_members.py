@@ -153,7 +153,7 @@ class ClassicMember(Member[Known]):
         if answer is None:
             return
         if not answer.error_code:
-            self._ownership.lives(self._group, self._member_id, asked_s)
+            self._own(self.owned, asked_s)
             return
         self._failed(answer.error_code)
         self._refused(answer.error_code)

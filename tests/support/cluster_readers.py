@@ -45,18 +45,26 @@ class Reader:
         self.client = CoordinatorClient(cluster, name, random)
         self.member: Member[int] = kind(self.client, group.name, group.topic, group.ownership, group.times)
         self._group = group
+        self._late: tuple[tuple[str, int], dict[int, int]] = ("", 0), {}
 
     async def work(self) -> None:
-        """Heartbeat, and commit what it owns; where that is new, find out where the group is."""
+        """Heartbeat, and commit what it owns; where that is new, find out where the group is. What it has
+        lost it commits once more the next time, as by a thread that is late: that must change nothing.
+        """
+        group, (identity, lost) = self._group, self._late
+        before = self.member.identity, dict(self.member.known)
         await self.member.keep()
-        owned, places, group = self.member.owned, self.member.known, self._group
+        owned, places = self.member.owned, self.member.known
+        self._late = before[0], {index: place for index, place in before[1].items() if index not in owned}
+        if lost:
+            await self.client.commit(group.name, group.topic, lost, identity)
         if not owned:
             return
         new = sorted(owned - places.keys())
         if new:
-            before = dict(group.accepted)
+            accepted = dict(group.accepted)
             found = await self.client.committed(group.name, group.topic, new) or {}
-            group.found(before, found)
+            group.found(accepted, found)
             places.update(found)
             return
         wanted = {index: place + self.client.random.randint(1, 3) for index, place in places.items()}

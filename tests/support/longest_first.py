@@ -14,6 +14,8 @@ LONGEST: Final = (
     "test_mixed_clusters.py",
     "test_cluster_tools.py",
     "test_move_a_cluster.py",
+    "test_exactly_once.py",
+    "test_group_storm.py",
     "test_groups_in_a_cluster.py",
     "test_cluster_faults.py",
     "test_data_directories.py",

@@ -27,6 +27,13 @@ def request_frame(
     return struct.pack(">i", len(body)) + body
 
 
+def response_in(frame: bytes | bytearray, request_type: type[Message], version: int) -> Any:
+    """The response in a frame without its length, to a request of this type and version."""
+    key = request_type.api_key
+    header_size = 5 if API_FACTS[key].response_header_version(version) else 4
+    return response_class(key).decode(memoryview(frame), version, header_size)
+
+
 class RawClient:
     """One connection. ConnectionError when the broker closes it, TimeoutError when it is silent.
 
@@ -52,10 +59,7 @@ class RawClient:
     def receive(self, request_type: type[Message], version: int) -> Any:
         """The next response, which answers a request of this type and version."""
         size = struct.unpack(">i", self._read(4))[0]
-        frame = memoryview(self._read(size))
-        key = request_type.api_key
-        header_size = 5 if API_FACTS[key].response_header_version(version) else 4
-        return response_class(key).decode(frame, version, header_size)
+        return response_in(self._read(size), request_type, version)
 
     def _read(self, size: int) -> bytes:
         data = bytearray()

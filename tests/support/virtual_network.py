@@ -7,9 +7,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from kcompat.protocol.api_keys import API_FACTS, response_class
 from support.memory_transport import MemoryNetwork
-from support.raw_client import request_frame
+from support.raw_client import request_frame, response_in
 from support.virtual_links import Link, VirtualConnector
 
 if TYPE_CHECKING:
@@ -100,9 +99,7 @@ class VirtualClient:
         frame = await self._peer.frame()
         await self._network.delay()
         self._tell("receives", frame)
-        key = request.api_key
-        header_size = 5 if API_FACTS[key].response_header_version(version) else 4
-        return response_class(key).decode(memoryview(frame), version, header_size)
+        return response_in(frame, type(request), version)
 
     def _piece(self, size: int) -> int:
         """How much of so many bytes arrives together."""
