@@ -95,9 +95,10 @@ def test_no_money_is_made_or_lost(brokers: Brokers, tmp_path: Path) -> None:
     finally:
         bankers.close()
     known, deadline = bankers.known(), time.monotonic() + PATIENCE_S
-    while (snapshot := bank.snapshot()).records >= 2 * sum(known.values()):
+    # What was committed last may stand behind transactions that are open until they have timed out.
+    while any((snapshot := bank.snapshot()).numbers[name] < number for name, number in known.items()):
+        assert time.monotonic() < deadline, f"what was committed is lost: {known} became {snapshot.numbers}"
+    while bank.snapshot().records >= 2 * sum(known.values()):
         assert time.monotonic() < deadline, "nothing is compacted"
-    assert sum(snapshot.balances.values()) == bank.total
-    for name, number in known.items():
-        assert snapshot.numbers[name] >= number, "a transfer that was committed is lost"
+    assert sum(bank.snapshot().balances.values()) == bank.total
     print(f"\n{sum(known.values())} transfers, {2 * KILLS} accidents, {bankers.gave_up} bankers gave up")
