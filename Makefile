@@ -16,7 +16,7 @@ help:
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
 	@echo "make simulation  10,000 stories of brokers and coordinators with everything against them, KCOMPAT_SEEDS=N for another number: two hours and a half"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
-	@echo "make exactly-once  100,000 records copied in transactions, money moved in them, clients and brokers killed 10 times each: a quarter of an hour"
+	@echo "make exactly-once  100,000 records copied in transactions, money moved in them, clients and brokers killed 10 times each: twenty minutes"
 	@echo "make group-storm  groups of 200 members, of which one is killed every two seconds, and their coordinators: a quarter of an hour"
 	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three; make bench-groups: groups of 60"
 	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from contextlib import contextmanager
 from functools import partial
@@ -84,8 +85,7 @@ class Programs:
         """
         self._commands = commands
         self._home = home
-        self.gave_up = 0
-        """How many times one ended of its own accord."""
+        self._gave_up = self._stalled = 0
         self._processes = {name: self._start(name) for name in commands}
 
     def _start(self, name: str) -> subprocess.Popen[bytes]:
@@ -96,7 +96,8 @@ class Programs:
         """Start again whoever has ended."""
         for name, process in self._processes.items():
             if process.poll() is not None:
-                self.gave_up += 1
+                self._gave_up += 1
+                self._stalled += process.returncode == -signal.SIGALRM
                 self._processes[name] = self._start(name)
 
     def accident(self, choice: random.Random) -> None:
@@ -105,6 +106,10 @@ class Programs:
         self._processes[name].kill()
         self._processes[name].wait()
         self._processes[name] = self._start(name)
+
+    def left(self) -> str:
+        """How often any of them ended that was not killed; some have an alarm for when nothing goes on."""
+        return f"{self._gave_up} gave up, {self._stalled} of these as they stalled"
 
     def said(self) -> dict[str, str]:
         """What each has printed so far."""

@@ -79,7 +79,7 @@ def test_each_record_is_copied_once_and_in_order(brokers: Brokers, tmp_path: Pat
     finally:
         programs.close()
     assert read_committed(brokers.bootstrap, "target") == source.rows
-    print(f"\n{source.count} records, {2 * KILLS} accidents, {programs.gave_up} copiers gave up")
+    print(f"\n{source.count} records, {2 * KILLS} accidents, {programs.left()}")
 
 
 @pytest.mark.timeout(2 * LASTS_S + 60)
@@ -101,4 +101,4 @@ def test_no_money_is_made_or_lost(brokers: Brokers, tmp_path: Path) -> None:
     while bank.snapshot().records >= 2 * sum(known.values()):
         assert time.monotonic() < deadline, "nothing is compacted"
     assert sum(bank.snapshot().balances.values()) == bank.total
-    print(f"\n{sum(known.values())} transfers, {2 * KILLS} accidents, {bankers.gave_up} bankers gave up")
+    print(f"\n{sum(known.values())} transfers, {2 * KILLS} accidents, {bankers.left()}")

@@ -15,8 +15,9 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 TIMEOUT_S = 8
 STALLED_S = 12
-"""After so long in one transaction the process ends: when its broker was killed, librdkafka now and then does
-not come back from `send_offsets_to_transaction`, though all its requests were answered."""
+"""After so long in one transaction the process ends: when its broker was killed, librdkafka often does not
+come back from `send_offsets_to_transaction`. AddOffsetsToTxn was answered, and it sends no TxnOffsetCommit;
+it does the same with a real Kafka."""
 PATIENT = {"socket.timeout.ms": 10_000, "retry.backoff.ms": 50, "reconnect.backoff.max.ms": 500}
 
 
