@@ -19,10 +19,8 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kcompat.coordinator.operation import Answer
     from kcompat.group.base import GroupTurn, PartitionJudge
     from kcompat.group.consumer.member import ConsumerMember
-    from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import CommitRequest
 
 
@@ -34,10 +32,6 @@ class ConsumerGroup(ConsumerRoster):
         for member in self.members.latest.values():
             sessions.watch(turn, self.group_id, member)
             sessions.watch_revocation(turn, self.group_id, member)
-
-    def unloaded(self) -> list[Answer]:
-        """See `Group.unloaded`. Nobody waits in a consumer group."""
-        return []
 
     # --- offsets
 
@@ -66,29 +60,7 @@ class ConsumerGroup(ConsumerRoster):
         member, error = reader(self.members, member_id, member_epoch)
         return error if member is None or member_epoch == member.member_epoch else _stale(member)
 
-    def delete_offsets_error(self) -> ErrorCode:
-        """See `Group.delete_offsets_error`."""
-        return ErrorCode.NONE
-
-    def retention_start(self, committed: CommittedOffset) -> int | None:
-        """See `Group.retention_start`."""
-        return committed.commit_timestamp
-
     # --- removal
-
-    @property
-    def is_deserted(self) -> bool:
-        """See `Group.is_deserted`."""
-        return self.is_empty
-
-    @property
-    def gives_way(self) -> bool:
-        """See `Group.gives_way`."""
-        return self.delete_error() == ErrorCode.NONE
-
-    def delete_error(self) -> ErrorCode:
-        """See `Group.delete_error`."""
-        return ErrorCode.NONE if self.is_empty else ErrorCode.NON_EMPTY_GROUP
 
     def write_tombstones(self, turn: GroupTurn) -> None:
         """See `Group.write_tombstones`."""

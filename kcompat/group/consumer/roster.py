@@ -77,11 +77,6 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         members = (member for _, member in self.members.committed_items())
         return _state(members, header.group_epoch, header.assignment_epoch)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no member."""
-        return not len(self.members)
-
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
         """The member of an instance id."""
         member_id = self.static_members.get(instance_id) if instance_id is not None else None

@@ -14,13 +14,16 @@ from msgspec.structs import replace
 
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group import describe
+from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcompat.cluster.image import ClusterImage, TopicImage
+    from kcompat.coordinator.operation import Answer
     from kcompat.coordinator.timeline import Timeline
     from kcompat.group.base import GroupTurn
+    from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import DescribedGroup
 
 NO_TIMESTAMP = 0
@@ -119,11 +122,38 @@ class ModernGroup(ABC, Generic[M, T]):
         """Whether the log has a record of the group itself, beside those of its offsets."""
         return bool(len(self.members) or len(self.targets) or len(self._headers))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no member."""
+        return not len(self.members)
+
     @abstractmethod
     def subscribed_names(self) -> Iterable[str]:
         """The topics that the group depends on."""
 
     # --- as a `Group`, which documents it
+
+    @property
+    def is_deserted(self) -> bool:
+        """See `Group.is_deserted`."""
+        return self.is_empty
+
+    @property
+    def gives_way(self) -> bool:
+        """See `Group.gives_way`."""
+        return self.is_empty
+
+    def delete_error(self) -> ErrorCode:
+        """See `Group.delete_error`."""
+        return ErrorCode.NONE if self.is_empty else ErrorCode.NON_EMPTY_GROUP
+
+    def delete_offsets_error(self) -> ErrorCode:
+        """See `Group.delete_offsets_error`."""
+        return ErrorCode.NONE
+
+    def retention_start(self, committed: CommittedOffset) -> int | None:
+        """See `Group.retention_start`."""
+        return committed.commit_timestamp
 
     def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
         """See `Group.keep_alive`. Only heartbeats are signs of life here."""
@@ -131,6 +161,10 @@ class ModernGroup(ABC, Generic[M, T]):
     def subscribes_to(self, topic: str) -> bool:
         """See `Group.subscribes_to`."""
         return topic in self.subscribed_names()
+
+    def unloaded(self) -> list[Answer]:
+        """See `Group.unloaded`. Nobody waits in such a group."""
+        return []
 
     def described(self) -> DescribedGroup:
         """See `Group.described`."""

@@ -16,7 +16,6 @@ from kcompat.group.share.roster import SHARE, ShareRoster
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.coordinator.operation import Answer
     from kcompat.group.base import GroupTurn, PartitionJudge
     from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import CommitRequest
@@ -35,10 +34,6 @@ class ShareGroup(ShareRoster):
         """See `Group.loaded`."""
         for member_id in self.members.keys():  # noqa: SIM118
             leaving.keep_alive(turn, self.group_id, member_id)
-
-    def unloaded(self) -> list[Answer]:
-        """See `Group.unloaded`. Nobody waits in a share group."""
-        return []
 
     # --- offsets: a share group has none
 
@@ -77,10 +72,6 @@ class ShareGroup(ShareRoster):
     def gives_way(self) -> bool:
         """See `Group.gives_way`."""
         return False
-
-    def delete_error(self) -> ErrorCode:
-        """See `Group.delete_error`."""
-        return ErrorCode.NON_EMPTY_GROUP if len(self.members) else ErrorCode.NONE
 
     def write_tombstones(self, turn: GroupTurn) -> None:
         """See `Group.write_tombstones`. The share coordinator has forgotten the share partitions before."""

@@ -18,9 +18,7 @@ from kcompat.group.streams.tasks import NO_TASKS
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from kcompat.coordinator.operation import Answer
     from kcompat.group.base import GroupTurn, PartitionJudge
-    from kcompat.group.offsets import CommittedOffset
     from kcompat.group.requests import CommitRequest
     from kcompat.group.streams.member import StreamsMember
     from kcompat.group.streams.tasks import Tasks
@@ -35,10 +33,6 @@ class StreamsGroup(StreamsRoster):
         for member in self.members.latest.values():
             sessions.keep_alive(turn, self.group_id, member.member_id)
             sessions.watch_revocation(turn, self.group_id, member)
-
-    def unloaded(self) -> list[Answer]:
-        """See `Group.unloaded`. Nobody waits in a streams group."""
-        return []
 
     # --- offsets
 
@@ -71,34 +65,12 @@ class StreamsGroup(StreamsRoster):
             error if member is None or member_epoch == member.member_epoch else ErrorCode.STALE_MEMBER_EPOCH
         )
 
-    def delete_offsets_error(self) -> ErrorCode:
-        """See `Group.delete_offsets_error`."""
-        return ErrorCode.NONE
-
     def subscribes_to(self, topic: str) -> bool:
         """See `Group.subscribes_to`. Changelogs are not consumed as a group."""
         topology = self.topology
         return not self.is_empty and topology is not None and topology.reader_of(topic) is not None
 
-    def retention_start(self, committed: CommittedOffset) -> int | None:
-        """See `Group.retention_start`."""
-        return committed.commit_timestamp
-
     # --- removal
-
-    @property
-    def is_deserted(self) -> bool:
-        """See `Group.is_deserted`."""
-        return self.is_empty
-
-    @property
-    def gives_way(self) -> bool:
-        """See `Group.gives_way`."""
-        return self.is_empty
-
-    def delete_error(self) -> ErrorCode:
-        """See `Group.delete_error`."""
-        return ErrorCode.NONE if self.is_empty else ErrorCode.NON_EMPTY_GROUP
 
     def write_tombstones(self, turn: GroupTurn) -> None:
         """See `Group.write_tombstones`."""

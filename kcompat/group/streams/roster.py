@@ -91,11 +91,6 @@ class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
         return self._bases.get("") or Basis()
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is no member."""
-        return not len(self.members)
-
-    @property
     def committed_state(self) -> StreamsState:
         """The state to show."""
         members = [member for _, member in self.members.committed_items()]
