@@ -25,11 +25,12 @@ from differential.scenarios.streams_groups import (
 from drivers.confluent import Confluent
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
+from support.kcompat_broker import KcompatBroker
 from tool_bench import insist_on_tools, side_by_side
 from word_count import PATIENCE_S, WordCount, libs, restored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from support.broker_process import BrokerProcess
@@ -47,6 +48,7 @@ QUICK_GROUPS = {
     "group.streams.session.timeout.ms": "6000",
     "group.streams.min.heartbeat.interval.ms": "500",
     "group.streams.heartbeat.interval.ms": "500",
+    "group.streams.num.standby.replicas": "1",
 }
 
 BEFORE = """
@@ -131,12 +133,10 @@ class Member:
         self._play.close()
 
 
-def test_the_tools_print_the_same(
-    kafka: RealKafka, new_broker: Callable[..., BrokerProcess], tmp_path: Path
-) -> None:
+def test_the_tools_print_the_same(kafka: RealKafka, tmp_path: Path) -> None:
     insist_on_tools()
     with ExitStack() as running:
-        ours = running.enter_context(new_broker({"broker.id": "1", **AT_ONCE}))
+        ours = running.enter_context(KcompatBroker({"broker.id": "1", **AT_ONCE}))
         benches = running.enter_context(side_by_side(VERSION, {1: ours}, {1: kafka}, {}, tmp_path))
         benches.compare(BEFORE)
         members = [Member(broker) for broker in (ours, kafka)]
@@ -152,24 +152,28 @@ def test_the_tools_print_the_same(
 
 
 def test_words_are_counted_whoever_is_killed(
-    new_broker: Callable[..., BrokerProcess], name: str, tmp_path: Path
+    request: pytest.FixtureRequest, name: str, tmp_path: Path
 ) -> None:
     """Exactly once, with a standby of each store, through the death of a member and of the broker."""
     if shutil.which("javac") is None or not libs(VERSION).is_dir():
         pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
     settings = ["processing.guarantee=exactly_once_v2", "group.protocol=streams"]
-    with new_broker(QUICK_GROUPS) as broker, closing(Confluent(broker.bootstrap)) as driver:
+    with ExitStack() as running:
+        is_ours = request.config.getoption("--target") == "kcompat"
+        made = KcompatBroker(QUICK_GROUPS) if is_ours else RealKafka(VERSION, QUICK_GROUPS)
+        broker: BrokerProcess = running.enter_context(made)
+        driver = running.enter_context(closing(Confluent(broker.bootstrap)))
         words = WordCount(broker, driver, name, tmp_path, VERSION)
         words.feed(200)
-        with words.instance("first", *settings) as first:
-            words.counts_on()
-            with words.instance("second", *settings) as second:
-                eventually(lambda: restored(second) > 0, "a task with its state has moved", PATIENCE_S)
-                words.counts_on()
-                first.kill()
-                words.counts_on()
-                broker.kill()
-                broker.start()
-                words.feed(200)
-                words.has_counted(PATIENCE_S)
-                assert words.config("counts-changelog", "cleanup.policy") == "compact"
+        first = running.enter_context(words.instance("first", *settings))
+        words.counts_on()
+        second = running.enter_context(words.instance("second", *settings))
+        eventually(lambda: restored(second) > 0, "a task with its state has moved", PATIENCE_S)
+        words.counts_on()
+        first.kill()
+        words.counts_on()
+        broker.kill()
+        broker.start()
+        words.feed(200)
+        words.has_counted(PATIENCE_S)
+        assert words.config("counts-changelog", "cleanup.policy") == "compact"
