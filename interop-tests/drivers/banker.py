@@ -104,6 +104,7 @@ class Banker:
                 value = f"{balance},{self._name},{self._number + 1}"
                 self._producer.produce(self._topic, value, account, partition=0)
             if random.random() < 0.1:
+                self._producer.flush(TIMEOUT_S)  # or nothing of it would be written
                 self._producer.abort_transaction(TIMEOUT_S)
                 return
             self._producer.commit_transaction(TIMEOUT_S)
