@@ -12,6 +12,7 @@ from support.group_world import GROUP, GroupWorld
 if TYPE_CHECKING:
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.modern.answer import HeartbeatAnswer
+    from kcompat.promise import Promise
 
 REBALANCE_MS = 60_000
 SESSION_MS = 45_000
@@ -50,24 +51,29 @@ class ConsumerGroupWorld(GroupWorld):
         if len(image.topics) > len(old.topics):
             self.coordinator.topics_made()
 
+    def ask_beat(self, member_id: str, epoch: int = 0, **fields: Any) -> Promise[HeartbeatAnswer]:
+        """ConsumerGroupHeartbeat."""
+        return self.coordinator.consumer_heartbeat(
+            HeartbeatRequest(
+                **{
+                    "group_id": GROUP,
+                    "member_id": member_id,
+                    "member_epoch": epoch,
+                    "client_id": "client",
+                    "client_host": "/127.0.0.1",
+                    "may_describe": lambda _topic: True,
+                    **fields,
+                }
+            )
+        )
+
     def beat(self, member_id: str, epoch: int | None = None, **fields: Any) -> HeartbeatAnswer:
         """ConsumerGroupHeartbeat, answered at once.
 
         A member goes on in the epoch it was told last; it is remembered what it is told.
         """
         told = self.epochs.get(member_id, 0) if epoch is None else epoch
-        request = HeartbeatRequest(
-            **{
-                "group_id": GROUP,
-                "member_id": member_id,
-                "member_epoch": told,
-                "client_id": "client",
-                "client_host": "/127.0.0.1",
-                "may_describe": lambda _topic: True,
-                **fields,
-            }
-        )
-        answer = self.coordinator.consumer_heartbeat(request).value
+        answer = self.ask_beat(member_id, told, **fields).value
         if not answer.error and answer.member_id is not None:
             self.epochs[answer.member_id] = max(answer.member_epoch, 0)
             if answer.assigned is not None:

@@ -18,18 +18,24 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.group.base import Group, GroupTurn
     from kcompat.group.requests import JoinRequest
 
 JoinOutcome = JoinAnswer | Promise[JoinAnswer]
 
 
-def join(turn: GroupTurn, request: JoinRequest) -> JoinOutcome:
-    """Take a member into the next generation, or tell it of the current one."""
+def join(
+    turn: GroupTurn, request: JoinRequest, again: Callable[[GroupTurn, JoinRequest], JoinOutcome]
+) -> JoinOutcome:
+    """Take a member into the next generation, or tell it of the current one. `again` has it join whatever the
+    group has become while one of another kind gave way.
+    """
     config = turn.shard.config
     held = turn.shard.groups.get(request.group_id)
     if held is not None and not isinstance(held, ClassicGroup):
-        return _join_in_place_of(turn, held, request)
+        return _join_in_place_of(turn, held, request, again)
     group = held
     if group is None:
         if request.member_id != UNKNOWN_MEMBER:
@@ -46,7 +52,12 @@ def join(turn: GroupTurn, request: JoinRequest) -> JoinOutcome:
     return _join_known(turn, group, request)
 
 
-def _join_in_place_of(turn: GroupTurn, group: Group, request: JoinRequest) -> JoinOutcome:
+def _join_in_place_of(
+    turn: GroupTurn,
+    group: Group,
+    request: JoinRequest,
+    again: Callable[[GroupTurn, JoinRequest], JoinOutcome],
+) -> JoinOutcome:
     """Join a group that takes the place of one of another kind, which must give way; its offsets stay."""
     if not group.gives_way:
         return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -56,7 +67,7 @@ def _join_in_place_of(turn: GroupTurn, group: Group, request: JoinRequest) -> Jo
         if error != ErrorCode.NONE:
             turn.answer(promise, _refused(group_error(error), request.member_id))
             return
-        outcome = join(turn, request)
+        outcome = again(turn, request)
         if isinstance(outcome, Promise):
             outcome.then(promise.complete, promise.fail)
         else:

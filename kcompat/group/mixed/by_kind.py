@@ -27,7 +27,7 @@ def join(turn: GroupTurn, request: JoinRequest) -> JoinAnswer | Promise[JoinAnsw
     if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
         return JoinAnswer(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
     group = _consumers(turn, request.group_id)
-    return classic_joins.join(turn, request) if group is None else joins.join(turn, group, request)
+    return classic_joins.join(turn, request, join) if group is None else joins.join(turn, group, request)
 
 
 def sync(turn: GroupTurn, request: SyncRequest) -> SyncAnswer | Promise[SyncAnswer]:

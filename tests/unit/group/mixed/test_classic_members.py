@@ -10,6 +10,7 @@ from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.group.requests import JoinAnswer, MemberIdentity
 from kcompat.protocol.errors import ErrorCode
+from support.consumer_group_world import REBALANCE_MS
 from support.consumer_texts import assigned, subscription
 from support.mixed_group_world import ClassicConsumer, MixedGroupWorld
 
@@ -279,3 +280,15 @@ def test_commits_of_a_classic_member_are_judged_by_its_generation(world: MixedGr
     assert world.commit({place: 5}, one.member_id, one.generation).value == {place: 0}
     stale = ErrorCode.ILLEGAL_GENERATION
     assert world.commit({place: 5}, one.member_id, one.generation + 1).value == {place: stale}
+
+
+def test_who_joins_while_an_empty_group_gives_way_finds_what_it_has_become(world: MixedGroupWorld) -> None:
+    """Before the end of the former group is committed, a consumer comes, for whom there is a group again."""
+    world.enter("m")
+    world.beat("m", -1)
+    world.log.hold()
+    joining = world.join(protocols=RANGE)
+    world.ask_beat("n", rebalance_timeout_ms=REBALANCE_MS, subscribed_topics=frozenset("t"), owned={})
+    world.log.release()
+    assert joining.value.error is ErrorCode.NONE
+    assert joining.value.member_id in world.consumers().members.latest
