@@ -72,6 +72,7 @@ class Sharing:
     def stop(self) -> None:
         """Serve nothing more."""
         self.partitions.forget_all()
+        self.persister.close()
         self.coordinator.stop()
 
     def _count_state_partitions(self) -> int:

@@ -103,8 +103,14 @@ class DistributedPersister:
         self.peers = peers
         self.clock = clock
         self.random = random
+        self.is_closed = False
+        """Whether nobody is asked any more."""
         self._cluster = cluster
         self._make_topic = make_topic
+
+    def close(self) -> None:
+        """The broker stops: ask nobody any more. Who waits for an answer goes with it."""
+        self.is_closed = True
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
         """See `Persister`."""
@@ -224,6 +230,8 @@ class _Errand(Generic[A]):
     def attempt(self) -> None:
         """Ask whoever is the coordinator now."""
         persister = self._persister
+        if persister.is_closed:
+            return
         coordinator = persister.coordinator_of(self._key)
         if coordinator is None:
             self._unavailable()

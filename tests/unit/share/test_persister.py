@@ -168,3 +168,19 @@ def test_other_errors_are_told_at_once(world: PersisterWorld) -> None:
     world.there.world.topics = {}
     assert world.persister.initialize(KEY, 0, 0).value.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert world.there.asked == 1
+
+
+@pytest.mark.parametrize("leader", [None, NO_LEADER, ME, OTHER])
+def test_nobody_is_asked_by_a_broker_that_has_stopped(world: PersisterWorld, leader: int | None) -> None:
+    if leader is not None:
+        world.lead(leader)
+    world.here.coordinator.unload(0, 9)
+    world.there.is_reachable = False
+    asked = [world.persister.read(KEY, 0)]
+    world.persister.close()
+    world.lead(OTHER)
+    asked.append(world.persister.read(KEY, 0))
+    so_far = world.there.asked
+    world.clock.advance(2 * TIME_MS)
+    assert (world.there.asked, world.made) == (so_far, int(leader is None))
+    assert not any(each.done for each in asked)
