@@ -15,6 +15,7 @@ watermark before it cut its log (I8) would break I4.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -26,6 +27,8 @@ from support.coordinator_rules import CoordinatorRules, Stability
 from support.guarded_store import ViolationError
 
 if TYPE_CHECKING:
+    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.znodes import PartitionState
     from kcompat.log.log import Log
     from kcompat.node.broker import BrokerNode
     from kcompat.records.batch import BatchHeader
@@ -51,9 +54,9 @@ class _Known(Struct):
     end: int
     epochs: list[tuple[int, int]]
     batches: dict[int, Batch]
+    uncommitted: deque[Batch]
+    """Those that were not below the high watermark yet."""
     stability: Stability
-    compared: int = 0
-    """So far with what others have committed."""
     promises: int = 0
     """So many, of those made for the partition, were found in it."""
 
@@ -68,44 +71,59 @@ class ClusterRules:
         self._written: dict[tuple[bytes, int, int, int], tuple[int, int]] = {}
         self._committed: dict[tuple[bytes, int, int], tuple[Batch, int]] = {}
         self._known: dict[tuple[int, bytes, int], _Known] = {}
+        self._images: dict[int, ClusterImage] = {}
         self._seen: dict[Partition, tuple[object, ...]] = {}
-        """What was looked at, and is the same since."""
+        self._compared: dict[Place, PartitionState] = {}
+        """What was looked at, and is the same since: pictures of the cluster, replicas, stored states with
+        what they are held against.
+        """
+        self._changed: set[Place] = set()
+        """Where a replica is another than when the stored state was looked at, or more was promised."""
         self._promised: dict[Place, list[tuple[int, int]]] = {}
         self.coordinators = CoordinatorRules(cluster)
 
     def promised(self, place: Place, base_offset: int, checksum: int) -> None:
         """A producer was told that its batch is there, with acks=all."""
         self._promised.setdefault(place, []).append((base_offset, checksum))
+        self._changed.add(place)
 
     def check(self, *, thoroughly: bool = False) -> None:
         """Assert all that must hold now; `thoroughly` has each log look at itself, and all of it be seen
         again. Raises `ViolationError`.
         """
         if thoroughly:
+            self._images.clear()
             self._seen.clear()
+            self._compared.clear()
             for known in self._known.values():
                 known.promises = 0
         if self._cluster.store.broken:
             raise ViolationError("; ".join(self._cluster.store.broken))
         for broker_id, node in self._cluster.running.items():
-            try:
-                node.parts.cluster.image.check_invariants()
-            except AssertionError as error:
-                raise ViolationError(f"the image of broker {broker_id}: {error!r}") from error
+            self._check_image(broker_id, node.parts.cluster.image)
             for partition in node.parts.replicas:
-                self._check_replica(broker_id, node, partition, thoroughly=thoroughly)
+                seen = _what_is_seen(partition)
+                if self._seen.get(partition) != seen:
+                    self._seen[partition] = seen
+                    self._changed.add((partition.topic, partition.index))
+                    self._check_replica(broker_id, node, partition, thoroughly=thoroughly)
         self._check_states()
         if thoroughly:
             self.coordinators.check_replay()
 
+    def _check_image(self, broker_id: int, image: ClusterImage) -> None:
+        if self._images.get(broker_id) is image:
+            return
+        self._images[broker_id] = image
+        try:
+            image.check_invariants()
+        except AssertionError as error:
+            raise ViolationError(f"the image of broker {broker_id}: {error!r}") from error
+
     def _check_replica(
         self, broker_id: int, node: BrokerNode, partition: Partition, *, thoroughly: bool
     ) -> None:
-        log, role = partition.log, partition.role
-        seen = (log, log.log_end_offset, log.epochs.latest, partition.high_watermark, role)
-        if self._seen.get(partition) == seen:
-            return
-        self._seen[partition] = seen
+        log = partition.log
         name = f"{partition.topic}-{partition.index} of broker {broker_id}"
         try:
             partition.check_invariants()
@@ -132,11 +150,9 @@ class ClusterRules:
         """What a replica has below its high watermark, and how much of that is stable."""
         where = (partition.topic_id, partition.index)
         replica = self._read(broker_id, partition)
-        for batch in replica.batches.values():
-            if batch.last_offset >= partition.high_watermark:
-                break
-            if batch.last_offset < replica.compared:
-                continue
+        uncommitted = replica.uncommitted
+        while uncommitted and uncommitted[0].last_offset < partition.high_watermark:
+            batch = uncommitted.popleft()
             is_new = (*where, batch.base_offset) not in self._committed
             known, witness = self._committed.setdefault((*where, batch.base_offset), (batch, broker_id))
             if is_new and (batch.is_control or partition.topic == TRANSACTION_STATE):
@@ -146,7 +162,6 @@ class ClusterRules:
                     f"I4: {name} has {batch} below its high watermark {partition.high_watermark}, in "
                     f"{partition.role}; {known} was committed as far as broker {witness} knew"
                 )
-        replica.compared = partition.high_watermark
         least, most = replica.stability.last_stable_offsets(partition.high_watermark)
         if not least <= partition.last_stable_offset <= most:
             raise ViolationError(
@@ -161,12 +176,13 @@ class ClusterRules:
         known = self._known.get((broker_id, *where))
         if known is None or known.log is not log or not _goes_on(known, epochs, end):
             start = log.log_start_offset
-            known = _Known(log, start, [], {}, Stability(is_new=known is None and end == start))
+            known = _Known(log, start, [], {}, deque(), Stability(is_new=known is None and end == start))
         if end > known.end:
             for header in headers_of(log, known.end):
                 known.stability.note(header)
                 batch = _batch(header)
                 known.batches[batch.base_offset] = batch
+                known.uncommitted.append(batch)
                 content = (batch.last_offset, batch.checksum)
                 first = self._written.setdefault((*where, batch.base_offset, batch.epoch), content)
                 if first != content:
@@ -180,7 +196,11 @@ class ClusterRules:
 
     def _check_states(self) -> None:
         """The members of each stored ISR, beside the leader and what was promised."""
+        changed, self._changed = self._changed, set()
         for place, state in self._cluster.store.states.items():
+            if self._compared.get(place) is state and place not in changed:
+                continue
+            self._compared[place] = state
             leader = self._replica(state.leader, place)
             machine = None if leader is None else leader.state
             leads = isinstance(machine, Leader) and machine.epoch == state.leader_epoch
@@ -226,6 +246,13 @@ class ClusterRules:
                 raise ViolationError(
                     f"the replicas of {place} are not alike: bytes by broker {sizes}, {state}"
                 )
+
+
+def _what_is_seen(partition: Partition) -> tuple[object, ...]:
+    """What a replica's rules look at; what none of this tells is looked at thoroughly."""
+    log, state = partition.log, partition.state
+    waits_for = state.state if isinstance(state, Leader) else None
+    return log, log.log_end_offset, log.epochs.latest, state.high_watermark, partition.role, state, waits_for
 
 
 def _goes_on(known: _Known, epochs: list[tuple[int, int]], end: int) -> bool:

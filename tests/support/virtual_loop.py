@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from typing import TYPE_CHECKING, Any, TypeVar
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Callable, Coroutine
+    from contextvars import Context
 
     from kcompat.clock import Timer
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 START_MS = 1_700_000_000_000
 
@@ -25,17 +29,13 @@ class DeadlockError(AssertionError):
 
 
 class _NoFiles(selectors.BaseSelector):
-    """A selector that no file wakes: instead of waiting it has time pass."""
+    """A selector that no file wakes, and that is never asked."""
 
     def __init__(self) -> None:
-        self.now_s = 0.0
         self._keys: dict[int, selectors.SelectorKey] = {}
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None:
-            raise DeadlockError("nothing is to be done, and no timer is set")
-        self.now_s += max(timeout, 0.0)
-        return []
+        raise AssertionError("nothing here waits for files")
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         fd = fileobj if isinstance(fileobj, int) else fileobj.fileno()
@@ -50,16 +50,56 @@ class _NoFiles(selectors.BaseSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop on which time passes only while there is nothing to do."""
+    """An event loop on which time passes only while there is nothing to do. What is due at one time happens
+    in the order in which it was asked for.
+
+    A simulation spends much of its time here, so this does what the loop of asyncio does without what only
+    files, threads and its debug mode need.
+    """
+
+    _ready: deque[asyncio.Handle]
+    _stopping: bool
 
     def __init__(self) -> None:
-        self._no_files = _NoFiles()
-        super().__init__(self._no_files)
-        self._clock_resolution = 1e-9
+        self._now_s = 0.0
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._timer_count = 0
+        super().__init__(_NoFiles())
 
     def time(self) -> float:
         """Seconds since the loop was made."""
-        return self._no_files.now_s
+        return self._now_s
+
+    def call_later(
+        self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """See `asyncio.loop.call_later`."""
+        return self.call_at(self._now_s + delay, callback, *args, context=context)
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """See `asyncio.loop.call_at`."""
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        self._timer_count += 1
+        heappush(self._timers, (when, self._timer_count, timer))
+        return timer
+
+    def _run_once(self) -> None:
+        """Do what is to be done now, and if that is nothing, what is due next."""
+        ready, timers = self._ready, self._timers
+        while timers and timers[0][2].cancelled():
+            heappop(timers)
+        if not ready and not self._stopping:
+            if not timers:
+                raise DeadlockError("nothing is to be done, and no timer is set")
+            self._now_s = max(self._now_s, timers[0][0])
+        while timers and timers[0][0] <= self._now_s:
+            ready.append(heappop(timers)[2])
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle.cancelled():
+                handle._run()
 
 
 class VirtualLoopClock:
