@@ -11,7 +11,10 @@ import pytest
 from kcompat.log.verification import UNVERIFIED
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
+from kcompat.share.leading import LedSharePartition
+from kcompat.share.partition.share_partition import SharePartition
 from kcompat.transaction.states import State
+from support.cluster_sharers import SHARERS
 from support.cluster_story import StoryError, tell
 from support.recorded_files import memory_directory
 
@@ -89,9 +92,34 @@ def forget_id(cluster: VirtualCluster) -> bool:
     return False
 
 
+def shared(cluster: VirtualCluster) -> Iterator[SharePartition]:
+    """The share partitions that are led, beyond the first records."""
+    for node in cluster.running.values():
+        for partition in node.parts.replicas:
+            if partition.topic == "stable" and partition.is_leader:
+                of = partition.topic_id, partition.index
+                found = node.parts.sharing.partitions.lead(SHARERS, of)
+                if isinstance(found, LedSharePartition) and found.machine and found.machine.start_offset:
+                    yield found.machine
+
+
+def share_again(cluster: VirtualCluster) -> bool:
+    """The leader of a share partition begins at the first record again, though nobody has told it so."""
+    for machine in shared(cluster):
+        SharePartition.__init__(machine, machine.state_epoch, machine.leader_epoch, 0, ())
+        return True
+    return False
+
+
 @pytest.mark.parametrize(
     ("fault", "rule"),
-    [(end_unasked, "I18"), (forget_open, "I13"), (forget_staged, "I17"), (forget_id, "I17")],
+    [
+        (end_unasked, "I18"),
+        (forget_open, "I13"),
+        (forget_staged, "I17"),
+        (forget_id, "I17"),
+        (share_again, "it was done with"),
+    ],
 )
 def test_a_planted_fault_is_found(fault: Fault, rule: str) -> None:
     with memory_directory() as home, pytest.raises(StoryError) as found:

@@ -11,12 +11,16 @@ import os
 from random import Random
 from typing import TYPE_CHECKING
 
+from kcompat.group.classic.group import ClassicGroup
+from kcompat.group.consumer.group import ConsumerGroup
+from kcompat.group.share.group import ShareGroup
 from kcompat.records.batch import iter_headers
 from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from support.cluster_admin import Administrator
 from support.cluster_clients import Producer
-from support.cluster_copiers import COPIES, Company
+from support.cluster_copiers import CLASSIC, COPIES, MIXED, Company
 from support.cluster_rules import ClusterRules, log_bytes
+from support.cluster_sharers import SHARERS
 from support.history import History
 from support.recorded_files import memory_directory
 from support.virtual_cluster import SETTINGS, VirtualCluster
@@ -25,6 +29,7 @@ from support.virtual_loop import run_virtually
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kcompat.group.base import Group
     from support.virtual_loop import VirtualLoop
 
 SEED = os.environ.get("KCOMPAT_FIRST_SEED", "0")
@@ -39,6 +44,8 @@ ALONE = {
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
     "log.cleaner.enable": "true",
     "log.cleaner.backoff.ms": "200",
     "log.cleaner.min.cleanable.ratio": "0.01",
@@ -57,6 +64,8 @@ class Replays:
         self.rules = ClusterRules(self.cluster)
         self.compacted: set[str] = set()
         """Topics of which the cleaner has taken something out."""
+        self.kinds: set[str] = set()
+        """Those of the groups that were replayed."""
 
     async def run(self) -> None:
         """Have clients work, and look now and then."""
@@ -64,10 +73,11 @@ class Replays:
         cluster.start(1)
         await cluster.started()
         admin = Administrator(cluster, TOPIC, Random(f"{SEED} admin"))
-        await admin.insist_on_feature("group.version", 1)
+        await admin.insist_on_features()
+        await admin.insist_on_earliest(SHARERS)
         for name in (TOPIC, COPIES):
             await admin.insist_on(name, partitions=PARTITIONS)
-        company = Company(cluster, TOPIC, SEED)
+        company = Company(cluster, TOPIC, SEED, [CLASSIC, MIXED])
         producers = [
             Producer(cluster, (TOPIC, index), Random(f"{SEED} {index}"), History([], [], {}), self.rules)
             for index in range(PARTITIONS)
@@ -92,6 +102,10 @@ class Replays:
         """Replay, and see where something is missing by now."""
         self.rules.coordinators.check_replay()
         for node in self.cluster.running.values():
+            shards = [shard for _, shard in node.parts.groups.runtime.active()]
+            for shard in shards:
+                self.kinds.update(*map(kinds_of, shard.groups.values()))
+        for node in self.cluster.running.values():
             for partition in node.parts.replicas:
                 if partition.topic in COORDINATED and partition.topic not in self.compacted:
                     view = memoryview(log_bytes(partition.log))
@@ -100,12 +114,25 @@ class Replays:
                         self.compacted.add(partition.topic)
 
 
+def kinds_of(group: Group) -> set[str]:
+    """A consumer group is also a mixed one while it has classic members."""
+    if isinstance(group, ClassicGroup):
+        return {"classic"}
+    if isinstance(group, ShareGroup):
+        return {"share"}
+    assert isinstance(group, ConsumerGroup)
+    is_mixed = any(each.classic for each in group.members.latest.values())
+    return {"consumer", "mixed"} if is_mixed else {"consumer"}
+
+
 def test_at_any_moment_a_replay_gives_what_the_coordinators_have() -> None:
-    async def program(loop: VirtualLoop) -> set[str]:
+    async def program(loop: VirtualLoop) -> Replays:
         with memory_directory() as home:
             (home / "story").mkdir()
             replays = Replays(loop, home / "story")
             await replays.run()
-            return replays.compacted
+            return replays
 
-    assert run_virtually(program) == COORDINATED
+    told = run_virtually(program)
+    assert told.compacted == COORDINATED
+    assert told.kinds == {"classic", "consumer", "mixed", "share"}

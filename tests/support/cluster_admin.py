@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kcompat.cluster.feature_levels import GROUP_VERSION, SHARE_VERSION
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
+from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.protocol.messages.update_features import UpdateFeaturesRequest
 from support.cluster_clients import ClusterClient, NoAnswerError
 from support.guarded_store import ViolationError
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_PARTITIONS = 4
 CHURN = "churn-"
+GROUP, SET = 32, 0
+"""A type of resources, and what is done to their configs."""
 
 
 class Administrator(ClusterClient):
@@ -66,11 +70,24 @@ class Administrator(ClusterClient):
         error = None if answer is None else answer.topics[0].error_code
         return error in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 
-    async def insist_on_feature(self, name: str, level: int) -> None:
-        """Ask for a feature until it is finalized; a cluster with `zookeeper.connect` has none by itself."""
-        update = UpdateFeaturesRequest.FeatureUpdateKey(name, level)
-        request = UpdateFeaturesRequest(2000, [update])
-        while (answer := await self._ask(f"finalize {name}", request, 1)) is None or answer.error_code:
+    async def insist_on_features(self) -> None:
+        """Ask for kinds of groups until they are finalized; a cluster with `zookeeper.connect` has none of
+        them by itself.
+        """
+        updates = [UpdateFeaturesRequest.FeatureUpdateKey(name, 1) for name in (GROUP_VERSION, SHARE_VERSION)]
+        request = UpdateFeaturesRequest(2000, updates)
+        while (answer := await self._ask("finalize features", request, 1)) is None or answer.error_code:
+            await self.pause()
+
+    async def insist_on_earliest(self, group: str) -> None:
+        """Have a share group begin with the first record of each partition."""
+        config = IncrementalAlterConfigsRequest.AlterableConfig("share.auto.offset.reset", SET, "earliest")
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP, group, [config])
+        request = IncrementalAlterConfigsRequest([resource])
+        while True:
+            answer = await self._ask(f"share {group} from the start", request, 1)
+            if answer is not None and not answer.responses[0].error_code:
+                return
             await self.pause()
 
     async def insist_on(self, name: str, *, partitions: int) -> None:

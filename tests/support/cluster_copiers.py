@@ -15,6 +15,7 @@ from support.cluster_clients import Consumer
 from support.cluster_coordinators import CoordinatorClient
 from support.cluster_members import ClassicMember, ConsumerMember, Member, Ownership
 from support.cluster_readers import Reader, ReaderGroup
+from support.cluster_sharers import Shared, Sharer
 from support.cluster_transactions import TIMEOUT_MS, AbortableError, LostError, TransactionalProducer
 from support.guarded_store import ViolationError
 from support.history import History, Outcome, Sent, violations
@@ -28,7 +29,12 @@ if TYPE_CHECKING:
 COPIES: Final = "copied"
 COPIERS: Final = "copiers"
 READERS: Final = "readers"
-KINDS: Final[Sequence[type[Member[Any]]]] = (ClassicMember, ConsumerMember)
+Kinds = tuple[type[Member[Any]], ...]
+CLASSIC: Final[Kinds] = (ClassicMember,)
+MODERN: Final[Kinds] = (ConsumerMember,)
+MIXED: Final[Kinds] = (ClassicMember, ConsumerMember)
+"""Each process has one protocol or the other, so that the group changes its kind."""
+KINDS: Final[Sequence[Kinds]] = (CLASSIC, MODERN, MIXED)
 
 
 class Copier:
@@ -36,10 +42,9 @@ class Copier:
 
     def __init__(self, company: Company, number: int, seed: str, version: int) -> None:
         random = Random(f"{seed} copier {number}")
-        cluster, topic = company.cluster, company.topic
-        self.producer = TransactionalProducer(cluster, f"copier-{number}", random, version)
+        self.producer = TransactionalProducer(company.cluster, f"copier-{number}", random, version)
         self._company = company
-        self._member: Member[Consumer] = company.copies_by(self.producer, COPIERS, topic, company.ownership)
+        self._member: Member[Consumer] = company.copier(self.producer)
         self._random = random
 
     async def run(self) -> None:
@@ -95,7 +100,7 @@ class Copier:
         self._company.cluster.happened(f"{self.producer.name} dies")
         self.producer.lose()
         if self._random.random() < 0.5:
-            self._member.forget()
+            self._member = self._company.copier(self.producer)
         if self._random.random() < 0.3:
             await asyncio.sleep(self._random.uniform(0, 2 * TIMEOUT_MS / 1000))
 
@@ -105,10 +110,8 @@ class Copier:
         new = sorted(self._member.owned - sources.keys())
         if not new:
             return True
-        member_id, epoch = self._member.identity
         company = self._company
-        knows = (member_id, epoch) if company.copies_by is ConsumerMember else (None, -1)
-        found = await self.producer.committed(COPIERS, company.topic, new, knows)
+        found = await self.producer.committed(COPIERS, company.topic, new, self._member.asks_as)
         for index, position in (found or {}).items():
             source = company.reader((company.topic, index), f"{self.producer.name} source")
             source.position = position
@@ -117,37 +120,57 @@ class Copier:
 
 
 class Company:
-    """The copiers and the readers of a story. `topic` is what they read."""
+    """The copiers, the readers and the sharers of a story. `topic` is what they read."""
 
-    def __init__(self, cluster: VirtualCluster, topic: str, seed: str) -> None:
+    def __init__(
+        self, cluster: VirtualCluster, topic: str, seed: str, kinds: Sequence[Kinds] | None = None
+    ) -> None:
+        """`kinds`: those of the copiers and of the readers, if chance has no say in it."""
         random = Random(f"{seed} company")
         self.cluster = cluster
         self.topic = topic
         self.is_done = False
-        self.ownership = Ownership({})
-        self.copies_by, reads_by = random.sample(KINDS, 2)
-        """What kind of member the copiers are."""
+        self._copies_by, self._reads_by = random.sample(KINDS, 2) if kinds is None else kinds
+        changing = {
+            group for group, each in ((COPIERS, self._copies_by), (READERS, self._reads_by)) if each is MIXED
+        }
+        self._ownership = Ownership(changing=changing)
         self._history = History([], [], {})
+        self._shared = Shared()
         self._ghosts: set[asyncio.Task[None]] = set()
         self._seed = seed
         self._copiers = [Copier(self, number, seed, random.choice((1, 2))) for number in range(2)]
-        readers = ReaderGroup(READERS, topic, self.ownership)
-        self._readers = [
-            Reader(cluster, readers, reads_by, f"reader-{number}", Random(f"{seed} reader {number}"))
-            for number in range(2)
-        ]
+        self._readers = ReaderGroup(READERS, topic, self._ownership)
+        self._sharers = [Sharer(cluster, topic, self._shared, number, seed) for number in range(2)]
 
     def work(self) -> list[Coroutine[object, object, None]]:
-        """What all of them do, until `is_done`."""
-        return [*(each.run() for each in self._copiers), *(self._keep_on(each) for each in self._readers)]
+        """What all of them do, until they are told to finish."""
+        copying = [each.run() for each in self._copiers]
+        reading = [self._read(f"reader-{number}") for number in range(2)]
+        return [*copying, *reading, *(each.run() for each in self._sharers)]
 
-    async def _keep_on(self, reader: Reader) -> None:
-        random = reader.client.random
+    def copier(self, producer: TransactionalProducer) -> Member[Consumer]:
+        """A process that copies begins."""
+        kind = producer.random.choice(self._copies_by)
+        return kind(producer, COPIERS, self.topic, self._ownership)
+
+    async def _read(self, name: str) -> None:
+        """One process after the other reads under a name."""
+        random = Random(f"{self._seed} {name}")
         while not self.is_done:
-            await reader.work()
-            if random.random() < 0.03:
-                reader.member.forget()
-            await asyncio.sleep(random.uniform(0, 0.4))
+            reader = Reader(self.cluster, self._readers, random.choice(self._reads_by), name, random)
+            while not self.is_done and random.random() >= 0.03:
+                await reader.work()
+                await asyncio.sleep(random.uniform(0, 0.4))
+            if random.random() < 0.5:
+                await reader.member.leave()
+            reader.client.close()
+
+    def finish(self) -> None:
+        """Have all of them end."""
+        self.is_done = True
+        for sharer in self._sharers:
+            sharer.is_done = True
 
     def haunt(self, work: Coroutine[object, object, None]) -> None:
         """Let a process go on whose place another one has taken."""
@@ -174,16 +197,21 @@ class Company:
         return self.reader((COPIES, index), "watcher", committed_only=True).run()
 
     async def unfinished(self, ends: dict[int, int]) -> list[str]:
-        """Partitions that are not copied to their ends."""
+        """Partitions that are not copied to their ends, or not shared out."""
         client = self._copiers[0].producer
         found = await client.committed(COPIERS, self.topic, sorted(ends))
         if found is None:
             return ["no coordinator tells how far the copy is"]
-        return [
+        left = [
             f"{index} is copied to {found[index]} of {end}"
             for index, end in ends.items()
             if found[index] < end
         ]
+        for index, end in ends.items():
+            missing = self._shared.missing((self.topic, index), end)
+            if missing:
+                left.append(f"nobody was handed {missing} of {index}")
+        return left
 
     async def check(self, original: dict[Place, list[tuple[int, bytes]]], *, partitions: int) -> None:
         """See that each record was copied once and in order. Raises ViolationError."""

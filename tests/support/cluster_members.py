@@ -1,5 +1,5 @@
-"""Members of groups of a simulated cluster, classic ones and those whose partitions the broker assigns, and
-what may never be: a partition that two of them have in one generation.
+"""Members of groups of a simulated cluster, classic ones, those whose partitions the broker assigns, and
+sharers, and what may never be: a partition that two consumers have in one generation.
 """
 
 from __future__ import annotations
@@ -11,29 +11,27 @@ from msgspec import Struct
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from kcompat.protocol.messages.consumer_protocol import (
-    ConsumerProtocolAssignment,
-    ConsumerProtocolSubscription,
-)
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
 from kcompat.protocol.messages.join_group import JoinGroupRequest
+from kcompat.protocol.messages.leave_group import LeaveGroupRequest
+from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from support.cluster_coordinators import NOT_A_MEMBER, OF_GROUPS
+from support.consumer_texts import assigned, assignment, subscription
 from support.guarded_store import ViolationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from kcompat.protocol.message import Message
     from support.cluster_coordinators import CoordinatorClient
 
 FINALIZED_WITHIN_S: Final = 1.0
-"""After so long all brokers of a new cluster know the feature `group.version`."""
+"""After so long all brokers of a new cluster know its features."""
 Known = TypeVar("Known")
 JOINING: Final = NOT_A_MEMBER | {ErrorCode.MEMBER_ID_REQUIRED}
-TEXT_VERSION: Final = 0
-"""Of what classic members and their leader tell each other."""
+LEAVING: Final = -1
+"""The epoch of a member that leaves."""
 
 
 class Times(Struct, frozen=True):
@@ -46,9 +44,20 @@ class Times(Struct, frozen=True):
 
 
 class Ownership(Struct):
-    """Who was told to own what, by group, generation (or epoch) and partition."""
+    """Who was told to own what, by group, generation (or epoch) and partition.
+
+    A group that has no members gives way to one of another kind, which counts from the beginning: a partition
+    may have another owner in a generation of the same number then, but the former one hears no more of it.
+    """
 
     owners: dict[tuple[str, int, int], str] = {}
+    changing: set[str] = set()
+    """The groups that may change their kind."""
+    former: set[tuple[tuple[str, int, int], str]] = set()
+
+    def begun(self, member_id: str) -> None:
+        """A member joins anew, whatever it was before."""
+        self.former = {each for each in self.former if each[1] != member_id}
 
     def kept(self, group: str, member_id: str, indexes: frozenset[int]) -> None:
         """A member is about to tell the coordinator that it owns no more than these."""
@@ -59,12 +68,16 @@ class Ownership(Struct):
     def told(self, group: str, generation: int, member_id: str, indexes: frozenset[int]) -> None:
         """A member was told what it owns. Raises ViolationError where another one was told the same."""
         for index in indexes:
-            owner = self.owners.setdefault((group, generation, index), member_id)
+            place = (group, generation, index)
+            owner = self.owners.get(place, member_id)
             if owner != member_id:
-                raise ViolationError(
-                    f"partition {index} has two owners in generation {generation} of {group}: {owner} and "
-                    f"{member_id}"
-                )
+                if group not in self.changing or (place, member_id) in self.former:
+                    raise ViolationError(
+                        f"partition {index} has two owners in generation {generation} of {group}: {owner} "
+                        f"and {member_id}"
+                    )
+                self.former.add((place, owner))
+            self.owners[place] = member_id
 
 
 class Member(ABC, Generic[Known]):
@@ -96,6 +109,11 @@ class Member(ABC, Generic[Known]):
         """Member id and generation, or epoch."""
         return self._member_id, self._epoch
 
+    @property
+    def asks_as(self) -> tuple[str | None, int]:
+        """Who asks what the group has committed."""
+        return None, -1
+
     @abstractmethod
     async def keep(self) -> None:
         """Join, or tell that this member lives, and hear what it owns. Whoever uses what it owns has finished
@@ -105,6 +123,10 @@ class Member(ABC, Generic[Known]):
     @abstractmethod
     def forget(self) -> None:
         """The process ends without a word, and another one takes its place."""
+
+    @abstractmethod
+    async def leave(self) -> None:
+        """Say that this is a member no more; not said twice if nobody hears it."""
 
     def _hold(self, indexes: frozenset[int]) -> None:
         self.owned = indexes
@@ -128,7 +150,7 @@ class Member(ABC, Generic[Known]):
 
 
 class ClassicMember(Member[Known]):
-    """Joins and syncs; whoever leads deals the partitions out in turn."""
+    """Joins and syncs; whoever leads deals the partitions out in turn. It gives all up before it joins."""
 
     _is_in = False
     _dealt: int | None = None
@@ -138,6 +160,12 @@ class ClassicMember(Member[Known]):
         """See `Member`."""
         self._member_id, self._epoch, self._is_in = "", 0, False
         self._hold(frozenset())
+
+    async def leave(self) -> None:
+        """See `Member`."""
+        if self._member_id:
+            leaving = LeaveGroupRequest.MemberIdentity(self._member_id)
+            await self._ask(LeaveGroupRequest(self._group, members=[leaving]), 3)
 
     async def keep(self) -> None:
         """See `Member`."""
@@ -170,8 +198,7 @@ class ClassicMember(Member[Known]):
             self._is_in = False
 
     async def _join(self) -> None:
-        wants = _text(ConsumerProtocolSubscription([self._topic]))
-        protocol = JoinGroupRequest.JoinGroupRequestProtocol("in-turn", wants)
+        protocol = JoinGroupRequest.JoinGroupRequestProtocol("in-turn", subscription([self._topic]))
         session_ms, rebalance_ms = self._times.session_ms, self._times.rebalance_ms
         request = JoinGroupRequest(
             self._group, session_ms, rebalance_ms, self._member_id, None, "consumer", [protocol]
@@ -208,30 +235,18 @@ class ClassicMember(Member[Known]):
             self._refused(answer.error_code)
             return
         self._is_in = True
-        given = _assignment(answer.assignment)
-        self._own(frozenset(index for row in given for index in row.partitions), asked_s)
+        given = assigned(answer.assignment) if answer.assignment else ()
+        self._own(frozenset(index for _, index in given), asked_s)
 
     def _dealt_to(self, indexes: list[int]) -> bytes:
-        row = ConsumerProtocolAssignment.TopicPartition(self._topic, indexes)
-        return _text(ConsumerProtocolAssignment([row]))
+        return assignment(frozenset((self._topic, index) for index in indexes))
 
 
-def _text(message: Message) -> bytes:
-    parts = message.encode(TEXT_VERSION)
-    return b"".join((TEXT_VERSION.to_bytes(2), *(bytes(part) for part in parts)))
+class ModernMember(Member[Known]):
+    """One that heartbeats, in the epoch it was told, and is told its partitions by the coordinator."""
 
-
-def _assignment(text: bytes) -> Iterable[ConsumerProtocolAssignment.TopicPartition]:
-    if not text:
-        return ()
-    version = int.from_bytes(text[:2])
-    return ConsumerProtocolAssignment.decode(memoryview(text), version, 2).assigned_partitions
-
-
-class ConsumerMember(Member[Known]):
-    """A member of the protocol of KIP-848: all it does is to heartbeat."""
-
-    _topic_id = b""
+    topic_id = b""
+    """That of the topic, while it owns partitions."""
     _says_all = False
     """Whether an answer was lost or an error, where it may have been given partitions: who says all is told
     all.
@@ -260,22 +275,60 @@ class ConsumerMember(Member[Known]):
             if answer.error_code in NOT_A_MEMBER:
                 self._epoch = 0
                 self._hold(frozenset())
+                self._ownership.begun(self._member_id)
             return
         self._epoch = answer.member_epoch
         if answer.assignment is None:
             self._own(self.owned, asked_s)
         else:
             rows = answer.assignment.topic_partitions
-            self._topic_id = rows[0].topic_id if rows else b""
+            self.topic_id = rows[0].topic_id if rows else b""
             self._own(frozenset(index for row in rows for index in row.partitions), asked_s)
 
+    @property
+    def asks_as(self) -> tuple[str | None, int]:
+        """See `Member`."""
+        return self.identity
+
+    async def leave(self) -> None:
+        """See `Member`."""
+        if self._epoch:
+            self._epoch = LEAVING
+            await self._ask(self._heartbeat(), 1)
+
+    @abstractmethod
+    def _heartbeat(self) -> Message:
+        """What it says now."""
+
+
+class ConsumerMember(ModernMember[Known]):
+    """A member of the protocol of KIP-848: all it does is to heartbeat."""
+
     def _heartbeat(self) -> ConsumerGroupHeartbeatRequest:
+        """See `ModernMember`."""
         request = ConsumerGroupHeartbeatRequest(self._group, self._member_id, self._epoch)
+        if self._epoch == LEAVING:
+            return request
         request.topic_partitions = []
         if self.owned:
-            row = ConsumerGroupHeartbeatRequest.TopicPartitions(self._topic_id, sorted(self.owned))
+            row = ConsumerGroupHeartbeatRequest.TopicPartitions(self.topic_id, sorted(self.owned))
             request.topic_partitions.append(row)
         if not self._epoch or self._says_all:
             request.rebalance_timeout_ms = self._times.rebalance_ms
+            request.subscribed_topic_names = [self._topic]
+        return request
+
+
+class ShareMember(ModernMember[None]):
+    """A member of a share group (KIP-932): others may have the same partitions."""
+
+    def _own(self, indexes: frozenset[int], asked_s: float) -> None:
+        del asked_s
+        self._hold(indexes)
+
+    def _heartbeat(self) -> ShareGroupHeartbeatRequest:
+        """See `ModernMember`."""
+        request = ShareGroupHeartbeatRequest(self._group, self._member_id, self._epoch)
+        if not self._epoch or self._says_all:
             request.subscribed_topic_names = [self._topic]
         return request

@@ -15,6 +15,7 @@ from support.cluster_clients import Consumer, Producer
 from support.cluster_coordinators import Committer
 from support.cluster_copiers import COPIES, Company
 from support.cluster_rules import ClusterRules
+from support.cluster_sharers import SHARERS
 from support.guarded_store import ViolationError
 from support.history import History, violations
 from support.virtual_cluster import SESSION_TIMEOUT_MS, VirtualCluster
@@ -66,15 +67,17 @@ class Story:
     async def run(self) -> list[str]:
         """The transcript. Raises StoryError."""
         faults = _LoggedFaults()
-        logger = logging.getLogger("kcompat")
-        logger.addHandler(faults)
+        loggers = [logging.getLogger(name) for name in ("kcompat", "asyncio")]
+        for logger in loggers:
+            logger.addHandler(faults)
         try:
             await self._tell()
             faults.check()
         except Exception as error:
             raise StoryError(self._transcript(error)) from error
         finally:
-            logger.removeHandler(faults)
+            for logger in loggers:
+                logger.removeHandler(faults)
             for task in (*self._work, *self._company_work, *self._reading, *self._stops):
                 task.cancel()
             self.company.stop()
@@ -94,7 +97,8 @@ class Story:
             cluster.start(broker_id)
         await cluster.started()
         async with asyncio.timeout(20):
-            await self.admin.insist_on_feature("group.version", 1)
+            await self.admin.insist_on_features()
+            await self.admin.insist_on_earliest(SHARERS)
             await self.admin.insist_on(TOPIC, partitions=2)
             await self.admin.insist_on(COPIES, partitions=MOST_PARTITIONS)
         self._follow_partitions()
@@ -144,7 +148,7 @@ class Story:
             if self.cluster.now_s > deadline_s:
                 raise ViolationError(f"after {HEALED_WITHIN_S} s {'; '.join(left)}")
             await self._pass(ASK_EVERY_S)
-        self.company.is_done = True
+        self.company.finish()
         async with asyncio.timeout(30):
             await asyncio.gather(*self._company_work)
 
@@ -335,7 +339,7 @@ class Story:
 
 
 class _LoggedFaults(logging.Handler):
-    """What the brokers log with a traceback: a fault of theirs that was contained."""
+    """What the brokers, and the loop for them, log with a traceback: a fault of theirs that was contained."""
 
     def __init__(self) -> None:
         super().__init__()

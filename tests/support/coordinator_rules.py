@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 from kcompat.records.batch import iter_headers
 from kcompat.records.control import ControlType, read_marker
 from kcompat.replication.topic_log import TopicLog
-from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from support.coordinator_state import (
     kept_of_groups,
+    kept_of_shares,
     kept_of_transactions,
     replayed_groups,
+    replayed_shares,
     replayed_transactions,
 )
 from support.decisions import Decisions
@@ -131,6 +133,10 @@ def _replays(node: BrokerNode) -> Iterator[tuple[str, object, object]]:
     for partition, shard in parts.transactions.runtime.active():
         again = replayed_transactions(log, partition)
         yield f"{log.topic}-{partition}", kept_of_transactions(shard), kept_of_transactions(again)
+    log = TopicLog(parts.replicas, SHARE_GROUP_STATE)
+    for partition, shares in parts.sharing.coordinator.runtime.active():
+        found = replayed_shares(log, parts.sharing.coordinator.config, partition)
+        yield f"{log.topic}-{partition}", kept_of_shares(shares), kept_of_shares(found)
 
 
 def _batch_at(partition: Partition, offset: int) -> tuple[memoryview, BatchHeader]:

@@ -10,6 +10,8 @@ from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.share.group import ShareGroup
 from kcompat.group.streams.group import StreamsGroup
+from kcompat.share.coordinator.serde import SHARE_STATE_SERDE
+from kcompat.share.coordinator.shard import ShareShard
 from kcompat.transaction.serde import TRANSACTION_SERDE
 from kcompat.transaction.shard import TransactionShard
 from support.coordinator_log import CommittedCopy
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from kcompat.group.base import Group
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.shard import GroupShard
+    from kcompat.share.coordinator.config import ShareCoordinatorConfig
 
 _LATEST = 1
 """Any epoch does for a replay."""
@@ -80,6 +83,25 @@ def replayed_transactions(log: CoordinatorLog, partition: int) -> TransactionSha
         CommittedCopy(log), TRANSACTION_SERDE, clock, lambda _: TransactionShard(lambda *_: None, lambda: 0)
     )
     shard: TransactionShard = _loaded(runtime, clock, partition)
+    return shard
+
+
+def kept_of_shares(shard: ShareShard) -> dict[Any, Any]:
+    """By share partition."""
+    return dict(shard.states.items())
+
+
+def replayed_shares(log: CoordinatorLog, config: ShareCoordinatorConfig, partition: int) -> ShareShard:
+    """The share partitions that a share coordinator has which has just loaded the log."""
+    clock = VirtualClock()
+    runtime: Runtime[ShareShard] = Runtime(
+        CommittedCopy(log),
+        SHARE_STATE_SERDE,
+        clock,
+        lambda _: ShareShard(config, lambda _: 0),
+        is_keyed=False,
+    )
+    shard: ShareShard = _loaded(runtime, clock, partition)
     return shard
 
 

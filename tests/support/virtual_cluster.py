@@ -46,6 +46,16 @@ SETTINGS: Final[Mapping[str, str]] = {
     "group.consumer.session.timeout.ms": "3000",
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "300",
+    "group.share.min.session.timeout.ms": "1000",
+    "group.share.session.timeout.ms": "3000",
+    "group.share.min.heartbeat.interval.ms": "100",
+    "group.share.heartbeat.interval.ms": "300",
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.record.lock.duration.ms": "2000",
+    "group.share.initialize.retry.interval.ms": "1000",
+    "share.coordinator.state.topic.num.partitions": "2",
+    "share.coordinator.state.topic.replication.factor": "3",
+    "share.coordinator.state.topic.min.isr": "2",
     "request.timeout.ms": "3000",
     "zookeeper.connect": "simulated:2181",  # sessions outlive processes, and brokers remember theirs
     "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
@@ -173,6 +183,8 @@ class VirtualCluster:
 
     def lose_what_was_not_synced(self) -> None:
         """Those without power that are in no ISR any more find what is left when they start."""
+        if not self.without_power:
+            return
         needed = {broker_id for state in self.store.states.values() for broker_id in state.isr}
         for broker_id in self.without_power.keys() - needed:
             self.happened(f"broker {broker_id} has lost what it had not synced")
