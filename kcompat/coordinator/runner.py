@@ -16,6 +16,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from kcompat.coordinator.errors import COMMITTED
 from kcompat.coordinator.operation import Answer, ReplayPosition, Result
 from kcompat.coordinator.timer import KeyedTimers
 from kcompat.faults import contained
@@ -39,7 +40,7 @@ T = TypeVar("T")
 
 
 class _Pending(Generic[T]):
-    """Records that are appended but not yet committed, and who waits for them."""
+    """Who waits for records that are appended but not yet committed: their own, or what they build on."""
 
     __slots__ = ("failed", "promise", "result", "timer")
 
@@ -79,6 +80,10 @@ class ShardRunner(Generic[S]):
         self._jobs: deque[tuple[Callable[[], None], Promise[Any]]] = deque()
         self._answers: deque[Answer] = deque()
         self._pending: dict[_Pending[Any], None] = {}  # in the order of their records
+        self._appended_to = -1
+        """The offset of the last record or marker that was appended by this runner."""
+        self._committed_to = -1
+        """The same of what is known to be committed."""
         self._busy = False
         self._closed = False
 
@@ -176,13 +181,14 @@ class ShardRunner(Generic[S]):
         if isinstance(result.response, Promise):
             result.response.then(promise.complete, promise.fail)
         pending = _Pending(result, failed, promise)
-        error, last_offset = ErrorCode.NONE, -1
+        error, last_offset = ErrorCode.NONE, self._appended_to
         if batch is not None:
             error, last_offset = self._append(batch, result.records, now_ms, writer)
         if error == ErrorCode.NONE and result.appended is not None:
             follow = result.appended(self.shard, now_ms)
             self._apply(follow, self._batch(follow.records, now_ms), _ignore, Promise(), now_ms)
-        if batch is None:
+        builds_on_more = last_offset > self._committed_to and _tells_something(result.response)
+        if batch is None and not builds_on_more:
             self._settle(pending, ErrorCode.NONE)
         else:
             self._await_commit(pending, error, last_offset)
@@ -203,6 +209,7 @@ class ShardRunner(Generic[S]):
         )
         error, offset = self._log.append(self.partition, batch, now_ms, writer.terms)
         if error == ErrorCode.NONE:
+            self._appended_to = offset
             self.shard.replay_end_transaction(writer.producer_id, marker.type == ControlType.COMMIT, offset)
         self._await_commit(_Pending(Result(ErrorCode.NONE), _itself, promise), error, offset)
 
@@ -233,21 +240,19 @@ class ShardRunner(Generic[S]):
         terms, producer_id = (BY_COORDINATOR, -1) if writer is None else (writer.terms, writer.producer_id)
         error, last_offset = self._log.append(self.partition, batch, now_ms, terms)
         if error == ErrorCode.NONE:
+            self._appended_to = last_offset
             base_offset = last_offset - len(records) + 1
             for delta, record in enumerate(records):
                 self.shard.replay(record, ReplayPosition(base_offset + delta, producer_id))
         return error, last_offset
 
-    def _show(self, last_offset: int) -> None:
-        if not self._closed:
-            self.shard.committed(last_offset)
-
     def _on_commit(self, pending: _Pending[Any], last_offset: int, committed: Promise[ErrorCode]) -> None:
         if self._closed:
             return
         outcome = committed.value
-        if outcome == ErrorCode.NONE:
-            self._show(last_offset)
+        if outcome in COMMITTED and last_offset > self._committed_to:
+            self._committed_to = last_offset
+            self.shard.committed(last_offset)
         if pending.timer is None or pending in self._pending:
             self._settle(pending, outcome)
 
@@ -297,6 +302,11 @@ class ShardRunner(Generic[S]):
             pending.timer.cancel()
             self._respond(pending, ErrorCode.NOT_COORDINATOR)
         self._pending.clear()
+
+
+def _tells_something(response: object) -> bool:
+    """Whether somebody is told something when the operation is over."""
+    return response is not None and not isinstance(response, Promise)
 
 
 def _itself(error: ErrorCode) -> ErrorCode:

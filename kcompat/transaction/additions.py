@@ -25,7 +25,7 @@ def add(
 ) -> ErrorCode:
     """Have these partitions in the producer's transaction, which begins if none is open."""
     transaction = turn.shard.transactions.get(name)
-    if error := producer_error(transaction, producer) or busy_error(turn.shard, name):
+    if error := producer_error(transaction, producer) or busy_error(transaction):
         return error
     assert transaction is not None
     if transaction.state is not State.ONGOING or not transaction.partitions.issuperset(partitions):
@@ -36,10 +36,12 @@ def add(
 def verify(
     shard: Transactions, name: str, producer: Producer, partitions: Collection[TopicPartition]
 ) -> Errors:
-    """Whether each partition is in the producer's transaction: TRANSACTION_ABORTABLE where it is not. Nothing
-    is changed, and what is not committed counts, as the leader looks again when it appends (KIP-890).
+    """Whether each partition is in the producer's transaction (KIP-890): TRANSACTION_ABORTABLE where not.
+
+    Nothing is changed. Partitions that are not committed yet might be lost, and an end that is not may be
+    overlooked, as the leader looks again when it appends.
     """
-    transaction = shard.transactions.get(name)
+    transaction = shard.transactions.committed(name)
     error = producer_error(transaction, producer)
     if transaction is not None and not error and transaction.state.is_prepared:
         error = ErrorCode.CONCURRENT_TRANSACTIONS

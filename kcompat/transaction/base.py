@@ -32,12 +32,10 @@ class Transactions(Protocol):
     """That of `transaction.version`, now."""
 
 
-def busy_error(shard: Transactions, transactional_id: str) -> ErrorCode:
-    """CONCURRENT_TRANSACTIONS while the last change of an id is not committed or its markers are written."""
-    transaction = shard.transactions.get(transactional_id)
+def busy_error(transaction: Transaction | None) -> ErrorCode:
+    """CONCURRENT_TRANSACTIONS while the markers of an id's last transaction are to be written."""
     is_ending = transaction is not None and transaction.state.is_prepared
-    is_busy = is_ending or shard.transactions.is_pending(transactional_id)
-    return ErrorCode.CONCURRENT_TRANSACTIONS if is_busy else ErrorCode.NONE
+    return ErrorCode.CONCURRENT_TRANSACTIONS if is_ending else ErrorCode.NONE
 
 
 def producer_error(transaction: Transaction | None, producer: Producer) -> ErrorCode:

@@ -49,7 +49,7 @@ class TransactionFilter(Struct, frozen=True):
 
 def describe(shard: Transactions, name: str) -> DescribedTransaction:
     """One id; TRANSACTIONAL_ID_NOT_FOUND where it is not known."""
-    transaction = shard.transactions.get(name)
+    transaction = shard.transactions.committed(name)
     error = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if transaction is None else ErrorCode.NONE
     return DescribedTransaction(error, transaction)
 
@@ -64,6 +64,6 @@ def list_all(
     shard: Transactions, wanted: TransactionFilter, now_ms: int
 ) -> Iterator[tuple[str, Transaction]]:
     """Those that pass the filter."""
-    for name, transaction in shard.transactions.items():
+    for name, transaction in shard.transactions.committed_items():
         if wanted.passes(transaction, now_ms):
             yield name, transaction

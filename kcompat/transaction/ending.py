@@ -31,11 +31,10 @@ def end(turn: TransactionTurn, request: EndRequest, fresh_id: int | None) -> Pro
     CONCURRENT_TRANSACTIONS as long as markers are being written. After that, who asks again is told that it
     is done; INVALID_TXN_STATE where the other end was decided, or nothing is open.
     """
-    name, shard = request.transactional_id, turn.shard
-    bumps, busy = request.client_version >= VERSION_2, busy_error(turn.shard, name)
+    transaction = turn.shard.transactions.get(request.transactional_id)
+    bumps, busy = request.client_version >= VERSION_2, busy_error(transaction)
     if bumps and busy:
         return ProducerAnswer(busy)  # the producer may have been told already what it is after that
-    transaction = shard.transactions.get(name)
     is_again = transaction is not None and bumps and _is_asked_again(transaction, request)
     error = ErrorCode.NONE if is_again else producer_error(transaction, request.producer)
     if error := error or busy:
@@ -108,7 +107,7 @@ def abort_overdue(turn: TransactionTurn) -> None:
             transaction.state is State.ONGOING
             and transaction.started_ms + transaction.timeout_ms < turn.now_ms
         )
-        if is_overdue and not turn.shard.transactions.is_pending(name):
+        if is_overdue:
             write(turn, name, transaction.fenced(turn.now_ms))
 
 
@@ -118,13 +117,10 @@ MAX_TOMBSTONES = 1000
 
 def expire(turn: TransactionTurn, retention_ms: int) -> bool:
     """Forget ids that nobody has used for `retention_ms`; False if there may be more."""
-    shard = turn.shard
     expired = [
         name
-        for name, transaction in shard.transactions.items()
-        if transaction.state.is_over
-        and transaction.updated_ms <= turn.now_ms - retention_ms
-        and not shard.transactions.is_pending(name)
+        for name, transaction in turn.shard.transactions.items()
+        if transaction.state.is_over and transaction.updated_ms <= turn.now_ms - retention_ms
     ][:MAX_TOMBSTONES]
     for name in expired:
         turn.write(TransactionLogKey(name), None)

@@ -35,7 +35,7 @@ def initialize(
             return NeedsProducerId()
         begun = Transaction(fresh_id, 0, request.timeout_ms, State.EMPTY, turn.now_ms)
         return _give(turn, name, begun, Producer())
-    if error := busy_error(shard, name):
+    if error := busy_error(transaction):
         return ProducerAnswer(error)
     before = _before(shard, name, transaction)
     if expected is not None and not _may_be(expected, transaction, before):

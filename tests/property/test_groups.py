@@ -186,6 +186,7 @@ class Groups(GroupMachine, SlowLogMachine):
     @precondition(lambda self: not self.held)
     @rule()
     def coordinator_restarts(self) -> None:
+        self.hear()
         before = durable(self.world.coordinator)
         self.world.restart().start()
         assert durable(self.world.coordinator) == before
@@ -202,6 +203,7 @@ class Groups(GroupMachine, SlowLogMachine):
     )
     def an_open_transaction_is_found(self, producer_id: int, partition: tuple[str, int], offset: int) -> None:
         """The coordinator restarts, and its log has a commit more, in a transaction that is still open."""
+        self.hear()
         self.acknowledged.pop(partition, None)  # unless it is committed again: then that commit counts
         self.world.stage(producer_id, {partition: offset})
         self.world.coordinator.start()
@@ -278,7 +280,7 @@ class Groups(GroupMachine, SlowLogMachine):
     @invariant()
     def nobody_waits_for_a_group_at_rest(self) -> None:
         group = self.world.group()
-        if group is None or group.is_in(ClassicState.EMPTY):
+        if not self.held and (group is None or group.is_in(ClassicState.EMPTY)):
             assert not any(client.joining for client in self.clients)
 
 

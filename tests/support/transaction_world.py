@@ -159,6 +159,13 @@ class TransactionWorld:
         return transaction.state.label
 
     @property
+    def described(self) -> str:
+        """The state of the id that is not named, as DescribeTransactions tells it."""
+        transaction = self.coordinator.describe(NAME).transaction
+        assert transaction is not None
+        return transaction.state.label
+
+    @property
     def state(self) -> str:
         """That of the id that is not named."""
         return self.state_of(NAME)

@@ -57,25 +57,20 @@ def initialize(turn: ShareTurn, key: SharePartitionKey, state_epoch: int, start_
 def read(turn: ShareTurn, key: SharePartitionKey, leader_epoch: int) -> StateRead:
     """ReadShareGroupState: what is stored. A leader of a later epoch fences the older ones by it.
 
-    Without news of the leader nothing is written, and what is committed is told; else the answer waits for
-    its record, and so for all before it.
+    Without news of the leader nothing is written, and the answer waits for what was written before.
     """
-    states = turn.shard.states
-    known, committed = states.get(key), states.committed(key)
+    known = turn.shard.states.get(key)
     refusal = _misplaced(key)
     if not refusal.error:
         refusal = _unreadable(turn.shard, key, known, leader_epoch)
     if refusal.error:
         return StateRead(*refusal)
     assert known is not None
-    if leader_epoch in (NO_EPOCH, known.fencing_leader_epoch):
-        if committed is None:
-            return StateRead(ErrorCode.INVALID_REQUEST, READ_UNINITIALIZED)
-        return _read(committed)
-    news = StateWrite(
-        known.state_epoch, leader_epoch, known.start_offset, known.delivery_complete_count, batches=()
-    )
-    _write(turn, key, known, news, leader_epoch)
+    if leader_epoch not in (NO_EPOCH, known.fencing_leader_epoch):
+        news = StateWrite(
+            known.state_epoch, leader_epoch, known.start_offset, known.delivery_complete_count, batches=()
+        )
+        _write(turn, key, known, news, leader_epoch)
     return _read(known)
 
 
@@ -101,12 +96,12 @@ def delete(turn: ShareTurn, key: SharePartitionKey) -> Outcome:
 
 
 def summary(shard: ShareShard, key: SharePartitionKey) -> StateSummary:
-    """ReadShareGroupStateSummary: where a share partition starts, as far as it is committed."""
+    """ReadShareGroupStateSummary: where a share partition starts."""
     refusal = _misplaced(key)
     refusal = refusal if refusal.error else _missing(shard, key)
     if refusal.error:
         return StateSummary(*refusal)
-    state = shard.states.committed(key)
+    state = shard.states.get(key)
     if state is None:
         return UNINITIALIZED_SUMMARY
     return StateSummary(

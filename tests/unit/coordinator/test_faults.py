@@ -201,7 +201,7 @@ def test_a_shard_that_fails_to_tell_who_waits_is_loaded_again_all_the_same() -> 
     world.log.hold()
     other = world.write(put("a", "1"))
     assert_failed(
-        world.write(lambda *_: Result("ok", settled=broken_settled)),
+        world.write(lambda *_: Result(None, settled=broken_settled)),
         "settled",
     )
     assert other.value == "failed NOT_COORDINATOR"

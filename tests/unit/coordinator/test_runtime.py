@@ -16,6 +16,9 @@ from support.registers import Registers, RegisterWorld, Text, failed, put
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+COMMIT = EndTransactionMarker(ControlType.COMMIT, coordinator_epoch=3)
+ABORT = EndTransactionMarker(ControlType.ABORT, coordinator_epoch=3)
+
 
 def test_a_write_is_answered_at_once_when_it_is_committed_at_once(world: RegisterWorld) -> None:
     shard = world.load()
@@ -29,11 +32,100 @@ def test_an_operation_sees_what_the_one_before_it_wrote(world: RegisterWorld) ->
     world.load()
     world.log.hold()
     world.write(put("a", "1"))
+    seen: list[str | None] = []
 
-    def read_latest(shard: Registers, _now_ms: int) -> Result[str | None]:
-        return Result(shard.latest["a"])
+    def look(shard: Registers, _now_ms: int) -> Result[None]:
+        seen.append(shard.latest["a"])
+        return Result(None)
 
-    assert world.runtime.write(0, read_latest, lambda _: None).value == "1"
+    world.write(look)
+    assert seen == ["1"]
+
+
+def test_an_answer_waits_for_what_it_may_build_on(world: RegisterWorld) -> None:
+    """A request that writes nothing may be told of what one before it wrote, which can still be lost."""
+    world.load()
+    world.log.hold()
+    answered: list[Any] = []
+    world.write(put("a", "1")).then(answered.append)
+    world.write(read_a).then(answered.append)
+    assert not answered
+    world.log.release()
+    assert answered == ["ok", "1"]
+    assert world.clock.pending == 0
+
+
+def test_an_answer_without_records_waits_for_a_marker_too(world: RegisterWorld) -> None:
+    world.load()
+    world.log.hold()
+    world.runtime.end_transaction(0, Writer(7, 2), COMMIT)
+    answer = world.write(put("a"))
+    assert not answer.done
+    world.log.release()
+    assert answer.value == "ok"
+
+
+def test_an_answer_without_records_waits_for_nothing_where_all_is_committed(world: RegisterWorld) -> None:
+    world.load()
+    world.write(put("a", "1"))
+    world.log.hold()
+    assert world.write(read_a).value == "1"
+
+
+def test_who_is_told_nothing_waits_for_nothing_but_records(world: RegisterWorld) -> None:
+    world.load()
+    world.log.hold()
+    world.write(put("a", "1"))
+    settled: list[ErrorCode] = []
+
+    def note(_shard: Registers, _now_ms: int, outcome: ErrorCode) -> Result[None]:
+        settled.append(outcome)
+        return Result(None)
+
+    world.write(put("b", response=None, settled=note))
+    world.write(put("b", response=Promise(), settled=note))
+    assert settled == [ErrorCode.NONE, ErrorCode.NONE]
+
+
+def test_an_answer_that_builds_on_what_is_lost_tells_that(world: RegisterWorld) -> None:
+    world.load()
+    world.log.hold()
+    world.write(put("a", "1"))
+    lost = world.write(read_a)
+    assert not lost.done
+    world.log.release(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert lost.value == "failed NOT_LEADER_OR_FOLLOWER"
+    world.log.hold()
+    moved = world.write(read_a)
+    world.runtime.unload(0, leader_epoch=2)
+    assert moved.value == "failed NOT_COORDINATOR"
+
+
+def test_an_answer_without_records_is_given_up_in_time(world: RegisterWorld) -> None:
+    world.load()
+    world.log.hold()
+    world.write(put("a", "1"))
+    world.clock.advance(2000)
+    answer = world.write(read_a)
+    world.clock.advance(4999)
+    assert not answer.done
+    world.clock.advance(1)
+    assert answer.value == "failed REQUEST_TIMED_OUT"
+
+
+def test_what_is_committed_with_too_few_in_sync_is_shown(world: RegisterWorld) -> None:
+    """It is an error to who wrote it, but nothing is uncommitted any more."""
+    shard = world.load()
+    world.log.hold()
+    answer = world.write(put("a", "1"))
+    world.log.release(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    assert answer.value == "failed NOT_ENOUGH_REPLICAS_AFTER_APPEND"
+    assert shard.committed_to == 0
+    assert world.write(read_a).value == "1"
+
+
+def read_a(shard: Registers, _now_ms: int) -> Result[Any]:
+    return Result(shard.latest["a"])
 
 
 def test_a_write_waits_for_its_commit(world: RegisterWorld) -> None:
@@ -158,10 +250,6 @@ def test_reads_are_told_the_time(world: RegisterWorld) -> None:
 
 
 # --- transactions
-
-
-COMMIT = EndTransactionMarker(ControlType.COMMIT, coordinator_epoch=3)
-ABORT = EndTransactionMarker(ControlType.ABORT, coordinator_epoch=3)
 
 
 def test_a_transaction_ends_with_a_marker_in_the_log(world: RegisterWorld) -> None:

@@ -166,20 +166,52 @@ def test_no_id_at_all(world: TransactionWorld) -> None:
     assert world.coordinator.verify("", Producer(1000, 0), [A]) == {A: wrong}
 
 
-@pytest.mark.parametrize("state", REACHED)
-def test_while_a_change_is_not_committed_all_are_told_to_wait(world: TransactionWorld, state: str) -> None:
+@pytest.mark.parametrize("state", ["Empty", "Ongoing", "CompleteCommit", "CompleteAbort"])
+def test_what_follows_a_change_that_is_not_committed_builds_on_it(
+    world: TransactionWorld, state: str
+) -> None:
     producer = REACHED[state](world)
-    if state.startswith("Prepare"):
-        world.log.hold()
-        world.brokers.release()
-    elif state == "Ongoing":
-        world.log.hold()
-        waiting = world.ask_end(producer)
-        assert not waiting.done
-    else:
-        world.log.hold()
-        world.coordinator.add_partitions("id", producer, [A], 0)
-    assert world.init().error == BUSY
-    assert world.end(producer).error == BUSY
+    before = world.described
+    world.log.hold()
+    added = world.coordinator.add_partitions("id", producer, [("else", 0)], 0)
+    ended = world.ask_end(producer)
+    assert (added.done, ended.done) == (False, False)
+    assert (world.described, world.state) == (before, "PrepareCommit")
     world.log.release()
-    assert world.state in ("Ongoing", "CompleteCommit", "CompleteAbort")
+    assert (added.value, ended.value.error) == (NONE, NONE)
+    assert world.state == "CompleteCommit"
+
+
+@pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort"])
+def test_who_follows_a_completion_that_is_not_committed_builds_on_it(
+    world: TransactionWorld, state: str
+) -> None:
+    producer = REACHED[state](world)
+    world.log.hold()
+    world.brokers.release()
+    added = world.coordinator.add_partitions("id", producer, [A], 0)
+    assert not added.done
+    assert world.coordinator.verify("id", producer, [A]) == {A: BUSY}
+    world.log.release()
+    assert (added.value, world.state) == (NONE, "Ongoing")
+
+
+def test_nobody_is_told_of_an_end_that_is_not_committed(world: TransactionWorld) -> None:
+    producer = world.begin()
+    world.log.hold()
+    world.ask_end(producer)
+    others = [world.ask_init(), world.ask_end(producer)]
+    assert not any(each.done for each in others)
+    assert world.coordinator.verify("id", producer, [A]) == {A: NONE}
+    world.brokers.hold()
+    world.log.release()
+    assert [each.value.error for each in others] == [BUSY, BUSY]
+
+
+def test_no_partition_is_verified_before_it_is_committed(world: TransactionWorld) -> None:
+    """A leader that let a transaction begin there would wait for its end in vain if it were lost."""
+    producer = world.begin()
+    world.log.hold()
+    world.coordinator.add_partitions("id", producer, [("else", 0)], 0)
+    answers = world.coordinator.verify("id", producer, [A, ("else", 0)])
+    assert answers == {A: NONE, ("else", 0): ErrorCode.TRANSACTION_ABORTABLE}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -187,19 +187,21 @@ def test_what_is_deleted_is_forgotten_with_its_epochs(world: ShareWorld) -> None
     assert read(world, 0).error == ErrorCode.NONE
 
 
-def test_readers_see_what_is_committed(world: ShareWorld) -> None:
+def test_readers_are_told_of_what_is_written_once_it_is_committed(world: ShareWorld) -> None:
     initialize(world)
+    read(world, 1)
     world.log.hold()
-    initialized = world.coordinator.initialize(KEY._replace(partition=1), 0, 0)
-    written = world.coordinator.write(KEY, StateWrite(0, 0, 4, 0, (DELIVERED,)))
-    later = world.coordinator.read(KEY, 1)
-    assert (read(world, 1), summary(world).start_offset) == (StateRead(), 0)
-    assert world.coordinator.summary(KEY._replace(partition=1), 0).value == UNINITIALIZED_SUMMARY
-    assert world.coordinator.read(KEY._replace(partition=1), 0).value.error == ErrorCode.INVALID_REQUEST
-    assert not initialized.done
-    assert not written.done
-    assert not later.done
+    other = KEY._replace(partition=1)
+    asked: list[Promise[Any]] = [
+        world.coordinator.write(KEY, StateWrite(0, 1, 4, 0, (DELIVERED,))),
+        world.coordinator.read(KEY, 1),
+        world.coordinator.initialize(other, 0, 7),
+        world.coordinator.read(other, 1),
+        world.coordinator.summary(other, 0),
+    ]
+    assert not any(each.done for each in asked)
     world.log.release()
-    assert written.value == ANSWERED
-    assert later.value == StateRead(start_offset=4, batches=(DELIVERED,)) == read(world, 1)
-    assert summary(world).start_offset == 4
+    delivered = StateRead(start_offset=4, batches=(DELIVERED,))
+    *others, told = [each.value for each in asked]
+    assert others == [ANSWERED, delivered, ANSWERED, StateRead(start_offset=7)]
+    assert told.start_offset == 7
