@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.coordinator.partitioning import NOWHERE
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from kcompat.security.authorizer import Resource
@@ -35,7 +36,10 @@ def handle(
     if not context.may(Operation.READ, Resource.group(request.group_id)):
         return AddOffsetsToTxnResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     services = context.services
-    place = (CONSUMER_OFFSETS, services.groups.partition_of(request.group_id))
+    partition = services.groups.partition_of(request.group_id)
+    if partition == NOWHERE:
+        return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    place = (CONSUMER_OFFSETS, partition)
     producer = Producer(request.producer_id, request.producer_epoch)
     added = services.transactions.add_partitions(request.transactional_id, producer, [place], 0)
     return added.map(

@@ -64,14 +64,14 @@ class ShardRunner(Generic[S]):
         log: CoordinatorLog,
         serde: Serde,
         clock: Clock,
-        make_shard: Callable[[KeyedTimers], S],
+        make_shard: Callable[[int, KeyedTimers], S],
         commit_timeout_ms: int,
         given_up: Callable[[ShardRunner[S]], object],
     ) -> None:
         """`given_up(self)` is called when a fault may have left the shard other than its log."""
         self.partition = partition
         self.timers = KeyedTimers(clock, self._run_timer)
-        self.shard = make_shard(self.timers)
+        self.shard = make_shard(partition, self.timers)
         self._log = log
         self._serde = serde
         self._clock = clock

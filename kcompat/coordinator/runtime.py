@@ -59,12 +59,13 @@ class Runtime(Generic[S]):
         log: CoordinatorLog,
         serde: Serde,
         clock: Clock,
-        make_shard: Callable[[KeyedTimers], S],
+        make_shard: Callable[[int, KeyedTimers], S],
         commit_timeout_ms: int = 5000,
         *,
         is_keyed: bool = True,
     ) -> None:
-        """`is_keyed` says that the last record of a key tells all that those before it did."""
+        """`make_shard(partition, timers)` makes the shard of a partition, of which nothing is loaded yet.
+        `is_keyed` says that the last record of a key tells all that those before it did."""
         self._log = log
         self._serde = serde
         self._clock = clock

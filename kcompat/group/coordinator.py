@@ -53,9 +53,9 @@ T = TypeVar("T")
 class GroupCoordinator:
     """All groups of one broker, whose picture of the cluster is `image()`.
 
-    `partition_count` tells how many partitions `__consumer_offsets` has. `new_uuid` gives the part of a new
-    member's id that nobody can guess, as Java's `UUID.toString` writes it. Partitions come and go with `load`
-    and `unload`.
+    `partition_count` tells how many partitions `__consumer_offsets` has, 0 while that is not known.
+    `new_uuid` gives the part of a new member's id that nobody can guess, as Java's `UUID.toString` writes it.
+    Partitions come and go with `load` and `unload`.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class GroupCoordinator:
         )
         self._expiry: Timer | None = None
 
-    def _make_shard(self, timers: KeyedTimers) -> GroupShard:
+    def _make_shard(self, _partition: int, timers: KeyedTimers) -> GroupShard:
         return GroupShard(timers, self.config, self._new_uuid, self._image)
 
     # --- life

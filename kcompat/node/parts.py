@@ -38,6 +38,7 @@ from kcompat.net.helpers import Helpers
 from kcompat.node.elsewhere import Elsewhere
 from kcompat.node.marking import LocalMarkers
 from kcompat.node.peering import Peering
+from kcompat.node.placing import PartitionCounts
 from kcompat.node.sharing import Sharing
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.replication.fetch_session import FetchSessions
@@ -135,6 +136,7 @@ class Parts:
         self.config.subscribe(lambda changed: self.moves.configure(moves_config(changed)))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         self.markers = LocalMarkers(self.replicas, self._end_in_groups, clock, self.config)
+        self.counts = PartitionCounts(self.cluster, self.replicas.has_topic, self.config)
         self.transactions = self._transactions()
         self.verification = Verification(self.transactions, self.peering.peers, self.cluster, self.config)
         self.groups = self._groups()
@@ -240,7 +242,7 @@ class Parts:
             log,
             self.world.clock,
             GroupCoordinatorConfig.read(config.get),
-            lambda: self._count_partitions(CONSUMER_OFFSETS, "offsets.topic.num.partitions"),
+            lambda: self.counts.of(CONSUMER_OFFSETS),
             lambda: str(UUID(int=self.world.random.getrandbits(128), version=4)),
             self.verification,
             lambda: self.cluster.image,
@@ -256,7 +258,7 @@ class Parts:
             log,
             clock,
             TransactionCoordinatorConfig.read(self.config.current.get),
-            lambda: self._count_partitions(TRANSACTION_STATE, "transaction.state.log.num.partitions"),
+            lambda: self.counts.of(TRANSACTION_STATE),
             self.producer_ids.next,
             Markers(routes, clock),
             lambda: self.features.level(TRANSACTION_VERSION),
@@ -280,11 +282,6 @@ class Parts:
         self.sharing.stop()
         self.transactions.stop()
         self.groups.stop()
-
-    def _count_partitions(self, topic: str, key: str) -> int:
-        """Of a coordinator's topic; `key` says how many it will have."""
-        known = self.cluster.image.topics.get(topic)
-        return self.config.current.integer(key) if known is None else len(known.partitions)
 
     def _stable_offset(self, log: Log) -> int | None:
         partition = self.replicas.get(log.topic, log.partition)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.node.placing import PartitionCounts
 from kcompat.replication.topic_log import TopicLog
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.coordinator.coordinator import ShareCoordinator
@@ -46,11 +47,12 @@ class Sharing:
         self._config, self._cluster, replicas, peers, world = neighbours
         config = self._config.current
         log = TopicLog(replicas, SHARE_GROUP_STATE)
+        counts = PartitionCounts(self._cluster, replicas.has_topic, self._config)
         self.coordinator = ShareCoordinator(
             log,
             world.clock,
             ShareCoordinatorConfig.read(config.get),
-            self._count_state_partitions,
+            lambda: counts.of(SHARE_GROUP_STATE),
             self._count_partitions,
             lambda: SHARE_GROUP_STATE in self._cluster.image.topics,
         )
@@ -74,12 +76,6 @@ class Sharing:
         self.partitions.forget_all()
         self.persister.close()
         self.coordinator.stop()
-
-    def _count_state_partitions(self) -> int:
-        topic = self._cluster.image.topics.get(SHARE_GROUP_STATE)
-        if topic is None:
-            return self._config.current.integer("share.coordinator.state.topic.num.partitions")
-        return len(topic.partitions)
 
     def _count_partitions(self, topic_id: bytes) -> int:
         image = self._cluster.image

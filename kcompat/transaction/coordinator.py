@@ -39,8 +39,9 @@ T = TypeVar("T")
 class TransactionCoordinator:
     """All transactional ids of one broker. Partitions come and go with `load` and `unload`.
 
-    `partition_count` tells how many partitions `__transaction_state` has, `next_producer_id` gives one that
-    nobody has, or None while none can be had. `feature_level` is that of `transaction.version`.
+    `partition_count` tells how many partitions `__transaction_state` has, 0 while that is not known.
+    `next_producer_id` gives one that nobody has, or None while none can be had. `feature_level` is that of
+    `transaction.version`.
     """
 
     def __init__(
@@ -64,8 +65,8 @@ class TransactionCoordinator:
         )
         self._timers: dict[Callable[[], None], Timer] = {}
 
-    def _make_shard(self, _timers: KeyedTimers) -> TransactionShard:
-        return TransactionShard(self._decided, self._feature_level)
+    def _make_shard(self, partition: int, _timers: KeyedTimers) -> TransactionShard:
+        return TransactionShard(partial(self._decided, partition), self._feature_level)
 
     # --- life
 
@@ -215,23 +216,22 @@ class TransactionCoordinator:
         operation = on_turn(decide)
         return self.runtime.write(partition, operation, failed)
 
-    def _decided(self, name: str, transaction: Transaction) -> None:
-        partition = self.partition_of(name)
+    def _decided(self, partition: int, name: str, transaction: Transaction) -> None:
         epoch = self.runtime.leader_epoch(partition)
-        self._markers.begin(partition, epoch, name, transaction, partial(self._marked, name))
+        self._markers.begin(partition, epoch, name, transaction, partial(self._marked, partition, name))
 
-    def _marked(self, name: str, producer: Producer) -> None:
+    def _marked(self, partition: int, name: str, producer: Producer) -> None:
         """Complete it; where that cannot be written now, ask again in a moment, for as long as it is ours."""
 
         def written(error: ErrorCode) -> None:
             if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
-                self._clock.call_later(RETRY_MS, partial(self._marked, name, producer))
+                self._clock.call_later(RETRY_MS, partial(self._marked, partition, name, producer))
 
         def decide(turn: TransactionTurn) -> ErrorCode:
             ending.complete(turn, name, producer)
             return ErrorCode.NONE
 
-        self._write(name, decide, transaction_error).then(written)
+        self._run(partition, decide, transaction_error).then(written)
 
     def _look_later(self, look: Callable[[], None], interval_ms: int) -> None:
         def again() -> None:

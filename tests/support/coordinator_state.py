@@ -80,7 +80,7 @@ def replayed_transactions(log: CoordinatorLog, partition: int) -> TransactionSha
     """The transactional ids that a coordinator has which has just loaded the log."""
     clock = VirtualClock()
     runtime: Runtime[TransactionShard] = Runtime(
-        CommittedCopy(log), TRANSACTION_SERDE, clock, lambda _: TransactionShard(lambda *_: None, lambda: 0)
+        CommittedCopy(log), TRANSACTION_SERDE, clock, lambda *_: TransactionShard(lambda *_: None, lambda: 0)
     )
     shard: TransactionShard = _loaded(runtime, clock, partition)
     return shard
@@ -98,7 +98,7 @@ def replayed_shares(log: CoordinatorLog, config: ShareCoordinatorConfig, partiti
         CommittedCopy(log),
         SHARE_STATE_SERDE,
         clock,
-        lambda _: ShareShard(config, lambda _: 0),
+        lambda *_: ShareShard(config, lambda _: 0),
         is_keyed=False,
     )
     shard: ShareShard = _loaded(runtime, clock, partition)

@@ -49,6 +49,8 @@ class GroupWorld:
         self.verifier = Trusting()
         self._ids = count(1)
         self.image = ClusterImage("cluster")
+        self.partition_count = PARTITIONS
+        """What the coordinator is told of them."""
         self.epoch = 0
         self.coordinator = self.restart()
 
@@ -61,7 +63,7 @@ class GroupWorld:
             self.log,
             self.clock,
             self.config,
-            lambda: PARTITIONS,
+            lambda: self.partition_count,
             lambda: str(next(self._ids)),
             self.verifier,
             lambda: self.image,

@@ -107,7 +107,12 @@ class RegisterWorld:
         self.clock = VirtualClock()
         self.log = log or MemoryCoordinatorLog()
         self.runtime: Runtime[Registers] = Runtime(
-            self.log, TextSerde(), self.clock, make_shard, 5000, is_keyed=is_keyed
+            self.log,
+            TextSerde(),
+            self.clock,
+            lambda _, timers: make_shard(timers),
+            5000,
+            is_keyed=is_keyed,
         )
 
     def load(self) -> Registers:

@@ -99,6 +99,8 @@ class TransactionWorld:
         self.brokers = MarkedBrokers()
         self.has_ids = True
         self.feature_level = 0
+        self.partition_count = PARTITIONS
+        """What the coordinator is told of them."""
         self._ids = count(1000)
         self.epoch = 0
         self.coordinator = self.restart()
@@ -113,7 +115,7 @@ class TransactionWorld:
             self.log,
             self.clock,
             self.config,
-            lambda: PARTITIONS,
+            lambda: self.partition_count,
             self._next_id,
             self.markers,
             lambda: self.feature_level,

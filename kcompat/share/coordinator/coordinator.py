@@ -82,7 +82,7 @@ class ShareCoordinator:
         self._pruned: dict[int, int] = {}
         """Up to where the log of a partition has been deleted already."""
 
-    def _make_shard(self, _timers: KeyedTimers) -> ShareShard:
+    def _make_shard(self, _partition: int, _timers: KeyedTimers) -> ShareShard:
         return ShareShard(self.config, self._partition_count)
 
     # --- life

@@ -49,3 +49,10 @@ def test_what_is_refused(broker: TransactionHandlers) -> None:
         (Operation.READ, Resource.group("g")), (Operation.WRITE, Resource.transactional_id(NAME))
     )
     assert broker.ask(add(producer), 3).error_code == 53
+
+
+def test_a_group_whose_partition_is_not_known_yet(broker: TransactionHandlers) -> None:
+    producer = broker.world.init().producer
+    broker.groups.partition_count = 0
+    assert broker.ask(add(producer), 3).error_code == 15
+    assert broker.in_transaction(set())

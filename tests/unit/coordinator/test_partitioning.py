@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.coordinator.partitioning import java_string_hash, partition_for
+from kcompat.coordinator.partitioning import NOWHERE, java_string_hash, partition_for
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,7 @@ def test_partition_is_the_absolute_hash_modulo_the_partitions() -> None:
     assert partition_for("my-consumer-group", 50) == 13
     assert java_string_hash("spark-1") == -2011712191
     assert partition_for("spark-1", 50) == 41
+
+
+def test_while_nobody_knows_how_many_partitions_there_are_a_key_is_nowhere() -> None:
+    assert partition_for("hello", 0) == NOWHERE

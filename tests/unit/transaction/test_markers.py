@@ -9,7 +9,7 @@ import pytest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.transaction.markers import RETRY_MS
 from kcompat.transaction.requests import EndRequest
-from support.transaction_world import NAME, A, B
+from support.transaction_world import NAME, PARTITIONS, A, B
 
 if TYPE_CHECKING:
     from support.transaction_world import TransactionWorld
@@ -124,6 +124,29 @@ def test_a_new_coordinator_writes_them_all_again_in_its_own_epoch(world: Transac
     assert {marker.coordinator_epoch for _, marker in world.brokers.written} == {1, 2}
     assert world.state == "CompleteAbort"
     assert len(world.markers) == 0
+
+
+@pytest.mark.parametrize("shown", [0, 10 * PARTITIONS])
+def test_a_coordinator_that_does_not_know_yet_how_many_partitions_there_are_goes_on_with_its_own(
+    world: TransactionWorld, shown: int
+) -> None:
+    world.brokers.hold()
+    world.end(world.begin())
+    world.partition_count = shown
+    world.restart()
+    world.brokers.release()
+    assert {marker.coordinator_epoch for _, marker in world.brokers.written} == {1, 2}
+    assert world.state == "CompleteCommit"
+
+
+def test_while_nobody_knows_how_many_partitions_there_are_no_id_is_coordinated(
+    world: TransactionWorld,
+) -> None:
+    producer = world.begin()
+    world.partition_count = 0
+    assert world.init().error == ErrorCode.NOT_COORDINATOR
+    assert world.end(producer).error == ErrorCode.NOT_COORDINATOR
+    assert world.state == "Ongoing"
 
 
 def test_what_another_coordinates_now_is_written_no_more(world: TransactionWorld) -> None:

@@ -1,0 +1,38 @@
+"""How many partitions the coordinators' topics have, by which a key finds its coordinator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.controller.internal_topics import spec_of_automatic_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.cluster.feed import MetadataCache
+    from kcompat.config.feed import ConfigFeed
+
+
+class PartitionCounts:
+    """What one broker knows of them. Kafka's brokers ask ZooKeeper once, when they start."""
+
+    def __init__(
+        self, cluster: MetadataCache, has_replicas: Callable[[str], bool], config: ConfigFeed
+    ) -> None:
+        """`has_replicas(topic)` says whether this broker has partitions of it."""
+        self._cluster = cluster
+        self._has_replicas = has_replicas
+        self._config = config
+
+    def of(self, topic: str) -> int:
+        """So many as the topic has, or will have once it is made; 0 while that is not known.
+
+        A broker that has just started is given its partitions before it is shown the topics they are of. By
+        the number that new topics get it might take a key for its own that lives in another partition.
+        """
+        known = self._cluster.image.topics.get(topic)
+        if known is not None:
+            return len(known.partitions)
+        if self._has_replicas(topic):
+            return 0
+        return spec_of_automatic_topic(topic, self._config.current, live_brokers=1).num_partitions

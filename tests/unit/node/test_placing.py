@@ -1,0 +1,45 @@
+"""How many partitions the coordinators' topics have."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
+from kcompat.node.placing import PartitionCounts
+from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+
+CONFIG = {
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "4",
+    "share.coordinator.state.topic.num.partitions": "5",
+}
+
+
+def counts(cluster: MetadataCache, *replicas: str) -> PartitionCounts:
+    return PartitionCounts(cluster, replicas.__contains__, ConfigFeed(BrokerConfig(CONFIG)))
+
+
+@pytest.mark.parametrize(
+    ("topic", "partitions"), [(CONSUMER_OFFSETS, 3), (TRANSACTION_STATE, 4), (SHARE_GROUP_STATE, 5)]
+)
+def test_a_topic_that_is_not_made_yet_will_have_those_of_the_configuration(
+    topic: str, partitions: int
+) -> None:
+    assert counts(MetadataCache("cluster")).of(topic) == partitions
+
+
+def test_a_topic_that_is_shown_has_what_it_has() -> None:
+    cluster = MetadataCache("cluster")
+    partitions = dict.fromkeys(range(7), PartitionInfo(1, 0, (1,), (1,)))
+    cluster.update(
+        ClusterImage("cluster").with_topics([TopicImage(TRANSACTION_STATE, bytes(16), partitions)])
+    )
+    assert counts(cluster, TRANSACTION_STATE).of(TRANSACTION_STATE) == 7
+
+
+def test_of_a_topic_that_is_there_and_was_not_shown_nobody_knows() -> None:
+    """Its partitions are given to a broker that starts before it is told of the cluster."""
+    assert counts(MetadataCache("cluster"), TRANSACTION_STATE).of(TRANSACTION_STATE) == 0
