@@ -34,6 +34,7 @@ import group_requests
 import msgspec
 import peers
 import restart
+import transactions
 from generator import Generator
 from trial import Trial
 
@@ -185,6 +186,8 @@ MEASURES = {
     "fetch": Measure(fetch, 50, 150),
     "flush-alone": Measure(partial(row, run=flush.alone), 200, 2200),
     "flush-parallel": Measure(partial(row, run=flush.parallel), 200, 1200),
+    "transactions-1": Measure(partial(row, run=transactions.one_producer), 100, 400),
+    "transactions-20": Measure(partial(row, run=transactions.many_producers), 50, 150),
     "fresh-group": Measure(fresh_group, 5, 55),
     "down-none": down_convert(Codec.NONE),
     "down-lz4": down_convert(Codec.LZ4),

@@ -205,6 +205,7 @@ class TransactionCoordinator:
         decide: Callable[[TransactionTurn], T | Promise[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
+        self._markers.hurry(name)
         return self._run(self.partition_of(name), decide, failed)
 
     def _run(

@@ -1,8 +1,9 @@
 """Markers on their way: what has to be written to which partition, until all of it is.
 
 A queue for each broker, one request under way to each; a marker that was not written goes to whoever leads
-its partition by then. Kafka's counterparts: `TransactionMarkerChannelManager` and
-`TransactionMarkerRequestCompletionHandler`.
+its partition by then. They set out in the next turn of the loop: who ended the transaction is answered first,
+and the markers of all that ended in one turn go together. Kafka's counterparts:
+`TransactionMarkerChannelManager` and `TransactionMarkerRequestCompletionHandler`.
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ class Markers:
         self._ports = ports
         self._clock = clock
         self._left: dict[str, _Left] = {}
+        self._fresh: dict[str, _Left] = {}
+        """Those of which nothing has set out."""
         self._waiting: dict[int, dict[_Left, list[TopicPartition]]] = {}
         self._under_way: set[int] = set()
 
@@ -102,8 +105,14 @@ class Markers:
             transaction.client_version,
             tuple(sorted(transaction.partitions)),
         )
-        left = self._left[name] = _Left(partition, name, marker, done)
-        self._send(left, marker.partitions)
+        if not self._fresh:
+            self._clock.call_later(0, self._set_out)
+        self._left[name] = self._fresh[name] = _Left(partition, name, marker, done)
+
+    def hurry(self, name: str) -> None:
+        """Somebody asks for the id: what was begun for it sets out now, and may be over at once."""
+        if name in self._fresh:
+            self._set_out()
 
     def forget(self, partition: int) -> None:
         """The ids of this partition are coordinated elsewhere, or anew."""
@@ -114,7 +123,16 @@ class Markers:
         """Write nothing more."""
         self._left.clear()
 
-    def _send(self, left: _Left, partitions: Sequence[TopicPartition]) -> None:
+    def _set_out(self) -> None:
+        fresh = [left for left in self._fresh.values() if self._is_mine(left)]
+        self._fresh.clear()
+        for left in fresh:
+            self._queue(left, left.marker.partitions)
+        self._flush_all()
+        for left in fresh:
+            self._finish_if_written(left)
+
+    def _queue(self, left: _Left, partitions: Sequence[TopicPartition]) -> None:
         """Queue these at their leaders; those of deleted topics need none."""
         without_leader: list[TopicPartition] = []
         for each in partitions:
@@ -127,14 +145,17 @@ class Markers:
                 self._waiting.setdefault(leader, {}).setdefault(left, []).append(each)
         if without_leader:
             self._send_later(left, without_leader)
+
+    def _flush_all(self) -> None:
         for broker_id in list(self._waiting):
             self._flush(broker_id)
-        self._finish_if_written(left)
 
     def _send_later(self, left: _Left, partitions: Sequence[TopicPartition]) -> None:
         def again() -> None:
             if self._is_mine(left):
-                self._send(left, partitions)
+                self._queue(left, partitions)
+                self._flush_all()
+                self._finish_if_written(left)
 
         self._clock.call_later(RETRY_MS, again)
 

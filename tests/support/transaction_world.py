@@ -123,8 +123,9 @@ class TransactionWorld:
         for partition in range(PARTITIONS):
             self.coordinator.load(partition, self.epoch)
         self.coordinator.start()
+        self.clock.advance()
         while self.coordinator.runtime.is_loading:
-            self.clock.advance(0)
+            self.clock.advance()
         return self.coordinator
 
     def find(self, transaction: Transaction) -> None:
@@ -147,7 +148,8 @@ class TransactionWorld:
         return Promise.resolved(next(self._ids) if self.has_ids else None)
 
     def transaction(self, name: str = NAME) -> Transaction | None:
-        """The id as it is in memory."""
+        """The id as it is in memory after this turn of the loop."""
+        self.clock.advance()
         found = None
         for _, shard in self.coordinator.runtime.active():
             shard.check_invariants()
@@ -178,7 +180,9 @@ class TransactionWorld:
 
     def init(self, expected: Producer | None = None, name: str = NAME) -> ProducerAnswer:
         """InitProducerId, answered at once."""
-        return self.ask_init(expected, name).value
+        answer = self.ask_init(expected, name).value
+        self.clock.advance()
+        return answer
 
     def begin(self) -> Producer:
         """Make an id with a transaction of two partitions."""
@@ -199,5 +203,7 @@ class TransactionWorld:
         return self.coordinator.end(EndRequest(NAME, producer, commits, client_version))
 
     def end(self, producer: Producer, *, commits: bool = True, client_version: int = 0) -> ProducerAnswer:
-        """EndTxn, answered at once."""
-        return self.ask_end(producer, commits=commits, client_version=client_version).value
+        """EndTxn, answered at once; its markers have set out then."""
+        answer = self.ask_end(producer, commits=commits, client_version=client_version).value
+        self.clock.advance()
+        return answer

@@ -42,10 +42,41 @@ def test_a_broker_is_given_one_request_at_a_time_and_all_that_waits_in_the_next(
     for name, producer in producers.items():
         world.add(producer, A, name=name)
         world.coordinator.end(EndRequest(name, producer, commits=True))
+        world.clock.advance()
     assert world.brokers.held == 1
     world.brokers.release()
     assert [marker.producer for _, marker in world.brokers.written] == list(producers.values())
     assert [world.state_of(name) for name in names] == ["CompleteCommit"] * 3
+
+
+def test_who_ends_a_transaction_is_answered_before_its_markers_set_out(world: TransactionWorld) -> None:
+    assert world.ask_end(world.begin()).value.error == ErrorCode.NONE
+    assert sent(world) == []
+    world.clock.advance()
+    assert sent(world) == [(1, (A, B))]
+
+
+def test_the_markers_of_all_that_ends_in_one_turn_go_together(world: TransactionWorld) -> None:
+    names = ["a", "b"]
+    producers = {name: world.init(name=name).producer for name in names}
+    for name, producer in producers.items():
+        world.add(producer, A, name=name)
+    world.brokers.hold()
+    for name, producer in producers.items():
+        world.coordinator.end(EndRequest(name, producer, commits=True))
+    world.clock.advance()
+    assert world.brokers.held == 1
+    world.brokers.release()
+    assert [marker.producer for _, marker in world.brokers.written] == list(producers.values())
+
+
+def test_who_asks_for_an_id_whose_markers_have_not_set_out_does_not_wait_for_them(
+    world: TransactionWorld,
+) -> None:
+    producer = world.begin()
+    assert world.ask_end(producer).value.error == ErrorCode.NONE
+    added = world.coordinator.add_partitions(NAME, producer, [A], 0)
+    assert (added.value, sent(world)) == (ErrorCode.NONE, [(1, (A, B))])
 
 
 @pytest.mark.parametrize(
