@@ -110,7 +110,15 @@ class Promise(Generic[T]):
     def map(self, function: Callable[[T], R]) -> Promise[R]:
         """A promise of `function(value)`. It fails with what the function raises, or as this one fails."""
         mapped: Promise[R] = Promise()
-        self.then(lambda value: mapped.complete(function(value)), mapped.fail)
+        if not self.done:
+            self.then(lambda value: mapped.complete(function(value)), mapped.fail)
+            return mapped
+        try:
+            mapped._outcome = function(self.value)
+        except Exception as error:
+            mapped.fail(error)
+        else:
+            mapped.done = True
         return mapped
 
     def flat_map(self, function: Callable[[T], Promise[R]]) -> Promise[R]:
@@ -119,6 +127,12 @@ class Promise(Generic[T]):
         Not for loops: where each result waits for a further `flat_map`, the stack grows with every one.
         """
         flat: Promise[R] = Promise()
+        if self.done:
+            try:
+                return function(self.value)
+            except Exception as error:
+                flat.fail(error)
+                return flat
         self.then(lambda value: function(value).then(flat.complete, flat.fail), flat.fail)
         return flat
 
@@ -166,6 +180,7 @@ def gather(promises: Sequence[Promise[T]]) -> Promise[list[T]]:
     missing = len(promises)
     if not missing:
         gathered.complete([])
+        return gathered
 
     def arrived(_: T) -> None:
         nonlocal missing

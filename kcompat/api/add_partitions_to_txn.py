@@ -82,7 +82,9 @@ def _of_client(context: RequestContext, asked: Asked) -> Promise[Errors]:
     return _add(
         context,
         asked,
-        {each: ErrorCode.TOPIC_AUTHORIZATION_FAILED for each in _partitions(asked) if each[0] in denied},
+        {each: ErrorCode.TOPIC_AUTHORIZATION_FAILED for each in _partitions(asked) if each[0] in denied}
+        if denied
+        else {},
     )
 
 

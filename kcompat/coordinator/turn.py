@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kcompat.coordinator.operation import Answer, CoordinatorRecord, Result
@@ -61,27 +62,29 @@ class Turn(Generic[S]):
 
     def finish(self, response: T | Promise[T]) -> Result[T]:
         """The operation's result."""
-        follow_ups, at_once = self._follow_ups, self._appended
-
-        def appended(shard: S, now_ms: int) -> Result[None]:
-            turn = Turn(shard, now_ms)
-            for follow in at_once:
-                follow(turn)
-            return turn.finish(None)
-
-        def settled(shard: S, now_ms: int, error: ErrorCode) -> Result[None]:
-            turn = Turn(shard, now_ms)
-            for follow in follow_ups:
-                follow(turn, error)
-            return turn.finish(None)
-
         return Result(
             response,
             self._records,
-            settled if follow_ups else None,
+            partial(_settled, self._follow_ups) if self._follow_ups else None,
             self._answers,
-            appended if at_once else None,
+            partial(_appended, self._appended) if self._appended else None,
         )
+
+
+def _appended(follow_ups: list[Callable[[Turn[S]], None]], shard: S, now_ms: int) -> Result[None]:
+    turn = Turn(shard, now_ms)
+    for follow in follow_ups:
+        follow(turn)
+    return turn.finish(None)
+
+
+def _settled(
+    follow_ups: list[Callable[[Turn[S], ErrorCode], None]], shard: S, now_ms: int, error: ErrorCode
+) -> Result[None]:
+    turn = Turn(shard, now_ms)
+    for follow in follow_ups:
+        follow(turn, error)
+    return turn.finish(None)
 
 
 def on_turn(decide: Callable[[Turn[S]], T | Promise[T]]) -> ShardOperation[S, T]:

@@ -172,7 +172,7 @@ class Log:
         marker = None
         if header.producer_id >= 0:
             if header.is_control:
-                marker = read_marker(batch)
+                marker = terms.marker or read_marker(batch)
             found = self.producer_state.check(header, marker, terms)
             if found:
                 return self._not_appended(found)

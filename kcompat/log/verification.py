@@ -16,6 +16,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
+    from kcompat.records.control import EndTransactionMarker
 
 
 VERSION_2: Final = 2
@@ -63,6 +64,8 @@ class AppendTerms(msgspec.Struct, frozen=True, gc=False):
     """Whether a transaction may only begin here with a proof."""
     transaction_version: int = 0
     """Of the producer whose transaction a marker ends: with 2 its epoch is above that of the records."""
+    marker: EndTransactionMarker | None = None
+    """What the batch says, where it was made here: then nobody has to read it again."""
 
 
 BY_CLIENT: Final = AppendTerms()

@@ -57,11 +57,11 @@ class LocalMarkers:
         errors: Errors = {}
         waiting: dict[Partition, int] = {}
         ends: list[Promise[Any]] = []
-        terms = AppendTerms(is_client=False, transaction_version=marker.version)
-        writer = Writer(marker.producer.id, marker.producer.epoch, terms)
         ending = EndTransactionMarker(
             ControlType.COMMIT if marker.commits else ControlType.ABORT, marker.coordinator_epoch
         )
+        terms = AppendTerms(is_client=False, transaction_version=marker.version, marker=ending)
+        writer = Writer(marker.producer.id, marker.producer.epoch, terms)
         for each in marker.partitions:
             partition = self._replicas.get(*each)
             if partition is None or partition.log.is_failed:

@@ -7,6 +7,7 @@ recovery must not trust the CRC for them. Kafka's counterpart: `DefaultRecordBat
 from __future__ import annotations
 
 import struct
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -37,6 +38,7 @@ from kcompat.records.record import Record, encode_records
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+_timestamp_of = attrgetter("timestamp")
 _unpack_header = HEADER.unpack_from
 _pack_long = struct.Struct(">q").pack_into
 _pack_int = struct.Struct(">i").pack_into
@@ -211,7 +213,7 @@ def build_batch(
     """
     assert records, "a batch has at least one record"
     base_timestamp = records[0].timestamp
-    max_timestamp = max(record.timestamp for record in records)
+    max_timestamp = max(map(_timestamp_of, records))
     attributes = int(codec)
     if log_append_time is not None:
         attributes |= LOG_APPEND_TIME_FLAG
@@ -248,9 +250,9 @@ def frame_body(
 
     `producer` is id, epoch and base sequence.
     """
-    codec = Codec(attributes & CODEC_MASK)
+    codec = attributes & CODEC_MASK
     batch = bytearray(HEADER_SIZE)
-    batch += body if codec == Codec.NONE else compress(codec, body, level)
+    batch += compress(Codec(codec), body, level) if codec else body
     HEADER.pack_into(
         batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch, MAGIC, 0, attributes, count - 1,
         base_timestamp, max_timestamp, *producer, count,

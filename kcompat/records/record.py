@@ -10,7 +10,7 @@ varint value length, value. Varints are zigzag, at most 5 bytes (a varlong 10). 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -32,11 +32,27 @@ class Record(msgspec.Struct, frozen=True):
 
 def append_varint(out: bytearray, value: int) -> None:
     """Append `value` (up to 64 bits, signed) as a zigzag varint."""
+    out += _varint(value)
+
+
+def _varint(value: int) -> bytes:
+    if 0 <= value < len(_SHORT):
+        return _SHORT[value]
+    return _encoded(value)
+
+
+def _encoded(value: int) -> bytes:
     value = (value << 1) ^ (value >> 63)
+    out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)
+    return bytes(out)
+
+
+_SHORT: Final = [_encoded(value) for value in range(1024)]
+"""Most lengths and deltas there are."""
 
 
 def encode_records(records: Sequence[Record], base_timestamp: int) -> bytearray:
@@ -56,22 +72,20 @@ def append_record(
     headers: Sequence[Header] = (),
 ) -> None:
     """Append one record to a batch's body."""
-    body = bytearray(1)
-    append_varint(body, timestamp_delta)
-    append_varint(body, offset_delta)
-    _append_bytes(body, key)
-    _append_bytes(body, value)
-    append_varint(body, len(headers))
+    body = [_NO_ATTRIBUTES, _varint(timestamp_delta), _varint(offset_delta), *_sized(key), *_sized(value)]
+    body.append(_varint(len(headers)))
     for name, content in headers:
-        _append_bytes(body, name.encode())
-        _append_bytes(body, content)
-    append_varint(out, len(body))
-    out += body
+        body += _sized(name.encode())
+        body += _sized(content)
+    joined = b"".join(body)
+    out += _varint(len(joined))
+    out += joined
 
 
-def _append_bytes(out: bytearray, value: bytes | None) -> None:
-    if value is None:
-        out.append(1)  # the varint -1
-    else:
-        append_varint(out, len(value))
-        out += value
+def _sized(value: bytes | None) -> tuple[bytes, bytes]:
+    """A field with its length in front."""
+    return (_NULL, b"") if value is None else (_varint(len(value)), value)
+
+
+_NO_ATTRIBUTES: Final = b"\0"
+_NULL: Final = _encoded(-1)

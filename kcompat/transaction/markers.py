@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcompat.faults import contained
 from kcompat.protocol.errors import ErrorCode
@@ -171,16 +172,7 @@ class Markers:
         if not waiting:
             return
         self._under_way.add(broker_id)
-        markers = [
-            Marker(
-                left.marker.producer,
-                left.marker.coordinator_epoch,
-                left.marker.commits,
-                left.marker.version,
-                tuple(partitions),
-            )
-            for left, partitions in waiting.items()
-        ]
+        markers = [replace(left.marker, partitions=tuple(partitions)) for left, partitions in waiting.items()]
         self._ports.write(broker_id, markers).then(
             partial(self._answered, broker_id, waiting), lambda _: self._failed(broker_id, waiting)
         )

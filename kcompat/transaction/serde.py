@@ -15,9 +15,13 @@ from kcompat.transaction.states import State
 from kcompat.transaction.transaction import NO_PRODUCER_ID, Transaction, by_topic
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcompat.protocol.message import Message
 
 PLAIN, TAGGED = 0, 1
+
+_STATES: Final[Mapping[int, State]] = {int(state): state for state in State}
 
 
 def value_of(transaction: Transaction, feature_level: int) -> TransactionLogValue:
@@ -46,10 +50,9 @@ def value_of(transaction: Transaction, feature_level: int) -> TransactionLogValu
 
 def transaction_of(value: TransactionLogValue) -> Transaction:
     """What a record says. Raises ProtocolViolation where its status is none."""
-    try:
-        state = State(value.transaction_status)
-    except ValueError:
-        raise ProtocolViolation(f"{value.transaction_status} is no status of a transaction") from None
+    state = _STATES.get(value.transaction_status)
+    if state is None:
+        raise ProtocolViolation(f"{value.transaction_status} is no status of a transaction")
     return Transaction(
         producer_id=value.producer_id,
         producer_epoch=value.producer_epoch,

@@ -55,7 +55,7 @@ class TransactionShard:
     def committed(self, offset: int) -> None:
         """Records up to `offset` are committed."""
         self._timeline.commit(offset)
-        if not self._timeline.is_loading:
+        if self._prepared and not self._timeline.is_loading:
             self._write_markers(offset)
 
     def loaded(self, now_ms: int) -> None:  # noqa: ARG002
