@@ -8,15 +8,20 @@ counterparts: `CommittedPartitionState`, `PendingExpandIsr` and `PendingShrinkIs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
 from kcompat.replication.named import Named
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcompat.cluster.news import Role
     from kcompat.protocol.errors import ErrorCode
+
+NOT_KNOWN: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class Committed(Struct, frozen=True, eq=False, gc=False):
@@ -35,6 +40,11 @@ class PendingExpand(Struct, frozen=True, eq=False):
 
     before: Committed
     newcomer: int
+    registrations: Mapping[int, int] = NOT_KNOWN
+    """The broker epochs under which the others had fetched when this was asked for. A broker that has bounced
+    since is not the one that came into sync, however late its last fetch of the time before arrived
+    (KIP-903).
+    """
 
     @property
     def isr(self) -> tuple[int, ...]:
@@ -57,6 +67,8 @@ class PendingShrink(Struct, frozen=True, eq=False):
 
     before: Committed
     leaving: tuple[int, ...]
+    registrations: Mapping[int, int] = NOT_KNOWN
+    """As with `PendingExpand`."""
 
     @property
     def isr(self) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from kcompat.replication.remote_replica import UNKNOWN_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,18 +105,23 @@ class IsrProposals:
         for (topic, index), proposal in sent.items():
             if topic not in topics:
                 topics[topic] = TopicData(topic, proposal.owner.topic_id)
-            isr = proposal.pending.proposed
+            members = [self._member(proposal.pending, member) for member in proposal.pending.proposed]
             topics[topic].partitions.append(
                 Row(
                     partition_index=index,
                     leader_epoch=proposal.leader_epoch,
-                    new_isr=list(isr),
-                    new_isr_with_epochs=[AlterPartitionRequest.BrokerState(member) for member in isr],
+                    new_isr=[member.broker_id for member in members],
+                    new_isr_with_epochs=members,
                     leader_recovery_state=RECOVERED,
                     partition_epoch=proposal.partition_epoch,
                 )
             )
         return AlterPartitionRequest(self._broker_id, self._broker_epoch(), list(topics.values()))
+
+    def _member(self, pending: Pending, member: int) -> AlterPartitionRequest.BrokerState:
+        is_me = member == self._broker_id
+        epoch = self._broker_epoch() if is_me else pending.registrations.get(member, UNKNOWN_EPOCH)
+        return AlterPartitionRequest.BrokerState(member, epoch)
 
     def _failed(self, fault: Exception) -> None:
         logger.info("The controller did not hear of %d ISRs: %s", len(self._waiting), fault)

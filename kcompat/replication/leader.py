@@ -233,7 +233,7 @@ class Leader:
         end = self.remotes[replica].log_end_offset
         if end < self.high_watermark or end < self.epoch_start_offset or not self._rule.is_alive(replica):
             return None
-        pending = PendingExpand(state, replica)
+        pending = PendingExpand(state, replica, self._registrations())
         self._enter(pending)
         return pending
 
@@ -249,9 +249,12 @@ class Leader:
         )
         if not leaving:
             return None
-        pending = PendingShrink(state, leaving)
+        pending = PendingShrink(state, leaving, self._registrations())
         self._enter(pending)
         return pending
+
+    def _registrations(self) -> dict[int, int]:
+        return {remote.id: remote.broker_epoch for remote in self.remotes.values()}
 
     def _is_caught_up(self, member: int, log_end_offset: int, now_ms: int) -> bool:
         remote = self.remotes.get(member)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ME, OTHER, THIRD = 1, 2, 3
 SHRINK = PendingShrink(Committed((ME, OTHER, THIRD)), (OTHER,))
-EXPAND = PendingExpand(Committed((ME,)), THIRD)
+EXPAND = PendingExpand(Committed((ME,)), THIRD, {OTHER: 78, THIRD: 79})
 Outcome = tuple[int, int, tuple[int, ...]] | ErrorCode
 
 
@@ -112,8 +112,8 @@ def test_what_one_event_brings_goes_in_one_request(world: World) -> None:
     row = request.topics[0].partitions[1]
     assert (row.leader_epoch, row.partition_epoch, row.leader_recovery_state) == (4, 11, 0)
     assert [(member.broker_id, member.broker_epoch) for member in row.new_isr_with_epochs] == [
-        (ME, -1),
-        (THIRD, -1),
+        (ME, 77),
+        (THIRD, 79),
     ]
     assert request.topics[0].topic_id == Owner("a").topic_id
 

@@ -169,6 +169,16 @@ def test_a_leader_leads() -> None:
 # -- joining the ISR -------------------------------------------------------------------------------------
 
 
+def test_whom_it_asks_for_it_knows_by_the_registration_that_fetched() -> None:
+    """A fetch may arrive long after its broker has bounced and lost what it had (KIP-903)."""
+    alone = leader(ME, high=10)
+    alone.fetched(OTHER, 10, 0, log_end_offset=10, now_ms=NOW, broker_epoch=77)
+    pending = alone.expand(OTHER)
+    assert pending is not None
+    alone.fetched(OTHER, 3, 0, log_end_offset=10, now_ms=NOW, broker_epoch=78)
+    assert pending.registrations == {OTHER: 77, THIRD: -1}
+
+
 def test_who_has_caught_up_is_proposed() -> None:
     two = leader(ME, OTHER, end=10, high=7)
     fetched(two, OTHER, 10, end=10)
