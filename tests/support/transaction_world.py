@@ -75,7 +75,8 @@ class MarkedBrokers:
 
     def hold(self) -> None:
         """Answer nothing from now on."""
-        self._held = []
+        if self._held is None:
+            self._held = []
 
     @property
     def held(self) -> int:

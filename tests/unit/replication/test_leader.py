@@ -169,25 +169,16 @@ def test_a_leader_leads() -> None:
 # -- joining the ISR -------------------------------------------------------------------------------------
 
 
-def test_whom_it_asks_for_it_knows_by_the_registration_that_fetched() -> None:
-    """A fetch may arrive long after its broker has bounced and lost what it had (KIP-903)."""
-    alone = leader(ME, high=10)
-    alone.fetched(OTHER, 10, 0, log_end_offset=10, now_ms=NOW, broker_epoch=77)
-    pending = alone.expand(OTHER)
-    assert pending is not None
-    alone.fetched(OTHER, 3, 0, log_end_offset=10, now_ms=NOW, broker_epoch=78)
-    assert pending.registrations == {OTHER: 77, THIRD: -1}
-
-
 def test_who_has_caught_up_is_proposed() -> None:
     two = leader(ME, OTHER, end=10, high=7)
     fetched(two, OTHER, 10, end=10)
     fetched(two, THIRD, 9, end=10)
     assert two.expand(THIRD) is None, "it lacks what was committed"
-    fetched(two, THIRD, 10, end=12)
+    two.fetched(THIRD, 10, 0, log_end_offset=12, now_ms=NOW, broker_epoch=77)
     pending = two.expand(THIRD)
     assert isinstance(pending, PendingExpand)
     assert (pending.isr, pending.proposed) == ((ME, OTHER), (ME, OTHER, THIRD))
+    assert pending.registrations == {OTHER: -1, THIRD: 77}
     assert pending.maximal == (ME, OTHER, THIRD)
     two.check_invariants(12)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def runtime(replicas: ReplicaManager, clock: VirtualClock) -> Runtime[Registers]:
     """A coordinator whose topic is "t"."""
-    return Runtime(TopicLog(replicas, "t"), TextSerde(), clock, Registers)
+    return Runtime(TopicLog(replicas, "t"), TextSerde(), clock, lambda _, timers: Registers(timers))
 
 
 def test_a_coordinator_hears_of_the_partitions_it_has_and_no_others(
