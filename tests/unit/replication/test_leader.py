@@ -177,9 +177,8 @@ def test_who_has_caught_up_is_proposed() -> None:
     two.fetched(THIRD, 10, 0, log_end_offset=12, now_ms=NOW, broker_epoch=77)
     pending = two.expand(THIRD)
     assert isinstance(pending, PendingExpand)
-    assert (pending.isr, pending.proposed) == ((ME, OTHER), (ME, OTHER, THIRD))
-    assert pending.registrations == {OTHER: -1, THIRD: 77}
-    assert pending.maximal == (ME, OTHER, THIRD)
+    assert (pending.isr, pending.registrations) == ((ME, OTHER), {OTHER: -1, THIRD: 77})
+    assert pending.proposed == pending.maximal == (ME, OTHER, THIRD)
     two.check_invariants(12)
 
 
