@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 60
 GROUP, SHARE = 0, 2
 """Kinds of keys that have coordinators."""
+NOT_YET = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR)
 
 
 def ask(cluster: Cluster, broker_id: int, request: Any, version: int) -> Any:
@@ -25,6 +27,12 @@ def ask(cluster: Cluster, broker_id: int, request: Any, version: int) -> Any:
     host, port = cluster.brokers[broker_id].bootstrap_servers.rsplit(":", 1)
     with RawClient((host, int(port)), PATIENCE_S) as client:
         return client.call(request, version)
+
+
+def ask_coordinator(cluster: Cluster, broker_id: int, request: Any, version: int) -> Any:
+    """The same; None from a broker that does not know yet that it is the coordinator, or loads."""
+    answer = ask(cluster, broker_id, request, version)
+    return None if answer.error_code in NOT_YET else answer
 
 
 def until(found: Callable[[], Any], what: str) -> Any:

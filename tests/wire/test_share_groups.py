@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat import Cluster
-from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from kcompat.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest
 from kcompat.protocol.messages.produce import ProduceRequest
@@ -17,7 +16,7 @@ from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatR
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from kcompat.share.key import SharePartitionKey
-from support.cluster_asking import GROUP, PATIENCE_S, SHARE, ask, coordinator, create, until
+from support.cluster_asking import GROUP, PATIENCE_S, SHARE, ask, ask_coordinator, coordinator, create, until
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -111,7 +110,8 @@ def test_what_was_said_outlives_its_broker_and_what_was_not_comes_again(cluster:
     group_id = group_at(cluster, first, topic_id)
     rows = [AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition(0, 0)]
     topics = [AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic(TOPIC, rows)]
-    altered = ask(cluster, first, AlterShareGroupOffsetsRequest(group_id, topics), 0)
+    alter = AlterShareGroupOffsetsRequest(group_id, topics)
+    altered = until(lambda: ask_coordinator(cluster, first, alter, 0), "the coordinator serves")
     assert altered.responses[0].partitions[0].error_code == 0, altered
     joined = ask(cluster, first, ShareGroupHeartbeatRequest(group_id, MEMBER, 0, None, [TOPIC]), 1)
     assert [row.partitions for row in joined.assignment.topic_partitions] == [[0]]
@@ -133,9 +133,9 @@ def test_what_was_said_outlives_its_broker_and_what_was_not_comes_again(cluster:
         found = coordinator(cluster, second, GROUP, group_id)
         if found in (None, first):
             return None
-        request = ShareGroupHeartbeatRequest(group_id, MEMBER, joined.member_epoch)
-        answer = ask(cluster, found, request, 1)
-        return answer if answer.error_code != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else None
+        return ask_coordinator(
+            cluster, found, ShareGroupHeartbeatRequest(group_id, MEMBER, joined.member_epoch), 1
+        )
 
     heartbeat = until(went_on, "the group has another coordinator")
     assert (heartbeat.error_code, heartbeat.member_epoch) == (0, joined.member_epoch)
