@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
 INT_MAX = 2**31 - 1
 
@@ -17,7 +17,10 @@ def bounds(get: Callable[[str], Any], kind: str, name: str) -> Bounds:
     return get(f"group.{kind}.min.{name}"), get(f"group.{kind}.max.{name}")
 
 
-def within(text: str, limits: Bounds) -> int:
-    """The number that a group has set, brought within bounds that are younger."""
-    least, most = limits
-    return min(max(int(text), least), most)
+def own_numbers(own: Mapping[str, str], limits: Iterable[tuple[str, str, Bounds]]) -> dict[str, int]:
+    """The numbers that a group has set, each brought within bounds that are younger, by the fields they are
+    for. `limits` are the names of keys, their fields and their bounds.
+    """
+    return {
+        field: min(max(int(own[name]), least), most) for name, field, (least, most) in limits if name in own
+    }

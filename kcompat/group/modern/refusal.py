@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode
 
 
 class Refusal(Struct, frozen=True):
@@ -15,3 +12,9 @@ class Refusal(Struct, frozen=True):
 
     error: ErrorCode
     message: str | None = None
+
+
+def no_such_group(group_id: str, found: object, kind: str) -> Refusal:
+    """There is no group of this id, or the one that was found is of another kind than this."""
+    what = "not found" if found is None else f"is not a {kind} group"
+    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")

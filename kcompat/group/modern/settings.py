@@ -11,7 +11,7 @@ from kcompat.config.group import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSIO
 from kcompat.group.assignors.range import RangeAssignor
 from kcompat.group.assignors.uniform import UniformAssignor
 from kcompat.group.mixed.policy import MigrationPolicy
-from kcompat.group.modern.bounds import INT_MAX, within
+from kcompat.group.modern.bounds import INT_MAX, own_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,26 +61,14 @@ class ConsumerGroupConfig(Struct, frozen=True):
         """The settings of a group that has these of its own, brought within bounds that are younger."""
         if not own:
             return self
-        changes = {
-            field: within(own[name], (least, most))
-            for name, field, least, most in (
-                (
-                    SESSION_TIMEOUT,
-                    "session_timeout_ms",
-                    self.min_session_timeout_ms,
-                    self.max_session_timeout_ms,
-                ),
-                (
-                    HEARTBEAT_INTERVAL,
-                    "heartbeat_interval_ms",
-                    self.min_heartbeat_interval_ms,
-                    self.max_heartbeat_interval_ms,
-                ),
-                (ASSIGNMENT_INTERVAL, "assignment_interval_ms", 0, INT_MAX),
-            )
-            if name in own
-        }
-        return replace(self, **changes)
+        sessions = self.min_session_timeout_ms, self.max_session_timeout_ms
+        heartbeats = self.min_heartbeat_interval_ms, self.max_heartbeat_interval_ms
+        limits = (
+            (SESSION_TIMEOUT, "session_timeout_ms", sessions),
+            (HEARTBEAT_INTERVAL, "heartbeat_interval_ms", heartbeats),
+            (ASSIGNMENT_INTERVAL, "assignment_interval_ms", (0, INT_MAX)),
+        )
+        return replace(self, **own_numbers(own, limits))
 
 
 def assignor_name(configured: str) -> str:

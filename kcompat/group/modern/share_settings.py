@@ -13,7 +13,7 @@ from kcompat.config.group import (
     SHARE_SESSION_TIMEOUT,
 )
 from kcompat.group.assignors.simple import SimpleAssignor
-from kcompat.group.modern.bounds import Bounds, bounds, within
+from kcompat.group.modern.bounds import Bounds, bounds, own_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,19 +55,9 @@ class ShareGroupConfig(Struct, frozen=True):
         """The settings of a group that has these of its own, brought within bounds that are younger."""
         if not own:
             return self
-        return replace(
-            self,
-            session_timeout_ms=_own(
-                own, SHARE_SESSION_TIMEOUT, self.session_timeout_ms, self.session_timeout_bounds
-            ),
-            heartbeat_interval_ms=_own(
-                own, SHARE_HEARTBEAT_INTERVAL, self.heartbeat_interval_ms, self.heartbeat_interval_bounds
-            ),
-            assignment_interval_ms=_own(
-                own, SHARE_ASSIGNMENT_INTERVAL, self.assignment_interval_ms, self.assignment_interval_bounds
-            ),
+        limits = (
+            (SHARE_SESSION_TIMEOUT, "session_timeout_ms", self.session_timeout_bounds),
+            (SHARE_HEARTBEAT_INTERVAL, "heartbeat_interval_ms", self.heartbeat_interval_bounds),
+            (SHARE_ASSIGNMENT_INTERVAL, "assignment_interval_ms", self.assignment_interval_bounds),
         )
-
-
-def _own(own: Mapping[str, str], name: str, otherwise: int, limits: Bounds) -> int:
-    return within(own[name], limits) if name in own else otherwise
+        return replace(self, **own_numbers(own, limits))

@@ -14,18 +14,10 @@ from kcompat.config.group import (
     STREAMS_SESSION_TIMEOUT,
     STREAMS_STANDBY_REPLICAS,
 )
-from kcompat.group.modern.bounds import INT_MAX, Bounds, bounds, within
+from kcompat.group.modern.bounds import INT_MAX, Bounds, bounds, own_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-_FIELDS = (
-    (STREAMS_SESSION_TIMEOUT, "session_timeout_ms"),
-    (STREAMS_HEARTBEAT_INTERVAL, "heartbeat_interval_ms"),
-    (STREAMS_ASSIGNMENT_INTERVAL, "assignment_interval_ms"),
-    (STREAMS_INITIAL_DELAY, "initial_delay_ms"),
-    (STREAMS_STANDBY_REPLICAS, "standby_replicas"),
-)
 
 
 class StreamsGroupConfig(Struct, frozen=True):
@@ -66,12 +58,11 @@ class StreamsGroupConfig(Struct, frozen=True):
         """The settings of a group that has these of its own, brought within bounds that are younger."""
         if not own:
             return self
-        limits: Mapping[str, Bounds] = {
-            STREAMS_SESSION_TIMEOUT: self.session_timeout_bounds,
-            STREAMS_HEARTBEAT_INTERVAL: self.heartbeat_interval_bounds,
-            STREAMS_ASSIGNMENT_INTERVAL: self.assignment_interval_bounds,
-            STREAMS_STANDBY_REPLICAS: (0, self.max_standby_replicas),
-            STREAMS_INITIAL_DELAY: (0, INT_MAX),
-        }
-        changes = {field: within(own[name], limits[name]) for name, field in _FIELDS if name in own}
-        return replace(self, **changes)
+        limits = (
+            (STREAMS_SESSION_TIMEOUT, "session_timeout_ms", self.session_timeout_bounds),
+            (STREAMS_HEARTBEAT_INTERVAL, "heartbeat_interval_ms", self.heartbeat_interval_bounds),
+            (STREAMS_ASSIGNMENT_INTERVAL, "assignment_interval_ms", self.assignment_interval_bounds),
+            (STREAMS_STANDBY_REPLICAS, "standby_replicas", (0, self.max_standby_replicas)),
+            (STREAMS_INITIAL_DELAY, "initial_delay_ms", (0, INT_MAX)),
+        )
+        return replace(self, **own_numbers(own, limits))

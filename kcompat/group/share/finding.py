@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.refusal import Refusal, no_such_group
 from kcompat.group.share.group import ShareGroup
 from kcompat.group.share.requests import DescribedShareGroup
-from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.group.base import Groups
@@ -19,8 +18,7 @@ def find_group(shard: Groups, group_id: str) -> ShareGroup | Refusal:
     group = shard.groups.get(group_id)
     if isinstance(group, ShareGroup):
         return group
-    what = "not found" if group is None else "is not a share group"
-    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")
+    return no_such_group(group_id, group, "share")
 
 
 def find_or_make(shard: Groups, group_id: str) -> ShareGroup | Refusal:

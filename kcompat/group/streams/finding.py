@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.group.classic.group import ClassicGroup
-from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.refusal import Refusal, no_such_group
 from kcompat.group.streams.group import StreamsGroup
 from kcompat.group.streams.requests import DescribedStreamsGroup
 from kcompat.protocol.errors import ErrorCode
@@ -19,8 +19,7 @@ def find_group(shard: Groups, group_id: str) -> StreamsGroup | Refusal:
     group = shard.groups.get(group_id)
     if isinstance(group, StreamsGroup):
         return group
-    what = "not found" if group is None else "is not a streams group"
-    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {what}.")
+    return no_such_group(group_id, group, "streams")
 
 
 def find_for_member(turn: GroupTurn, group_id: str) -> StreamsGroup | Refusal:
