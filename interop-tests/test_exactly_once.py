@@ -37,8 +37,6 @@ SETTINGS = {
     "log.cleaner.backoff.ms": "500",
 }
 KINDS = {1: one_broker, 3: three_brokers}
-BANKS = KINDS if "KCOMPAT_KILLS" in os.environ else (1,)
-"""Over how many brokers banks are kept: three in `make exactly-once` alone."""
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -85,7 +83,6 @@ def test_each_record_is_copied_once_and_in_order(brokers: Brokers, tmp_path: Pat
 
 
 @pytest.mark.timeout(2 * LASTS_S + 60)
-@pytest.mark.parametrize("brokers", BANKS, indirect=True)
 def test_no_money_is_made_or_lost(brokers: Brokers, tmp_path: Path) -> None:
     choice = random.Random(11)
     bank = Bank(brokers.bootstrap)

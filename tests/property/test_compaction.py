@@ -21,14 +21,14 @@ from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.files import Files
 from kcompat.log.loader import open_log
-from kcompat.records.batch import read_records
+from kcompat.records.batch import iter_headers, read_records
 from kcompat.records.compression import Codec
 from kcompat.records.control import ControlType, read_marker
 from support.compaction import CompactionHarness
 from support.faulty_files import Crash, CrashingFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kcompat.log.cleaner.job import CleanJob, Report
     from kcompat.log.files import OpenFile
@@ -243,24 +243,34 @@ class Workload:
     # -- what a consumer sees --------------------------------------------------------------------------------
 
     def read_committed(self) -> list[Written]:
-        """The records that a consumer with isolation level read_committed keeps, filtered as it does."""
+        """The records that a consumer with isolation level read_committed keeps, fetch by fetch, each of them
+        filtered as it does.
+        """
         log = self.harness.log
         stable = log.producer_state.last_stable_offset(log.log_end_offset)
-        waiting = sorted(log.aborted_transactions(0, stable), key=lambda pair: pair[1])
-        aborted: set[int] = set()
-        found = []
-        for header, batch in self.harness.batches():
-            if header.base_offset >= stable:
-                break
-            while waiting and waiting[0][1] <= header.last_offset:
-                aborted.add(waiting.pop(0)[0])
-            if header.is_control:
-                marker = read_marker(memoryview(batch))
-                if marker is not None and marker.type == ControlType.ABORT:
-                    aborted.discard(header.producer_id)
-            elif not (header.is_transactional and header.producer_id in aborted):
-                found += [Written(*record[:4]) for record in map(_fields, read_records(memoryview(batch)))]
+        offset = log.log_start_offset
+        found: list[Written] = []
+        while data := log.read(offset, self.random.choice([1, 300, 1 << 20]), stable):
+            aborted = log.aborted_transactions(offset, stable, data)
+            offset = self.take_committed(memoryview(data.read()), aborted, found)
         return found
+
+    @staticmethod
+    def take_committed(fetched: memoryview, aborted: Sequence[tuple[int, int]], found: list[Written]) -> int:
+        """Add to `found` what is committed of what was fetched; returns where to go on."""
+        waiting = sorted(aborted, key=lambda pair: pair[1])
+        passed_over: set[int] = set()
+        for position, header in iter_headers(fetched):
+            batch = fetched[position : position + header.size]
+            while waiting and waiting[0][1] <= header.last_offset:
+                passed_over.add(waiting.pop(0)[0])
+            if header.is_control:
+                marker = read_marker(batch)
+                if marker is not None and marker.type == ControlType.ABORT:
+                    passed_over.discard(header.producer_id)
+            elif not (header.is_transactional and header.producer_id in passed_over):
+                found += [Written(*record[:4]) for record in map(_fields, read_records(batch))]
+        return header.last_offset + 1
 
     def check(self) -> None:
         log = self.harness.log

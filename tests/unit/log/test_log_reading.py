@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kcompat.log.verification import BY_COORDINATOR
 from kcompat.records.batch import build_batch, read_header
+from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.records.record import Record
 from support.log_harness import LAST_EPOCH, make_batch
 
@@ -59,6 +61,22 @@ def test_a_read_goes_on_in_the_next_segment_where_offsets_are_missing(make_harne
     assert harness.log.local.segments.base_offsets == [0, 10, 20]
     assert harness.offsets(5) == [(10, 10), (20, 20)]
     assert harness.log.read(5, 1 << 20, 10) is None
+
+
+def test_what_was_aborted_in_the_next_segment_is_told_where_offsets_are_missing_before_it(
+    make_harness: Any,
+) -> None:
+    harness = make_harness(segment_bytes=300)
+    for base, options in ((0, {"value": b"v" * 200}), (10, {"producer_id": 5, "transactional": True})):
+        batch = make_batch(base_offset=base, leader_epoch=0, **options)
+        harness.log.append_as_follower(memoryview(batch), leader_epoch=LAST_EPOCH, now_ms=1)
+    abort = EndTransactionMarker(ControlType.ABORT, 0)
+    marker = memoryview(build_marker(abort, producer_id=5, producer_epoch=-1, timestamp=1, leader_epoch=0))
+    harness.log.append_as_leader(marker, read_header(marker), LAST_EPOCH, 1, BY_COORDINATOR)
+    assert harness.log.local.segments.base_offsets == [0, 10]
+    data = harness.log.read(1, 1 << 20, 12)
+    assert read_header(data.read()).base_offset == 10
+    assert harness.log.aborted_transactions(1, 12, data) == [(5, 10)]
 
 
 def test_a_batch_that_does_not_fit_is_not_passed_over(make_harness: Any) -> None:
