@@ -14,7 +14,7 @@ help:
 	@echo "make check   lint, types and unit tests: two minutes, before every commit"
 	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
-	@echo "make simulation  10,000 stories of brokers and coordinators with everything against them, KCOMPAT_SEEDS=N for another number: two hours and a half"
+	@echo "make simulation  10,000 stories of replicas and 10,000 of coordinators with everything against them, KCOMPAT_SEEDS=N for another number: four hours"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
 	@echo "make exactly-once  100,000 records copied in transactions, money moved in them, clients and brokers killed 10 times each: twenty minutes"
 	@echo "make group-storm  groups of 200 members, of which one is killed every two seconds, and their coordinators: a quarter of an hour"
@@ -65,8 +65,7 @@ faults: $(TOOLS)
 	KCOMPAT_INJECTED_FAULTS=1000 KCOMPAT_EVERY_CRASH=1 $(BIN)/pytest -q tests/simulation/test_injected_faults.py \
 		tests/simulation/test_every_crash.py
 
-# The first of them are in `make test`. Each story has brokers, plain clients, groups and transactions in it: there are no
-# stories of brokers alone. Then coordinators' logs are replayed at ten times as many moments.
+# The first of them are in `make test`. Then coordinators' logs are replayed at ten times as many moments.
 simulation: $(TOOLS)
 	KCOMPAT_SEEDS=$${KCOMPAT_SEEDS:-10000} KCOMPAT_MOMENTS=10000 $(BIN)/pytest -q -n auto \
 		tests/simulation/test_virtual_cluster.py tests/simulation/test_replay.py

@@ -11,11 +11,12 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
+from support.cluster_admin import MOST_PARTITIONS
 from support.cluster_clients import Consumer
 from support.cluster_coordinators import CoordinatorClient
 from support.cluster_members import ClassicMember, ConsumerMember, Member, Ownership
 from support.cluster_readers import Reader, ReaderGroup
-from support.cluster_sharers import Shared, Sharer
+from support.cluster_sharers import SHARERS, Shared, Sharer
 from support.cluster_transactions import TIMEOUT_MS, AbortableError, LostError, TransactionalProducer
 from support.guarded_store import ViolationError
 from support.history import History, Outcome, Sent, violations
@@ -23,6 +24,7 @@ from support.history import History, Outcome, Sent, violations
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
+    from support.cluster_admin import Administrator
     from support.history import Place
     from support.virtual_cluster import VirtualCluster
 
@@ -119,7 +121,38 @@ class Copier:
         return found is not None
 
 
-class Company:
+class Nobody:
+    """Who works in a story beside its plain clients, where nobody does: the brokers have more of its time."""
+
+    async def prepare(self, admin: Administrator) -> None:
+        """Have what they need."""
+
+    def work(self) -> list[Coroutine[object, object, None]]:
+        """What all of them do, until they are told to finish."""
+        return []
+
+    def watch(self) -> list[Coroutine[object, object, None]]:
+        """Read what they have committed, for ever."""
+        return []
+
+    def finish(self) -> None:
+        """Have all of them end."""
+
+    def look(self) -> None:
+        """Raise what those have found whose place others have taken."""
+
+    def stop(self) -> None:
+        """End those that are left."""
+
+    async def unfinished(self, ends: dict[int, int]) -> list[str]:
+        """What is not done yet, where the partitions of what they read end at `ends`."""
+        return []
+
+    async def check(self, original: dict[Place, list[tuple[int, bytes]]]) -> None:
+        """See that all was done well, with these records to read. Raises ViolationError."""
+
+
+class Company(Nobody):
     """The copiers, the readers and the sharers of a story. `topic` is what they read."""
 
     def __init__(
@@ -142,6 +175,12 @@ class Company:
         self._copiers = [Copier(self, number, seed, random.choice((1, 2))) for number in range(2)]
         self._readers = ReaderGroup(READERS, topic, self._ownership)
         self._sharers = [Sharer(cluster, topic, self._shared, number, seed) for number in range(2)]
+
+    async def prepare(self, admin: Administrator) -> None:
+        """Have the features, the config and the topic that they need."""
+        await admin.insist_on_features()
+        await admin.insist_on_earliest(SHARERS)
+        await admin.insist_on(COPIES, partitions=MOST_PARTITIONS)
 
     def work(self) -> list[Coroutine[object, object, None]]:
         """What all of them do, until they are told to finish."""
@@ -177,7 +216,7 @@ class Company:
         self._ghosts.add(asyncio.ensure_future(work))
 
     def look(self) -> None:
-        """Raise what those have found."""
+        """Raise what those have found whose place others have taken."""
         for ghost in [each for each in self._ghosts if each.done()]:
             self._ghosts.discard(ghost)
             ghost.result()
@@ -192,9 +231,10 @@ class Company:
         random = Random(f"{self._seed} {name} {place}")
         return Consumer(self.cluster, place, random, self._history, committed_only=committed_only)
 
-    def watch(self, index: int) -> Coroutine[object, object, None]:
-        """Read what is committed of a partition of the copy, for ever."""
-        return self.reader((COPIES, index), "watcher", committed_only=True).run()
+    def watch(self) -> list[Coroutine[object, object, None]]:
+        """Read what is committed of each partition of the copy, for ever."""
+        places = [(COPIES, index) for index in range(MOST_PARTITIONS)]
+        return [self.reader(place, "watcher", committed_only=True).run() for place in places]
 
     async def unfinished(self, ends: dict[int, int]) -> list[str]:
         """Partitions that are not copied to their ends, or not shared out."""
@@ -213,7 +253,7 @@ class Company:
                 left.append(f"nobody was handed {missing} of {index}")
         return left
 
-    async def check(self, original: dict[Place, list[tuple[int, bytes]]], *, partitions: int) -> None:
+    async def check(self, original: dict[Place, list[tuple[int, bytes]]]) -> None:
         """See that each record was copied once and in order. Raises ViolationError."""
         client = CoordinatorClient(self.cluster, "auditor", Random(f"{self._seed} auditor"))
         indexes = sorted(index for _, index in original)
@@ -223,7 +263,7 @@ class Company:
             for offset, value in records:
                 outcome = Outcome.ACKNOWLEDGED if offset < committed[index] else Outcome.REFUSED
                 self._history.sent.append(Sent("copier", offset, (COPIES, index), value, outcome))
-        for index in range(partitions):
+        for index in range(MOST_PARTITIONS):
             reader = self.reader((COPIES, index), "end", committed_only=True)
             self._history.final[COPIES, index] = await reader.read_to_the_end()
         found = violations(self._history)

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from support.cluster_admin import MOST_PARTITIONS, Administrator
+from support.cluster_admin import Administrator
 from support.cluster_clients import Consumer, Producer
 from support.cluster_coordinators import Committer
-from support.cluster_copiers import COPIES, Company
+from support.cluster_copiers import Company, Nobody
 from support.cluster_rules import ClusterRules
-from support.cluster_sharers import SHARERS
 from support.guarded_store import ViolationError
 from support.history import History, violations
 from support.virtual_cluster import SESSION_TIMEOUT_MS, VirtualCluster
@@ -48,14 +47,16 @@ Fault = Callable[[VirtualCluster], bool]
 class Story:
     """One seed's. A `fault` is tried again and again until it is done: the rules have to find it."""
 
-    def __init__(self, loop: VirtualLoop, home: Path, seed: str, fault: Fault | None = None) -> None:
+    def __init__(
+        self, loop: VirtualLoop, home: Path, seed: str, fault: Fault | None = None, *, in_company: bool = True
+    ) -> None:
         self.random = Random(f"{seed} story")
         self.cluster = VirtualCluster(loop, home, seed, self.random.choice([3, 3, 3, 4, 5]))
         self.rules = ClusterRules(self.cluster)
         self.cluster.store.wrote = self._wrote
         self.history = History([], [], {})
         self.admin = Administrator(self.cluster, TOPIC, Random(f"{seed} admin"))
-        self.company = Company(self.cluster, TOPIC, seed)
+        self.company = Company(self.cluster, TOPIC, seed) if in_company else Nobody()
         self._seed = seed
         self._fault = fault
         self._work: set[asyncio.Task[None]] = set()
@@ -97,17 +98,15 @@ class Story:
             cluster.start(broker_id)
         await cluster.started()
         async with asyncio.timeout(20):
-            await self.admin.insist_on_features()
-            await self.admin.insist_on_earliest(SHARERS)
             await self.admin.insist_on(TOPIC, partitions=2)
-            await self.admin.insist_on(COPIES, partitions=MOST_PARTITIONS)
+            await self.company.prepare(self.admin)
         self._follow_partitions()
         committer = Committer(cluster, (TOPIC, 0), Random(f"{self._seed} committer"))
         self._begin(committer.run())
         for work in self.company.work():
             self._company_work.add(asyncio.ensure_future(work))
-        for index in range(MOST_PARTITIONS):
-            self._reading.add(asyncio.ensure_future(self.company.watch(index)))
+        for work in self.company.watch():
+            self._reading.add(asyncio.ensure_future(work))
         await self._pass(2)
         for _ in range(FAULTS):
             await self._pass(self.random.expovariate(1.5))
@@ -125,7 +124,7 @@ class Story:
             for place in self._producers:
                 reader = Consumer(cluster, place, Random(f"{self._seed} end"), self.history)
                 self.history.final[place] = await reader.read_to_the_end()
-        await self._finish_copy()
+        await self._finish_company()
         await self._until(self.rules.coordinators.unsettled, "decided")
         self.rules.coordinators.check_decisions()
         await self._pass(3)
@@ -133,15 +132,15 @@ class Story:
         for task in self._reading:
             task.cancel()
         async with asyncio.timeout(30):
-            await self.company.check(self.history.final, partitions=MOST_PARTITIONS)
+            await self.company.check(self.history.final)
         found = violations(self.history)
         if found:
             raise ViolationError("; ".join(found[:5]))
         self.rules.check_alike()
         self.admin.check()
 
-    async def _finish_copy(self) -> None:
-        """Have all copied that there is, and let the copiers and readers end."""
+    async def _finish_company(self) -> None:
+        """Have the company do all that there is to do, and let it end."""
         ends = {index: records[-1][0] + 1 for (_, index), records in self.history.final.items() if records}
         deadline_s = self.cluster.now_s + HEALED_WITHIN_S
         while left := await self.company.unfinished(ends):
@@ -355,7 +354,9 @@ class _LoggedFaults(logging.Handler):
             raise ViolationError(f"the log shows {self._found[0]}")
 
 
-def tell(home: Path, seed: str, fault: Fault | None = None) -> list[str]:
-    """The transcript of what a seed brings about. Raises StoryError."""
+def tell(home: Path, seed: str, fault: Fault | None = None, *, in_company: bool = True) -> list[str]:
+    """The transcript of what a seed brings about; without company there are groups that commit alone, and no
+    transactions. Raises StoryError.
+    """
     home.mkdir()
-    return run_virtually(lambda loop: Story(loop, home, seed, fault).run())
+    return run_virtually(lambda loop: Story(loop, home, seed, fault, in_company=in_company).run())
