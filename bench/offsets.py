@@ -6,6 +6,7 @@ Nobody is a member of these groups: who commits assigns partitions to itself.
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import group_requests
@@ -77,10 +78,16 @@ def load(trial: Trial) -> Numbers:
 
 
 def _fill(broker: BrokerProcess, groups: int) -> None:
-    with peers.client(broker) as client:
-        group_requests.await_coordinator(client, _name(0))
-        for number in range(groups):
-            _check(client.call(_commit(_name(number), TOPIC, PARTITIONS), COMMIT_VERSION))
+    """Over several connections, as Kafka takes milliseconds for each commit."""
+    with ExitStack() as stack:
+        clients = [stack.enter_context(peers.client(broker)) for _ in range(CONNECTIONS)]
+        group_requests.await_coordinator(clients[0], _name(0))
+        for first in range(0, groups, CONNECTIONS):
+            asked = clients[: groups - first]
+            for number, client in enumerate(asked, first):
+                client.send(_commit(_name(number), TOPIC, PARTITIONS), COMMIT_VERSION)
+            for client in asked:
+                _check(client.receive(OffsetCommitRequest, COMMIT_VERSION))
 
 
 def _start(broker: BrokerProcess, groups: int) -> tuple[float, float]:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kcompat.protocol.message import Message
+    from kcompat.protocol.schema import Decoder
+
+    _Decoders = tuple[Decoder[Message], Decoder[Message]]
+    """Of a key, and of its value."""
 
 _PREFIX = struct.Struct(">h")
 _unpack_prefix = _PREFIX.unpack_from
@@ -36,6 +40,8 @@ class RecordSerde:
         """
         self._types = types
         self._value_version = value_version
+        self._decoders: dict[tuple[bytes, bytes | None], _Decoders] = {}
+        """By the first two bytes of key and value, for the million records of a big partition."""
 
     def serialize(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
         """Key and value as they stand in the log."""
@@ -47,17 +53,27 @@ class RecordSerde:
 
     def deserialize(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         """The record; None for a key type that is not known here. Raises ProtocolViolation on damage."""
+        found = self._decoders.get((key[:2], value and value[:2])) or self._find_decoders(key, value)
+        if found is None:
+            return None
+        read_key, read_value = found
+        parsed_key = read_key(memoryview(key), _PREFIX.size)[0]
+        if value is None:
+            return CoordinatorRecord(parsed_key, None)
+        return CoordinatorRecord(parsed_key, read_value(memoryview(value), _PREFIX.size)[0])
+
+    def _find_decoders(self, key: bytes, value: bytes | None) -> _Decoders | None:
+        """Those of all records that begin like this one."""
         types = self._types.get(_prefix(key))
         if types is None:
             return None
         key_type, value_type = types
-        parsed_key = decoder(key_type, _KEY_VERSION)(memoryview(key), _PREFIX.size)[0]
-        if value is None:
-            return CoordinatorRecord(parsed_key, None)
-        version = _prefix(value)
+        version = value_type.versions[0] if value is None else _prefix(value)
         if version not in value_type.versions:
             raise ProtocolViolation(f"version {version} of {value_type.__name__} is not known")
-        return CoordinatorRecord(parsed_key, decoder(value_type, version)(memoryview(value), _PREFIX.size)[0])
+        found = decoder(key_type, _KEY_VERSION), decoder(value_type, version)
+        self._decoders[key[:2], value and value[:2]] = found
+        return found
 
 
 def _prefix(data: bytes) -> int:
