@@ -35,10 +35,10 @@ from kcompat.log.cleaner.cleaner import LogCleaner
 from kcompat.log.manager import LogManager
 from kcompat.log.remembered_sessions import RememberedSessions
 from kcompat.net.helpers import Helpers
+from kcompat.node.coordinator_topics import CoordinatorTopics
 from kcompat.node.elsewhere import Elsewhere
 from kcompat.node.marking import LocalMarkers
 from kcompat.node.peering import Peering
-from kcompat.node.placing import PartitionCounts
 from kcompat.node.sharing import Sharing
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 from kcompat.replication.fetch_session import FetchSessions
@@ -136,7 +136,7 @@ class Parts:
         self.config.subscribe(lambda changed: self.moves.configure(moves_config(changed)))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         self.markers = LocalMarkers(self.replicas, self._end_in_groups, clock, self.config)
-        self.counts = PartitionCounts(self.cluster, self.replicas.has_topic, self.config)
+        self.coordinator_topics = CoordinatorTopics(self.cluster, self.replicas.has_topic, self.config)
         self.transactions = self._transactions()
         self.verification = Verification(self.transactions, self.peering.peers, self.cluster, self.config)
         self.groups = self._groups()
@@ -144,6 +144,7 @@ class Parts:
             config.broker_id,
             self.groups,
             (self.config, self.cluster, self.replicas, self.peering.peers, world),
+            lambda: self.coordinator_topics.partitions(SHARE_GROUP_STATE),
             lambda: self.decisions.ensure_topics([SHARE_GROUP_STATE]),
         )
         self.cleaner = LogCleaner(
@@ -242,7 +243,7 @@ class Parts:
             log,
             self.world.clock,
             GroupCoordinatorConfig.read(config.get),
-            lambda: self.counts.of(CONSUMER_OFFSETS),
+            lambda: self.coordinator_topics.partitions(CONSUMER_OFFSETS),
             lambda: str(UUID(int=self.world.random.getrandbits(128), version=4)),
             self.verification,
             lambda: self.cluster.image,
@@ -258,7 +259,7 @@ class Parts:
             log,
             clock,
             TransactionCoordinatorConfig.read(self.config.current.get),
-            lambda: self.counts.of(TRANSACTION_STATE),
+            lambda: self.coordinator_topics.partitions(TRANSACTION_STATE),
             self.producer_ids.next,
             Markers(routes, clock),
             lambda: self.features.level(TRANSACTION_VERSION),

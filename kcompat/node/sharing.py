@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.node.placing import PartitionCounts
 from kcompat.replication.topic_log import TopicLog
 from kcompat.share.coordinator.config import ShareCoordinatorConfig
 from kcompat.share.coordinator.coordinator import ShareCoordinator
@@ -42,17 +41,18 @@ class Sharing:
         broker_id: int,
         groups: GroupCoordinator,
         neighbours: Neighbours,
+        state_partitions: Callable[[], int],
         make_topic: Callable[[], Promise[Any]],
     ) -> None:
+        """`state_partitions()`: how many the share coordinators' topic has, which `make_topic()` makes."""
         self._config, self._cluster, replicas, peers, world = neighbours
         config = self._config.current
         log = TopicLog(replicas, SHARE_GROUP_STATE)
-        counts = PartitionCounts(self._cluster, replicas.has_topic, self._config)
         self.coordinator = ShareCoordinator(
             log,
             world.clock,
             ShareCoordinatorConfig.read(config.get),
-            lambda: counts.of(SHARE_GROUP_STATE),
+            state_partitions,
             self._count_partitions,
             lambda: SHARE_GROUP_STATE in self._cluster.image.topics,
         )

@@ -52,6 +52,7 @@ class Peers:
         self._cluster = cluster
         self._ports = ports
         self._clients: dict[tuple[int, str], PeerClient] = {}
+        self._is_closed = False
         cluster.subscribe(self._image_changed)
 
     def of(self, broker_id: int, purpose: str = "general") -> PeerClient:
@@ -72,7 +73,8 @@ class Peers:
         )
 
     def close(self) -> None:
-        """Close them all. `of` and `fetcher` are not asked any more."""
+        """Close them all; calls of those that are asked for later fail."""
+        self._is_closed = True
         for client in self._clients.values():
             client.close()
         self._clients.clear()
@@ -84,6 +86,8 @@ class Peers:
             address = partial(self._address, broker_id)
             client = PeerClient(name, client_id, address, self._settings, self._ports)
             self._clients[broker_id, purpose] = client
+            if self._is_closed:
+                client.close()
         return client
 
     def _address(self, broker_id: int) -> tuple[str, int] | None:

@@ -168,5 +168,9 @@ def test_closing_ends_every_client():
         await asyncio.sleep(0.1)
         assert not any(hub.connections for hub in scene.hubs.values())
         assert {await scene.beat(client) for client in clients} == {PeerFault.ABANDONED}
+        assert await scene.beat(scene.peers.of(2)) == PeerFault.ABANDONED, (
+            "of those that are asked for later, too"
+        )
+        assert not any(hub.connections for hub in scene.hubs.values())
 
     play(scene)

@@ -1,4 +1,4 @@
-"""How many partitions the coordinators' topics have, by which a key finds its coordinator."""
+"""The coordinators' topics, and how many partitions they have, by which a key finds its coordinator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcompat.config.feed import ConfigFeed
 
 
-class PartitionCounts:
+class CoordinatorTopics:
     """What one broker knows of them. Kafka's brokers ask ZooKeeper once, when they start."""
 
     def __init__(
@@ -24,8 +24,8 @@ class PartitionCounts:
         self._has_replicas = has_replicas
         self._config = config
 
-    def of(self, topic: str) -> int:
-        """So many as the topic has, or will have once it is made; 0 while that is not known.
+    def partitions(self, topic: str) -> int:
+        """How many the topic has, or will have once it is made; 0 while that is not known.
 
         A broker that has just started is given its partitions before it is shown the topics they are of. By
         the number that new topics get it might take a key for its own that lives in another partition.

@@ -8,7 +8,7 @@ from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.node.placing import PartitionCounts
+from kcompat.node.coordinator_topics import CoordinatorTopics
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 CONFIG = {
@@ -18,8 +18,8 @@ CONFIG = {
 }
 
 
-def counts(cluster: MetadataCache, *replicas: str) -> PartitionCounts:
-    return PartitionCounts(cluster, replicas.__contains__, ConfigFeed(BrokerConfig(CONFIG)))
+def topics(cluster: MetadataCache, *replicas: str) -> CoordinatorTopics:
+    return CoordinatorTopics(cluster, replicas.__contains__, ConfigFeed(BrokerConfig(CONFIG)))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def counts(cluster: MetadataCache, *replicas: str) -> PartitionCounts:
 def test_a_topic_that_is_not_made_yet_will_have_those_of_the_configuration(
     topic: str, partitions: int
 ) -> None:
-    assert counts(MetadataCache("cluster")).of(topic) == partitions
+    assert topics(MetadataCache("cluster")).partitions(topic) == partitions
 
 
 def test_a_topic_that_is_shown_has_what_it_has() -> None:
@@ -37,9 +37,9 @@ def test_a_topic_that_is_shown_has_what_it_has() -> None:
     cluster.update(
         ClusterImage("cluster").with_topics([TopicImage(TRANSACTION_STATE, bytes(16), partitions)])
     )
-    assert counts(cluster, TRANSACTION_STATE).of(TRANSACTION_STATE) == 7
+    assert topics(cluster, TRANSACTION_STATE).partitions(TRANSACTION_STATE) == 7
 
 
 def test_of_a_topic_that_is_there_and_was_not_shown_nobody_knows() -> None:
     """Its partitions are given to a broker that starts before it is told of the cluster."""
-    assert counts(MetadataCache("cluster"), TRANSACTION_STATE).of(TRANSACTION_STATE) == 0
+    assert topics(MetadataCache("cluster"), TRANSACTION_STATE).partitions(TRANSACTION_STATE) == 0
