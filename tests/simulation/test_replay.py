@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.group.share.group import ShareGroup
+from kcompat.group.streams.group import StreamsGroup
 from kcompat.records.batch import iter_headers
 from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from support.cluster_admin import Administrator
 from support.cluster_clients import Producer
-from support.cluster_copiers import CLASSIC, COPIES, MIXED, Company
+from support.cluster_copiers import COPIES, MIXED, STREAMS, Company
 from support.cluster_rules import ClusterRules, log_bytes
 from support.cluster_sharers import SHARERS
 from support.history import History
@@ -77,7 +78,7 @@ class Replays:
         await admin.insist_on_earliest(SHARERS)
         for name in (TOPIC, COPIES):
             await admin.insist_on(name, partitions=PARTITIONS)
-        company = Company(cluster, TOPIC, SEED, [CLASSIC, MIXED])
+        company = Company(cluster, TOPIC, SEED, [STREAMS, MIXED])
         producers = [
             Producer(cluster, (TOPIC, index), Random(f"{SEED} {index}"), History([], [], {}), self.rules)
             for index in range(PARTITIONS)
@@ -120,6 +121,8 @@ def kinds_of(group: Group) -> set[str]:
         return {"classic"}
     if isinstance(group, ShareGroup):
         return {"share"}
+    if isinstance(group, StreamsGroup):
+        return {"streams"}
     assert isinstance(group, ConsumerGroup)
     is_mixed = any(each.classic for each in group.members.latest.values())
     return {"consumer", "mixed"} if is_mixed else {"consumer"}
@@ -135,4 +138,4 @@ def test_at_any_moment_a_replay_gives_what_the_coordinators_have() -> None:
 
     told = run_virtually(program)
     assert told.compacted == COORDINATED
-    assert told.kinds == {"classic", "consumer", "mixed", "share"}
+    assert told.kinds == {"classic", "consumer", "mixed", "share", "streams"}

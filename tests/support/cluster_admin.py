@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcompat.cluster.feature_levels import GROUP_VERSION, SHARE_VERSION
+from kcompat.cluster.feature_levels import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
@@ -74,7 +74,8 @@ class Administrator(ClusterClient):
         """Ask for kinds of groups until they are finalized; a cluster with `zookeeper.connect` has none of
         them by itself.
         """
-        updates = [UpdateFeaturesRequest.FeatureUpdateKey(name, 1) for name in (GROUP_VERSION, SHARE_VERSION)]
+        names = (GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION)
+        updates = [UpdateFeaturesRequest.FeatureUpdateKey(name, 1) for name in names]
         request = UpdateFeaturesRequest(2000, updates)
         while (answer := await self._ask("finalize features", request, 1)) is None or answer.error_code:
             await self.pause()

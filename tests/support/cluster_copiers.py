@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from support.cluster_admin import MOST_PARTITIONS
 from support.cluster_clients import Consumer
 from support.cluster_coordinators import CoordinatorClient
-from support.cluster_members import ClassicMember, ConsumerMember, Member, Ownership
+from support.cluster_members import ClassicMember, ConsumerMember, Member, Ownership, StreamsMember
 from support.cluster_readers import Reader, ReaderGroup
 from support.cluster_sharers import SHARERS, Shared, Sharer
 from support.cluster_transactions import TIMEOUT_MS, AbortableError, LostError, TransactionalProducer
@@ -36,7 +36,8 @@ CLASSIC: Final[Kinds] = (ClassicMember,)
 MODERN: Final[Kinds] = (ConsumerMember,)
 MIXED: Final[Kinds] = (ClassicMember, ConsumerMember)
 """Each process has one protocol or the other, so that the group changes its kind."""
-KINDS: Final[Sequence[Kinds]] = (CLASSIC, MODERN, MIXED)
+STREAMS: Final[Kinds] = (StreamsMember,)
+KINDS: Final[Sequence[Kinds]] = (CLASSIC, MODERN, MIXED, STREAMS)
 
 
 class Copier:

@@ -1,5 +1,5 @@
-"""Members of groups of a simulated cluster, classic ones, those whose partitions the broker assigns, and
-sharers, and what may never be: a partition that two consumers have in one generation.
+"""Members of groups of a simulated cluster, classic ones, those whose partitions or tasks the broker assigns,
+and sharers, and what may never be: a partition that two consumers have in one generation.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from kcompat.protocol.messages.heartbeat import HeartbeatRequest
 from kcompat.protocol.messages.join_group import JoinGroupRequest
 from kcompat.protocol.messages.leave_group import LeaveGroupRequest
 from kcompat.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kcompat.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
 from support.cluster_coordinators import NOT_A_MEMBER, OF_GROUPS
 from support.consumer_texts import assigned, assignment, subscription
@@ -32,6 +33,7 @@ Known = TypeVar("Known")
 JOINING: Final = NOT_A_MEMBER | {ErrorCode.MEMBER_ID_REQUIRED}
 LEAVING: Final = -1
 """The epoch of a member that leaves."""
+SUBTOPOLOGY: Final = "reads"
 
 
 class Times(Struct, frozen=True):
@@ -245,12 +247,14 @@ class ClassicMember(Member[Known]):
 class ModernMember(Member[Known]):
     """One that heartbeats, in the epoch it was told, and is told its partitions by the coordinator."""
 
+    version = 1
+    """That of its heartbeats."""
     topic_id = b""
     """That of the topic, while it owns partitions."""
+    is_told_again = True
+    """Whether who says all is told all; else it has to join once more."""
     _says_all = False
-    """Whether an answer was lost or an error, where it may have been given partitions: who says all is told
-    all.
-    """
+    """Whether an answer was lost or an error, where it may have been given partitions."""
 
     def forget(self) -> None:
         """See `Member`."""
@@ -261,9 +265,11 @@ class ModernMember(Member[Known]):
         """See `Member`."""
         if not self._member_id:
             self._member_id = f"{self._client.name}-{self._client.random.getrandbits(32)}"
+        if self._says_all and not self.is_told_again:
+            self._epoch = 0
         self._keep(self.owned if self._epoch else frozenset())
         asked_s = self._client.cluster.now_s
-        answer = await self._ask(self._heartbeat(), 1)
+        answer = await self._ask(self._heartbeat(), self.version)
         self._says_all = answer is None or bool(answer.error_code)
         if answer is None:
             return
@@ -278,12 +284,8 @@ class ModernMember(Member[Known]):
                 self._ownership.begun(self._member_id)
             return
         self._epoch = answer.member_epoch
-        if answer.assignment is None:
-            self._own(self.owned, asked_s)
-        else:
-            rows = answer.assignment.topic_partitions
-            self.topic_id = rows[0].topic_id if rows else b""
-            self._own(frozenset(index for row in rows for index in row.partitions), asked_s)
+        given = self._given(answer)
+        self._own(self.owned if given is None else given, asked_s)
 
     @property
     def asks_as(self) -> tuple[str | None, int]:
@@ -294,11 +296,19 @@ class ModernMember(Member[Known]):
         """See `Member`."""
         if self._epoch:
             self._epoch = LEAVING
-            await self._ask(self._heartbeat(), 1)
+            await self._ask(self._heartbeat(), self.version)
 
     @abstractmethod
     def _heartbeat(self) -> Message:
         """What it says now."""
+
+    def _given(self, answer: Any) -> frozenset[int] | None:
+        """The partitions that it is told to own; None where it is told nothing of them."""
+        if answer.assignment is None:
+            return None
+        rows = answer.assignment.topic_partitions
+        self.topic_id = rows[0].topic_id if rows else b""
+        return frozenset(index for row in rows for index in row.partitions)
 
 
 class ConsumerMember(ModernMember[Known]):
@@ -317,6 +327,32 @@ class ConsumerMember(ModernMember[Known]):
             request.rebalance_timeout_ms = self._times.rebalance_ms
             request.subscribed_topic_names = [self._topic]
         return request
+
+
+class StreamsMember(ModernMember[Known]):
+    """A member of a streams group (KIP-1071) whose topology reads the topic: a task for each partition."""
+
+    version = 0
+    is_told_again = False
+
+    def _heartbeat(self) -> StreamsGroupHeartbeatRequest:
+        """See `ModernMember`."""
+        request = StreamsGroupHeartbeatRequest(self._group, self._member_id, self._epoch)
+        if self._epoch == LEAVING:
+            return request
+        tasks = [StreamsGroupHeartbeatRequest.TaskIds(SUBTOPOLOGY, sorted(self.owned))] if self.owned else []
+        request.active_tasks, request.standby_tasks, request.warmup_tasks = tasks, [], []
+        if not self._epoch:
+            reads = StreamsGroupHeartbeatRequest.Subtopology(SUBTOPOLOGY, [self._topic])
+            request.topology = StreamsGroupHeartbeatRequest.Topology(0, [reads])
+            request.rebalance_timeout_ms = self._times.rebalance_ms
+            request.process_id, request.client_tags = self._client.name, []
+        return request
+
+    def _given(self, answer: Any) -> frozenset[int] | None:
+        """See `ModernMember`."""
+        rows = answer.active_tasks
+        return None if rows is None else frozenset(index for row in rows for index in row.partitions)
 
 
 class ShareMember(ModernMember[None]):
