@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from differential.transactions import Identity
 
 IDS = ("open", "secret")
+FIRST_WITH_PATTERN = 2
+"""Of ListTransactions."""
 
 
 def producers(play: Asker) -> list[Identity]:
@@ -126,7 +128,7 @@ def describe_transactions(play: Asker, version: int) -> None:
     play.call(ApiKey.DESCRIBE_TRANSACTIONS, version, trim=comparable, transactional_ids=names)
 
 
-@scene(ApiKey.LIST_TRANSACTIONS, 0, 1)
+@scene(ApiKey.LIST_TRANSACTIONS, 0, 1, 2)
 def list_transactions(play: Asker, version: int) -> None:
     both = producers(play)
     names = {who.name for who in both}
@@ -139,3 +141,5 @@ def list_transactions(play: Asker, version: int) -> None:
     for states in ([], ["Ongoing"], ["Empty", "Nothing"]):
         asked = {"state_filters": states, "duration_filter": -1}
         play.call(ApiKey.LIST_TRANSACTIONS, version, trim=own, **asked)
+    for pattern in (".*", ".*secret.*", "(") if version >= FIRST_WITH_PATTERN else ():
+        play.call(ApiKey.LIST_TRANSACTIONS, version, trim=own, transactional_id_pattern=pattern)
