@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.replication.idle import idle
+from kcompat.replication.idle import IdleFollower, idle
 from kcompat.replication.partition import Partition
 from kcompat.replication.reading import Fetched
 
@@ -76,8 +76,7 @@ class Fetch:
                 fetched = just_read
             else:
                 fetched = partition.fetch(spec, reader, limit, min_one_batch)
-            if reader.is_replica:
-                target.idle = idle(partition, spec, reader, fetched)
+            target.idle = idle(partition, spec, reader, fetched)
             size = len(fetched.records)
             if size:
                 min_one_batch = False
@@ -90,7 +89,7 @@ class Fetch:
         the first results: what is appended while it waits does not make the follower late.
         """
         for (target, partition), (_, fetched) in zip(self._targets, results, strict=True):
-            if target.idle is not None:
+            if isinstance(target.idle, IdleFollower):
                 target.idle.note(now_ms)
             elif isinstance(partition, Partition) and not fetched.error and fetched.diverging is None:
                 partition.note_fetch(target.spec, self._reader, now_ms)

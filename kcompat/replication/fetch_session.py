@@ -43,7 +43,7 @@ class FetchTarget(Struct):
     told_high_watermark: int = -1
     told_log_start_offset: int = -1
     idle: Idle | None = None
-    """What a follower finds as long as nothing happens; None where something has."""
+    """What is found as long as nothing happens; None where something has."""
 
     @property
     def key(self) -> PartitionKey:

@@ -1,9 +1,9 @@
-"""Followers that have all there is of a partition: what a fetch finds there, again and again.
+"""Readers that have all there is of a partition: what a fetch finds there, again and again.
 
-A follower asks with each fetch for all partitions that it follows from a leader, and nearly always nothing
-has happened in nearly all of them. So a fetch of a session keeps what it found where a follower was in sync
-and at the log end, for as long as nothing there is another; then nothing has to be looked up, and of the
-follower nothing is news but the time.
+A follower asks with each fetch for all partitions that it follows from a leader, a consumer for all that it
+has, and nearly always nothing has happened in nearly all of them. So a fetch of a session keeps what it found
+where there was nothing to read, for as long as nothing there is another; then nothing has to be looked up,
+and of a follower nothing is news but the time.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.replication.leader import Leader
+from kcompat.replication.reading import READ_COMMITTED
 
 if TYPE_CHECKING:
     from kcompat.replication.isr import IsrState
@@ -22,30 +23,44 @@ if TYPE_CHECKING:
 
 
 class Idle(Struct, frozen=True):
-    """What a fetch found in a partition for a follower that has everything."""
+    """What a fetch found in a partition for a consumer that has everything it may read."""
 
     spec: FetchSpec
-    broker_epoch: int
+    isolation_level: int
     leader: Leader
-    state: IsrState
-    remote: RemoteReplica
     fetched: Fetched
 
     def lasts(self, partition: Partition, spec: FetchSpec, reader: Reader) -> bool:
-        """Whether the same is asked, and would be found. Each election has a `Leader` of its own, and each
-        change of the ISR a state.
+        """Whether the same is asked, and would be found. Each election has a `Leader` of its own, and where
+        the high watermark stays the last stable offset does.
         """
         log, leader, fetched = partition.log, self.leader, self.fetched
         return (
             spec is self.spec
             and partition.state is leader
-            and leader.state is self.state
-            and log.log_end_offset == spec.offset
             and leader.high_watermark == fetched.high_watermark
             and log.log_start_offset == fetched.log_start_offset
+            and reader.isolation_level == self.isolation_level
+            and reader.choice is None
+            and not log.is_failed
+        )
+
+
+class IdleFollower(Idle, frozen=True):
+    """What a fetch found in a partition for a follower that has everything."""
+
+    broker_epoch: int
+    state: IsrState
+    remote: RemoteReplica
+
+    def lasts(self, partition: Partition, spec: FetchSpec, reader: Reader) -> bool:
+        """See `Idle`. Each change of the ISR has a state of its own."""
+        return (
+            Idle.lasts(self, partition, spec, reader)
+            and self.leader.state is self.state
+            and partition.log.log_end_offset == spec.offset
             and reader.replica_id == self.remote.id
             and reader.broker_epoch == self.broker_epoch == self.remote.broker_epoch
-            and not log.is_failed
         )
 
     def note(self, now_ms: int) -> None:
@@ -55,10 +70,20 @@ class Idle(Struct, frozen=True):
 
 
 def idle(partition: Partition, spec: FetchSpec, reader: Reader, fetched: Fetched) -> Idle | None:
-    """What to keep of what was found; None where there is more, or the follower brings news."""
+    """What to keep of what was found; None where there is more, or the reader brings news."""
     leader = partition.state
     if fetched.ends_wait or len(fetched.records) or not isinstance(leader, Leader):
         return None
+    if reader.is_replica:
+        return _of_follower(partition, spec, reader, fetched, leader)
+    committed_only = reader.isolation_level == READ_COMMITTED
+    end = fetched.last_stable_offset if committed_only else fetched.high_watermark
+    return Idle(spec, reader.isolation_level, leader, fetched) if spec.offset >= end else None
+
+
+def _of_follower(
+    partition: Partition, spec: FetchSpec, reader: Reader, fetched: Fetched, leader: Leader
+) -> IdleFollower | None:
     remote = leader.remotes.get(reader.replica_id)
     if (
         remote is None
@@ -67,4 +92,6 @@ def idle(partition: Partition, spec: FetchSpec, reader: Reader, fetched: Fetched
         or remote.log_start_offset != spec.log_start_offset
     ):
         return None
-    return Idle(spec, reader.broker_epoch, leader, leader.state, remote, fetched)
+    return IdleFollower(
+        spec, reader.isolation_level, leader, fetched, reader.broker_epoch, leader.state, remote
+    )
