@@ -94,8 +94,10 @@ class VirtualCluster:
         self.broker_ids = list(range(1, size + 1))
         self._settings = settings
         self.running: dict[int, BrokerNode] = {}
-        self.last_life: dict[int, BrokerNode] = {}
-        """Each broker as it runs, or as it was when it ended."""
+        self._lives: list[BrokerNode] = []
+        """Each process that ran. One that was killed does nothing more: the collector would end its tasks at
+        any time, and that would show in the log.
+        """
         self.starting: dict[int, asyncio.Task[None]] = {}
         self.stopping: dict[int, BrokerNode] = {}
         self.without_power: dict[int, Disk] = {}
@@ -140,8 +142,9 @@ class VirtualCluster:
 
     async def _start(self, broker_id: int) -> None:
         node = self.brokers.broker(broker_id, self._settings)
+        self._lives.append(node)
         await node.start()
-        self.running[broker_id] = self.last_life[broker_id] = node
+        self.running[broker_id] = node
         self.happened(f"broker {broker_id} serves")
 
     async def started(self) -> None:
