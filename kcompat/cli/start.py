@@ -150,11 +150,12 @@ async def _serve(
     started: Callable[[], None],
 ) -> None:
     from kcompat.node.world import real_world
-    from kcompat.node.zookeeper_port import ZooKeeperPort
 
-    world = real_world()
-    port = None if zookeeper is None else ZooKeeperPort(*zookeeper)
-    if port is not None:
+    world, port = real_world(), None
+    if zookeeper is not None:
+        from kcompat.node.zookeeper_port import ZooKeeperPort
+
+        port = ZooKeeperPort(*zookeeper)
         world = port.serving(world)
     over = asyncio.Event()
     async with AsyncExitStack() as undo:
