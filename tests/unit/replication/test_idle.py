@@ -148,12 +148,10 @@ class ConsumerSession:
         self.partition = partition
         self.target = FetchTarget("t", 0, FetchSpec(offset, 10_000, 0))
 
-    def fetch(
-        self, isolation_level: int = READ_UNCOMMITTED, max_bytes: int = 10_000, **fields: Any
-    ) -> Fetched:
+    def fetch(self, isolation_level: int = READ_UNCOMMITTED, **fields: Any) -> Fetched:
         """Ask, as the handler does."""
         reader = Reader(isolation_level, **fields)
-        fetch = Fetch([(self.target, self.partition)], reader, min_bytes=1, max_bytes=max_bytes)
+        fetch = Fetch([(self.target, self.partition)], reader, min_bytes=1, max_bytes=10_000)
         return fetch.read()[0][1]
 
 

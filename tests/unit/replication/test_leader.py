@@ -175,8 +175,8 @@ def test_who_has_caught_up_is_proposed() -> None:
     fetched(two, THIRD, 9, end=10)
     assert two.expand(THIRD) is None, "it lacks what was committed"
     two.fetched(THIRD, 10, 0, log_end_offset=12, now_ms=NOW, broker_epoch=77)
-    pending = two.expand(THIRD)
-    assert isinstance(pending, PendingExpand)
+    assert isinstance(pending := two.expand(THIRD), PendingExpand)
+    two.fetched(THIRD, 3, 0, log_end_offset=12, now_ms=NOW, broker_epoch=78)  # its next life changes nothing
     assert (pending.isr, pending.registrations) == ((ME, OTHER), {OTHER: -1, THIRD: 77})
     assert pending.proposed == pending.maximal == (ME, OTHER, THIRD)
     two.check_invariants(12)
