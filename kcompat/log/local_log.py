@@ -58,8 +58,9 @@ class LocalLog:
         segments = self.segments.from_offset(offset)
         found: list[tuple[int, int]] = []
         if data is not None:
-            while not segments[0].locate(offset)[1]:
-                del segments[0]  # `read` went on with the next one, too
+            # Where offsets are missing at the end of a segment, `read` went on with the start of the next.
+            while data.position == 0 and not segments[0].locate(offset)[1]:
+                del segments[0]
             beyond = segments[0].first_offset_beyond(data.position + data.length)
             bound = beyond or self.segments.next_base_offset(segments[0]) or upper_offset
             upper_offset = min(upper_offset, max(bound, offset + 1))
