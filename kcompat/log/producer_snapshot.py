@@ -11,10 +11,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from crc32c import crc32c
-
 from kcompat.log.checkpoints import CheckpointDamaged
 from kcompat.log.producers import BatchMetadata, ProducerEntry
+from kcompat.records.checksum import crc32c
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

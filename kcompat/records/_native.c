@@ -192,6 +192,18 @@ static PyObject *checks_crc(PyObject *module, PyObject *nothing)
     return PyBool_FromLong(crc32c_is_fast());
 }
 
+static PyObject *crc32c(PyObject *module, PyObject *data)
+{
+    Py_buffer view;
+    (void)module;
+    if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const uint8_t *at = view.buf;
+    const uint32_t found = crc32c_of(at, at + view.len);
+    PyBuffer_Release(&view);
+    return PyLong_FromUnsignedLong(found);
+}
+
 static PyObject *as_bytes(const field *from)
 {
     if (from->data == NULL)
@@ -305,6 +317,7 @@ done:
 
 static PyMethodDef methods[] = {
     {"checks_crc", checks_crc, METH_NOARGS, PyDoc_STR("As _python.checks_crc.")},
+    {"crc32c", crc32c, METH_O, PyDoc_STR("As the function of the library crc32c, from no CRC so far.")},
     {"inspect", (PyCFunction)(void (*)(void))inspect, METH_FASTCALL, PyDoc_STR("As _python.inspect.")},
     {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, PyDoc_STR("As _python.scan.")},
     {"read", (PyCFunction)(void (*)(void))read_records, METH_FASTCALL, PyDoc_STR("As _python.read.")},

@@ -11,9 +11,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
-from crc32c import crc32c
 
 from kcompat.records import scanning
+from kcompat.records.checksum import crc32c
 from kcompat.records.compression import DEFAULT_MAX_MESSAGE_BYTES, Codec, compress, decompress
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.layout import (

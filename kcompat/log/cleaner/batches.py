@@ -9,11 +9,11 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from crc32c import crc32c
 
 from kcompat.log.cleaner import sieve
 from kcompat.log.cleaner.offset_map import damage
 from kcompat.records.batch import seal
+from kcompat.records.checksum import crc32c
 from kcompat.records.compression import Codec, compress, decompress
 from kcompat.records.layout import (
     CODEC_MASK,

@@ -9,10 +9,9 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Final
 
-from crc32c import crc32c
-
 from kcompat.log.cleaner import sieve
 from kcompat.log.cleaner._python import WIDTH, locate
+from kcompat.records.checksum import crc32c
 from kcompat.records.errors import RecordsDamaged
 from kcompat.records.layout import SMALLEST_RECORD
 
