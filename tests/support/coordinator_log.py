@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kcompat.log.verification import BY_COORDINATOR
 from kcompat.promise import Promise
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.log.verification import AppendTerms, Verification
+
+
+PIECES: Final = (1, 500, 2_000, 1 << 20)
+"""Of how many bytes a copy is read at once."""
 
 
 class MemoryCoordinatorLog:
@@ -72,7 +76,9 @@ class MemoryCoordinatorLog:
             raise self.unreadable[partition]
         data = bytearray()
         for batch in self.batches.get(partition, []):
-            if read_header(batch).next_offset > offset and (not data or len(data) + len(batch) <= max_bytes):
+            if read_header(batch).next_offset > offset:
+                if data and len(data) + len(batch) > max_bytes:
+                    break
                 data += batch
         return bytes(data)
 
@@ -103,15 +109,20 @@ class MemoryCoordinatorLog:
 
 
 class CommittedCopy(MemoryCoordinatorLog):
-    """What another log holds now, as if all of it were committed: for who only reads it."""
+    """What another log holds now, as if all of it were committed: for who only reads it.
+
+    It is read in pieces of every size, the one by one log and the other by another: a loader must not depend
+    on where it stops.
+    """
 
     def __init__(self, log: CoordinatorLog) -> None:
         super().__init__()
         self._log = log
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
-        """As the other log reads."""
-        return self._log.read(partition, offset, max_bytes)
+        """As the other log reads, but no more than a few batches, or one."""
+        piece = PIECES[self.end_offset(partition) % len(PIECES)]
+        return self._log.read(partition, offset, min(max_bytes, piece))
 
     def start_offset(self, partition: int) -> int:
         """That of the other log."""

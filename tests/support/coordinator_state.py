@@ -68,6 +68,7 @@ def replayed_groups(
         CommittedCopy(log), clock, config, lambda: 1, lambda: "no new member", Trusting(), lambda: image
     )
     shard: GroupShard = _loaded(coordinator.runtime, clock, partition)
+    shard.check_invariants()
     return shard
 
 

@@ -15,6 +15,7 @@ from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group.consumer.member import NO_EPOCHS, ConsumerMember
 from kcompat.group.consumer.subscriptions import Subscriptions
 from kcompat.group.modern.epochs import LEAVE
+from kcompat.group.modern.holders import Holders
 from kcompat.group.modern.subscribed import SubscribedGroup, count_topics
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         self._assignors: Counter[str] = Counter()
         self._classic_protocols: Counter[str] = Counter()
         self._classic_members = 0
-        self._holders: dict[tuple[bytes, int], str] = {}
+        self._holders: Holders[tuple[bytes, int]] = Holders()
 
     # --- what the log says
 
@@ -143,28 +144,21 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
 
     def set_member(self, member: ConsumerMember, offset: int) -> None:
         """See `ModernGroup.set_member`."""
-        self._release(member.member_id)
+        before = self.members.get(member.member_id)
+        self._holders.changed(member.member_id, () if before is None else before.held(), member.held())
         super().set_member(member, offset)
-        for key in member.held():
-            self._holders[key] = member.member_id
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
 
     def remove_member(self, member_id: str, offset: int) -> None:
         """See `ModernGroup.remove_member`."""
         member = self.members.get(member_id)
-        self._release(member_id)
+        if member is not None:
+            self._holders.changed(member_id, member.held(), ())
         super().remove_member(member_id, offset)
         instance_id = None if member is None else member.instance_id
         if instance_id is not None and self.static_members.get(instance_id) == member_id:
             del self.static_members[instance_id]
-
-    def _release(self, member_id: str) -> None:
-        """Forget what a member held, but for what another has been given since."""
-        member = self.members.get(member_id)
-        for key in member.held() if member is not None else ():
-            if self._holders.get(key) == member_id:
-                del self._holders[key]
 
     def _count(self, member: ConsumerMember, by: int) -> None:
         super()._count(member, by)
@@ -185,10 +179,9 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         """Assert what must always hold."""
         super().check_invariants()
         members = dict(self.members.items())
-        held = [key for member in members.values() for key in member.held()]
-        assert len(held) == len(set(held)), "a partition has two holders"
-        assert set(held) == self._holders.keys()
-        assert all(key in set(members[member_id].held()) for key, member_id in self._holders.items())
+        held = [(key, member_id) for member_id, member in members.items() for key in member.held()]
+        assert len(held) == len(dict(held)), "a partition has two holders"
+        assert dict(self._holders.items()) == dict(held)
         assert self.static_members == {
             m.instance_id: m.member_id for m in members.values() if m.instance_id is not None
         }

@@ -14,7 +14,9 @@ from msgspec import Struct
 from kcompat.group.streams.tasks import NONE_HELD, HeldTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from kcompat.group.streams.tasks import Task
 
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
 NO_EPOCH = -1
@@ -77,3 +79,13 @@ class StreamsMember(Struct, frozen=True):
             if epoch is not None:
                 return epoch
         return None
+
+    def each_active(self) -> Iterator[Task]:
+        """The active tasks that it has, or has yet to give up."""
+        for held in (self.assigned, self.revoking):
+            yield from held.each_active()
+
+    def each_copied(self) -> Iterator[Task]:
+        """The standby and warm-up tasks that it has, or has yet to give up."""
+        for held in (self.assigned, self.revoking):
+            yield from held.each_copied()

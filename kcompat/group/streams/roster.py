@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kcompat.coordinator.timeline import TimelineDict
 from kcompat.group.modern.epochs import LEAVE
 from kcompat.group.modern.group import ModernGroup
+from kcompat.group.modern.holders import Holders
 from kcompat.group.streams.member import NO_EPOCH, StreamsMember
 from kcompat.group.streams.tasks import NO_TASKS, NONE_HELD, Task, Tasks
 
@@ -59,7 +60,7 @@ class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
         self._topologies: TimelineDict[str, Topology] = TimelineDict(timeline)
         self._bases: TimelineDict[str, Basis] = TimelineDict(timeline)
         self._required: frozenset[str] = frozenset()
-        self._active: dict[Task, str] = {}
+        self._active: Holders[Task] = Holders()
         self._copies: dict[Task, set[str]] = {}
         self.configured: ConfiguredTopology | None = None
         """The topology on the topics that there were when they were looked at last."""
@@ -147,33 +148,27 @@ class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
 
     def set_member(self, member: StreamsMember, offset: int) -> None:
         """See `ModernGroup.set_member`."""
-        self._release(member.member_id)
+        self._follow(self.members.get(member.member_id), member)
         super().set_member(member, offset)
-        for held in (member.assigned, member.revoking):
-            for task in held.each_active():
-                self._active[task] = member.member_id
-            for task in held.each_copied():
-                self._copies.setdefault(task, set()).add(member.member_id)
 
     def remove_member(self, member_id: str, offset: int) -> None:
         """See `ModernGroup.remove_member`. The last one takes the wish to end with it."""
-        self._release(member_id)
+        self._follow(self.members.get(member_id), StreamsMember(member_id))
         super().remove_member(member_id, offset)
         if self.is_empty:
             self.shutdown_by = None
 
-    def _release(self, member_id: str) -> None:
-        """Forget what a member held, but for what another has been given since."""
-        member = self.members.get(member_id)
-        for held in (member.assigned, member.revoking) if member is not None else ():
-            for task in held.each_active():
-                if self._active.get(task) == member_id:
-                    del self._active[task]
-            for task in held.each_copied():
-                holders = self._copies.get(task, set())
-                holders.discard(member_id)
-                if not holders:
-                    self._copies.pop(task, None)
+    def _follow(self, before: StreamsMember | None, after: StreamsMember) -> None:
+        """Note what a member has from now on."""
+        member_id = after.member_id
+        self._active.changed(member_id, () if before is None else before.each_active(), after.each_active())
+        for task in () if before is None else before.each_copied():
+            holders = self._copies.get(task, set())
+            holders.discard(member_id)
+            if not holders:
+                self._copies.pop(task, None)
+        for task in after.each_copied():
+            self._copies.setdefault(task, set()).add(member_id)
 
     def _without_anything(self, member: StreamsMember) -> StreamsMember:
         return replace(
@@ -184,15 +179,13 @@ class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
         """Assert what must always hold."""
         super().check_invariants()
         members = dict(self.members.items())
-        active: list[Task] = []
+        active = [(task, member_id) for member_id, member in members.items() for task in member.each_active()]
         copies: dict[Task, set[str]] = {}
         for member_id, member in members.items():
-            for held in (member.assigned, member.revoking):
-                active += held.each_active()
-                for task in held.each_copied():
-                    copies.setdefault(task, set()).add(member_id)
-        assert len(active) == len(set(active)), "a task is active twice"
-        assert self._active.keys() == set(active)
+            for task in member.each_copied():
+                copies.setdefault(task, set()).add(member_id)
+        assert len(active) == len(dict(active)), "a task is active twice"
+        assert dict(self._active.items()) == dict(active)
         assert self._copies == copies
         assert all(member.member_epoch <= self.group_epoch for member in members.values())
         assert self.assignment_epoch <= self.group_epoch
