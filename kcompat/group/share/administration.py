@@ -55,6 +55,7 @@ def begin_to_delete_offsets(turn: GroupTurn, group_id: str, names: Iterable[str]
     if not group.knows_topics:
         return Deletion()
     state, image = group.initialization, turn.shard.image()
+    begun = union(state.initialized, state.initializing)
     topics: dict[bytes, TopicPartitions] = {}
     refused: dict[str, tuple[ErrorCode, str]] = {}
     for name in names:
@@ -63,7 +64,7 @@ def begin_to_delete_offsets(turn: GroupTurn, group_id: str, names: Iterable[str]
         if topic is None:
             refused[name] = (error, error.message)
         elif topic.topic_id in state.initialized:
-            topics[topic.topic_id] = state.initialized[topic.topic_id]
+            topics[topic.topic_id] = begun[topic.topic_id]
         elif topic.topic_id in state.deleting:
             topics[topic.topic_id] = _whole(topic)
         else:

@@ -40,21 +40,18 @@ class Initialization(Struct, frozen=True):
         return replace(self, initializing=initializing, deleting=self.deleting - initializing.keys())
 
     def with_completed(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
-        """The share coordinator has begun these."""
-        return replace(
-            self.with_given_up(topics),
-            initialized=union(self.initialized, topics),
-        )
+        """The share coordinator has begun these; it is asked to forget some of them by now."""
+        begun = {topic_id: row for topic_id, row in topics.items() if topic_id not in self.deleting}
+        return replace(self.with_given_up(topics), initialized=union(self.initialized, begun))
 
     def with_given_up(self, topics: Mapping[bytes, TopicPartitions]) -> Initialization:
         """The share coordinator was asked to begin these, and need not be waited for any more."""
         return replace(self, initializing=_without(self.initializing, topics))
 
     def with_deleting(self, topic_ids: Iterable[bytes]) -> Initialization:
-        """The share coordinator is asked to forget what has begun of these."""
+        """The share coordinator is asked to forget what has begun of these, and what may be about to."""
         gone = frozenset(topic_ids)
-        initialized = {topic_id: row for topic_id, row in self.initialized.items() if topic_id not in gone}
-        return replace(self, initialized=initialized, deleting=self.deleting | gone)
+        return replace(self.without_topics(gone), deleting=self.deleting | gone)
 
     def with_deleted(self, topic_ids: Iterable[bytes]) -> Initialization:
         """The share coordinator has forgotten these."""

@@ -101,6 +101,21 @@ def test_offsets_of_topics_are_deleted(world: ShareGroupWorld) -> None:
     assert world.share_groups.all_offsets(GROUP).value[1].keys() == {("u", 0), ("u", 1)}
 
 
+def test_what_was_about_to_begin_of_a_topic_is_forgotten_with_the_rest(world: ShareGroupWorld) -> None:
+    world.enter_share("a")
+    world.settle_share("a")
+    world.leave_share("a")
+    world.make("t", 4)
+    world.persister.error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.share_groups.alter_offsets(GROUP, {"t": {3: 0}})
+    assert world.sharers().initialization.initializing.keys() == {T}
+    world.share_groups.delete_offsets(GROUP, ["t"])
+    assert (world.sharers().initialization.initializing, world.sharers().initialization.deleting) == ({}, {T})
+    world.persister.error = ErrorCode.NONE
+    assert world.share_groups.delete_offsets(GROUP, ["t"]).value.outcomes["t"] == Outcome()
+    assert known(world) == set()
+
+
 def test_where_a_group_stands(world: ShareGroupWorld) -> None:
     world.share_groups.alter_offsets(GROUP, {"t": {0: 4}})
     key = SharePartitionKey(GROUP, T, 0)
