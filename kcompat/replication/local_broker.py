@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.news import Answered, AssignedPartition, News, StoppedPartition
+    from kcompat.cluster.news import (
+        Answered,
+        AssignedPartition,
+        News,
+        ShownPartition,
+        StoppedPartition,
+    )
     from kcompat.config.feed import ConfigFeed
     from kcompat.config.topic import TopicConfig
     from kcompat.log.manager import LogManager
@@ -62,7 +68,11 @@ class LocalBroker:
                 answered(Reply(partitions=self._take_roles(news.partitions)))
             case StopReplica():
                 answered(Reply(partitions=self._stop_all(news.partitions)))
-            case UpdateMetadata() | UpdateConfigs():
+            case UpdateMetadata():
+                self._cluster.hear(news)
+                self._give_up(news.partitions)
+                answered(Reply())
+            case UpdateConfigs():
                 self._cluster.hear(news)
                 answered(Reply())
 
@@ -162,6 +172,21 @@ class LocalBroker:
         else:
             self._replicas.stop(*key)
         return ErrorCode.NONE
+
+    def _give_up(self, shown: Sequence[ShownPartition]) -> None:
+        """Stop what others have by now. Where a partition was moved away while this broker could not be
+        reached, nobody tells it a role again: it has none. Kafka's brokers go on until they start again, and
+        acknowledge with acks=1 what nobody will ever read.
+        """
+        for each in shown:
+            if self._replicas.broker_id in each.info.replicas:
+                continue
+            partition = self._replicas.get(each.topic, each.index)
+            if partition is None or partition.role.leader == NO_LEADER:
+                continue
+            is_another = differ(partition.topic_id, each.topic_id)
+            if is_another or partition.role.leader_epoch < each.info.leader_epoch:
+                self._replicas.stop(each.topic, each.index)
 
     def _throttle(self) -> None:
         """Obey the limits on replicas that lag behind."""

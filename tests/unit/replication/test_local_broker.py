@@ -12,12 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.image import BrokerInfo
+from kcompat.cluster.image import BrokerInfo, PartitionInfo
 from kcompat.cluster.news import (
     AssignedPartition,
     LeaderAndIsr,
     Reply,
     Role,
+    ShownPartition,
     StoppedPartition,
     StopReplica,
     UpdateConfigs,
@@ -31,6 +32,7 @@ from kcompat.log.errors import StorageError
 from kcompat.log.files import Files
 from kcompat.log.manager import LogManager
 from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.local_broker import LocalBroker
@@ -315,6 +317,30 @@ def test_a_controller_with_a_smaller_epoch_is_refused(logs: LogManager) -> None:
     assert partition.is_leader
     assert told(local, take(newer, controller_epoch=5)) == DONE
     assert not partition.is_leader
+
+
+@pytest.mark.parametrize(
+    ("topic_id", "replicas", "leader_epoch", "leads"),
+    [
+        (NEW, (2, 3), 6, False),
+        (NEW, (2, 3), 5, True),
+        (NEW, (2, 1), 6, True),
+        (ZERO_UUID, (2, 3), 6, False),
+        (OLD, (2, 3), 0, False),
+    ],
+    ids=["moved away", "told late", "a role comes", "of a topic without id", "of a topic made anew"],
+)
+def test_what_is_shown_with_other_brokers_is_led_no_more(
+    logs: LogManager, topic_id: bytes, replicas: tuple[int, ...], leader_epoch: int, leads: bool
+) -> None:
+    local = local_broker(logs, VirtualClock())
+    told(local, take(AssignedPartition("t", NEW, 0, replace(ROLE, leader_epoch=5), is_new=True)))
+    info = PartitionInfo(2, leader_epoch, (2,), replicas)
+    shown = (ShownPartition("t", topic_id, 0, info), ShownPartition("unknown", NEW, 0, info))
+    assert told(local, UpdateMetadata(2, 1, {}, shown)) == DONE
+    partition = local._replicas.get("t", 0)
+    assert partition is not None
+    assert partition.is_leader is leads
 
 
 def stop(leader_epoch: int) -> StopReplica:
