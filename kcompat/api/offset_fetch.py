@@ -11,7 +11,7 @@ Version notes
   partitions.
 - 5: leader epochs (KIP-320).
 - 7: `require_stable` refuses partitions with a commit still being written or in an open
-  transaction (KIP-447).
+  transaction (KIP-447). Here, not in Kafka, the coordinator also makes sure that it still is one.
 - 8: many groups in one request (KIP-709).
 - 9: member id and epoch, which a consumer group compares with what it knows (KIP-848).
 - 10: topics by id (KIP-848).
@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kcompat.group.requests import FetchAnswer, FetchedOffset, FetchingMember
+from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kcompat.security.authorizer import Resource
@@ -43,37 +44,39 @@ SinglePartition = OffsetFetchResponse.OffsetFetchResponsePartition
 Wanted = Sequence[tuple[str, Sequence[int]]]
 
 
-def handle(context: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
+def handle(context: RequestContext, request: OffsetFetchRequest) -> Promise[OffsetFetchResponse]:
     """Look the offsets up."""
     if context.api_version >= 8:
-        return OffsetFetchResponse(
-            groups=[_fetch_group(context, group, request.require_stable) for group in request.groups]
-        )
+        answers = [_fetch_group(context, group, request.require_stable) for group in request.groups]
+        return gather(answers).map(lambda groups: OffsetFetchResponse(groups=groups))
     wanted = None if request.topics is None else [(t.name, t.partition_indexes) for t in request.topics]
     return _fetch_single(context, request.group_id, wanted, request.require_stable)
 
 
 def _fetch(
     context: RequestContext, asker: FetchingMember, wanted: Wanted | None, require_stable: bool
-) -> tuple[FetchAnswer, Wanted]:
+) -> Promise[tuple[FetchAnswer, Wanted]]:
     """What the coordinator says, and the partitions to answer: those asked for, or all that there are.
 
     Topics that the client may not describe are refused where they are asked for, and left out of all.
     """
     if not context.may(Operation.DESCRIBE, Resource.group(asker.group_id)):
-        return FetchAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED), wanted or []
+        return Promise.resolved((FetchAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED), wanted or []))
     if wanted is None:
-        answer = context.services.groups.fetch(asker, None, require_stable)
-        return answer, [row for row in _by_topic(answer.offsets) if _may_describe(context, row[0])]
+        return context.services.groups.fetch(asker, None, require_stable).map(
+            lambda answer: (
+                answer,
+                [row for row in _by_topic(answer.offsets) if _may_describe(context, row[0])],
+            )
+        )
     hidden = {name for name, _ in wanted if not _may_describe(context, name)}
     asked = [(name, index) for name, indexes in wanted for index in indexes]
     shown = [partition for partition in asked if partition[0] not in hidden]
-    answer = context.services.groups.fetch(asker, shown, require_stable)
-    if hidden:
-        refusal = FetchedOffset(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        refused = {partition: refusal for partition in asked if partition[0] in hidden}
-        answer = FetchAnswer(answer.error, {**answer.offsets, **refused})
-    return answer, wanted
+    refusal = FetchedOffset(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    refused = {partition: refusal for partition in asked if partition[0] in hidden}
+    return context.services.groups.fetch(asker, shown, require_stable).map(
+        lambda answer: (FetchAnswer(answer.error, {**answer.offsets, **refused}), wanted)
+    )
 
 
 def _may_describe(context: RequestContext, topic: str) -> bool:
@@ -89,10 +92,13 @@ def _by_topic(partitions: Iterable[tuple[str, int]]) -> Wanted:
 
 def _fetch_single(
     context: RequestContext, group_id: str, wanted: Wanted | None, require_stable: bool
-) -> OffsetFetchResponse:
+) -> Promise[OffsetFetchResponse]:
     """One group, as versions 0 to 7 ask for it."""
-    version = context.api_version
-    answer, topics = _fetch(context, FetchingMember(group_id), wanted, require_stable)
+    fetching = _fetch(context, FetchingMember(group_id), wanted, require_stable)
+    return fetching.map(lambda found: _single(context.api_version, *found))
+
+
+def _single(version: int, answer: FetchAnswer, topics: Wanted) -> OffsetFetchResponse:
     if answer.error != ErrorCode.NONE and version >= 2:
         return OffsetFetchResponse(error_code=answer.error)
 
@@ -117,7 +123,7 @@ def _fetch_single(
     )
 
 
-def _fetch_group(context: RequestContext, group: GroupRequest, require_stable: bool) -> GroupAnswer:
+def _fetch_group(context: RequestContext, group: GroupRequest, require_stable: bool) -> Promise[GroupAnswer]:
     """One of the groups of version 8 and later."""
     wanted: list[tuple[str, Sequence[int]]] | None = None
     strangers: list[GroupTopic] = []
@@ -130,11 +136,14 @@ def _fetch_group(context: RequestContext, group: GroupRequest, require_stable: b
             else:
                 wanted.append((name, topic.partition_indexes))
     asker = FetchingMember(group.group_id, group.member_id, group.member_epoch)
-    answer, topics = _fetch(context, asker, wanted, require_stable)
-    if answer.error != ErrorCode.NONE:
-        return GroupAnswer(group_id=group.group_id, error_code=answer.error)
-    known = (_group_topic(context, name, indexes, answer) for name, indexes in topics)
-    return GroupAnswer(group_id=group.group_id, topics=[*(t for t in known if t is not None), *strangers])
+
+    def row(answer: FetchAnswer, topics: Wanted) -> GroupAnswer:
+        if answer.error != ErrorCode.NONE:
+            return GroupAnswer(group_id=group.group_id, error_code=answer.error)
+        known = (_group_topic(context, name, indexes, answer) for name, indexes in topics)
+        return GroupAnswer(group_id=group.group_id, topics=[*(t for t in known if t is not None), *strangers])
+
+    return _fetch(context, asker, wanted, require_stable).map(lambda found: row(*found))
 
 
 def _group_topic(

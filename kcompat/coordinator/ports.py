@@ -73,6 +73,11 @@ class CoordinatorLog(Protocol):
     def when_committed(self, partition: int, offset: int) -> Promise[ErrorCode]:
         """Done with NONE once the high watermark is past `offset`, or with what prevents that."""
 
+    def still_leads(self, partition: int, timeout_ms: float) -> Promise[ErrorCode]:
+        """Done with NONE once it is certain that no other broker led the partition when this was asked, or
+        with what prevents that.
+        """
+
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
         """Bytes from the batch that holds `offset` on, at most `max_bytes` unless the first batch is larger;
         the last batch may be cut short. Empty only at the log end.

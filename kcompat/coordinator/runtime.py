@@ -166,6 +166,20 @@ class Runtime(Generic[S]):
             return failed(self.gate(partition))
         return query(slot.runner.shard, self._clock.now_ms())
 
+    def read_latest(
+        self, partition: int, query: Callable[[S, int], T], failed: Callable[[ErrorCode], T]
+    ) -> Promise[T]:
+        """As `read`, once it is certain that no other coordinator has taken over; NOT_COORDINATOR if that
+        takes longer than a write may.
+        """
+        gate = self.gate(partition)
+        if gate:
+            return Promise.resolved(failed(gate))
+        leads = self._log.still_leads(partition, self._commit_timeout_ms)
+        return leads.map(
+            lambda error: failed(ErrorCode.NOT_COORDINATOR) if error else self.read(partition, query, failed)
+        )
+
     def gate(self, partition: int) -> ErrorCode:
         """NONE if requests for the partition are taken, else the error that says why not."""
         slot = self._slots.get(partition)

@@ -202,13 +202,20 @@ class GroupCoordinator:
 
     def fetch(
         self, asker: FetchingMember, partitions: Iterable[TopicPartition] | None, require_stable: bool
-    ) -> FetchAnswer:
-        """OffsetFetch of one group; None asks for every partition it has an offset of."""
-        return self.runtime.read(
-            self.partition_of(asker.group_id),
-            lambda shard, _: commits.fetch(shard, asker, partitions, require_stable),
-            FetchAnswer,
-        )
+    ) -> Promise[FetchAnswer]:
+        """OffsetFetch of one group; None asks for every partition it has an offset of.
+
+        What has to be stable is told once it is certain that no other coordinator has newer offsets: whoever
+        goes on from these in a transaction would do again what is done.
+        """
+        partition = self.partition_of(asker.group_id)
+
+        def query(shard: GroupShard, _now_ms: int) -> FetchAnswer:
+            return commits.fetch(shard, asker, partitions, require_stable)
+
+        if require_stable:
+            return self.runtime.read_latest(partition, query, FetchAnswer)
+        return Promise.resolved(self.runtime.read(partition, query, FetchAnswer))
 
     def delete_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition]

@@ -61,6 +61,7 @@ class IdleFollower(Idle, frozen=True):
             and partition.log.log_end_offset == spec.offset
             and reader.replica_id == self.remote.id
             and reader.broker_epoch == self.broker_epoch == self.remote.broker_epoch
+            and not self.remote.is_awaited
         )
 
     def note(self, now_ms: int) -> None:

@@ -19,7 +19,7 @@ from kcompat.replication.remote_replica import RemoteReplica
 from kcompat.replication.role import NO_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kcompat.cluster.news import Role
 
@@ -211,6 +211,16 @@ class Leader:
         if remote is None or -1 < broker_epoch < remote.broker_epoch:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.NONE
+
+    def ask_followers(self) -> dict[int, int]:
+        """How often each of those in sync, or about to be, has to have fetched to show that nobody else led
+        when this was asked: it would be one of them, and who fetches here has heard of no other leader.
+        """
+        return {remote.id: remote.await_answer() for remote in self._waits_for}
+
+    def is_followed(self, awaited: Mapping[int, int]) -> bool:
+        """Whether those that were asked have fetched, but for those that cannot be elected any more."""
+        return all(remote.fetches >= awaited[remote.id] for remote in self._waits_for if remote.id in awaited)
 
     def low_watermark(self, log_start_offset: int) -> int:
         """The smallest log start over this replica and those on brokers that are alive."""

@@ -1,8 +1,7 @@
 """One partition on this broker: a log, and whether this broker leads it (Kafka's `Partition`).
 
 `Leader` and `Follower` know the rules and touch nothing. Here they are asked, the log is written and read as
-they say, and who waits for that is woken: see `Surroundings` for whom, and when. All are woken when the role
-changes.
+they say, and who waits for that is woken as `Surroundings` says, all of them when the role changes.
 
 What reads or writes here answers a fault of the disk as an error: each such method has an `except FAULTS`,
 and `error_of` says which error that is.
@@ -61,8 +60,8 @@ class Partition:
         self.index = log.partition
         self.topic_id = log.topic_id
         self.role = NO_ROLE
-        known = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
-        self.state: Leader | Follower = Follower(NO_EPOCH, known)
+        high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
+        self.state: Leader | Follower = Follower(NO_EPOCH, high_watermark)
         self.throttled = Throttled()
         self.future: Copy | None = None
         """The copy that is to replace the log, while it follows that."""
@@ -133,6 +132,7 @@ class Partition:
         surroundings.fetches.wake(self)
         surroundings.replica_fetches.wake(self)
         surroundings.deletions.wake(self)
+        surroundings.questions.wake(self)
 
     def wake_consumers(self) -> None:
         """There is something new to read here, or less than there was."""
@@ -177,6 +177,7 @@ class Partition:
             broker_epoch=reader.broker_epoch,
         )
         self._surroundings.deletions.wake(self)
+        self._surroundings.questions.wake(self)
         if self._surroundings.propose is not None:
             self._propose(leader.expand(replica))
         if has_moved:
@@ -203,6 +204,7 @@ class Partition:
             self.role = replace(self.role, isr=isr, partition_epoch=partition_epoch)
             self._advance(leader, self._surroundings.clock.now_ms())
             self._surroundings.produces.wake(self)
+            self._surroundings.questions.wake(self)
 
     def isr_refused(self, pending: Pending, error: ErrorCode) -> bool:
         """The controller did not take the ISR that was asked for; True if it has to be asked again."""
@@ -345,10 +347,8 @@ class Partition:
 
         Followers read up to the log end, consumers up to the high watermark or the last stable offset.
         """
-        if reader.replica_id >= 0:
-            state: Leader | Follower | ErrorCode = self._leader_for_follower(spec.leader_epoch, reader)
-        else:
-            state = self.replica_for(spec.leader_epoch, reader)
+        find = self._leader_for_follower if reader.replica_id >= 0 else self.replica_for
+        state: Leader | Follower | ErrorCode = find(spec.leader_epoch, reader)
         if not isinstance(state, Leader) and not isinstance(state, Follower):
             return Fetched(state)
         log = self.log
@@ -360,11 +360,11 @@ class Partition:
             if answer.preferred_replica != NO_REPLICA:
                 return answer
         committed_only = reader.isolation_level == READ_COMMITTED
+        upper = stable if committed_only else high_watermark
         if reader.replica_id >= 0:
+            answer.is_awaited = isinstance(state, Leader) and state.remotes[reader.replica_id].is_awaited
             is_held = self.throttled.holds(state, reader.replica_id, self._surroundings.clock)
             upper, committed_only = spec.offset if is_held else log.log_end_offset, False
-        else:
-            upper = stable if committed_only else high_watermark
         try:
             return reading.read(log, spec, answer, upper, max_bytes, min_one_batch, aborted=committed_only)
         except FAULTS as fault:

@@ -74,11 +74,18 @@ class Fetched(Struct):
     aborted: list[tuple[int, int]] | None = None
     diverging: tuple[int, int] | None = None
     preferred_replica: int = NO_REPLICA
+    is_awaited: bool = False
+    """Whether it is a follower that shall fetch again at once."""
 
     @property
     def ends_wait(self) -> bool:
         """Whether the reader has to hear of this at once, however little there is to read."""
-        return bool(self.error) or self.diverging is not None or self.preferred_replica != NO_REPLICA
+        return (
+            bool(self.error)
+            or self.diverging is not None
+            or self.preferred_replica != NO_REPLICA
+            or self.is_awaited
+        )
 
 
 def read(

@@ -21,6 +21,22 @@ class RemoteReplica(Struct):
     """When the follower last had all there was."""
     broker_epoch: int = UNKNOWN_EPOCH
     """The registration that it fetched under (KIP-903)."""
+    fetches: int = 0
+    """How often it has fetched."""
+    awaited: int = 0
+    """How often it has to have fetched before somebody is told that this leader was still followed."""
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether it is answered at once, so that it fetches again."""
+        return self.fetches < self.awaited
+
+    def await_answer(self) -> int:
+        """How often it has to have fetched to have shown that it still follows: the next fetch may have been
+        sent before now, the one after that is sent when the next one is answered.
+        """
+        self.awaited = self.fetches + 2
+        return self.awaited
 
     def is_caught_up(self, leader_end: int, now_ms: int, max_lag_ms: int) -> bool:
         """Whether it has everything, or had it not longer than `max_lag_ms` ago."""
@@ -43,6 +59,7 @@ class RemoteReplica(Struct):
         self.last_fetch_ms = now_ms
         self.last_fetch_leader_end = max(self.last_fetch_leader_end, leader_end)
         self.broker_epoch = broker_epoch
+        self.fetches += 1
 
     def at_election(self, now_ms: int, is_in_sync: bool) -> RemoteReplica:
         """The replica for a broker that was not the leader before: nothing is known but who is in sync."""

@@ -63,6 +63,7 @@ class ReplicaManager:
             fetches=Purgatory(clock),
             replica_fetches=Purgatory(clock),
             deletions=Purgatory(clock),
+            questions=Purgatory(clock),
         )
         self._leader_throttle, self._follower_throttle = Throttle(), Throttle()
         self._topics: dict[str, dict[int, Partition]] = {}
@@ -90,6 +91,11 @@ class ReplicaManager:
     def deletions(self) -> Purgatory:
         """DeleteRecords that wait for the followers' log starts."""
         return self._surroundings.deletions
+
+    @property
+    def questions(self) -> Purgatory:
+        """Who wants to know whether this broker still leads."""
+        return self._surroundings.questions
 
     def propose_to(self, propose: Callable[[IsrOwner, Pending], object]) -> None:
         """Have leaders ask for other ISRs there (`IsrProposals.submit`)."""

@@ -29,5 +29,7 @@ class Surroundings(Struct):
     """Followers; woken by every append."""
     deletions: Purgatory
     """Woken when a log start moves, here or on a follower."""
+    questions: Purgatory
+    """Who wants to know whether this broker still leads; woken by every fetch of a follower."""
     propose: Callable[[IsrOwner, Pending], object] | None = None
     """Asks the controller for another ISR; None while there is nobody to ask."""

@@ -13,7 +13,9 @@ from kcompat.log.verification import BY_COORDINATOR, AppendTerms, Verification
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
+from kcompat.replication.leader import Leader
 from kcompat.replication.settling import Settling
+from kcompat.replication.still_leading import StillLeading
 from kcompat.replication.verifying import begin_verification
 
 if TYPE_CHECKING:
@@ -87,6 +89,21 @@ class TopicLog:
         commit = Settling({found: offset + 1}, lambda _, error: errors.append(error), answer=errors)
         waiting = self._replicas.produces.wait(commit, (found,), timeout_ms=None)
         return waiting.promise.map(lambda errors: errors[0])
+
+    def still_leads(self, partition: int, timeout_ms: float) -> Promise[ErrorCode]:
+        """NONE once it is certain that no other broker led the partition when this was asked, or what
+        prevents that. Nobody has to be asked where no other replica is in sync.
+        """
+        found = self._replicas.get(self.topic, partition)
+        leader = None if found is None else found.state
+        if not isinstance(leader, Leader):
+            return Promise.resolved(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        awaited = leader.ask_followers()
+        if not awaited:
+            return Promise.resolved(ErrorCode.NONE)
+        waiting = self._replicas.questions.wait(StillLeading(leader, awaited), (found,), timeout_ms)
+        self._replicas.replica_fetches.wake(found)
+        return waiting.promise
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
         """Bytes from the batch that holds `offset` on, empty at the log end. The first batch is whole,

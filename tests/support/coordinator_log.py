@@ -34,6 +34,7 @@ class MemoryCoordinatorLog:
         self.batches: dict[int, list[bytes]] = {}
         self.error = ErrorCode.NONE
         self.appends = 0
+        self.leads: Promise[ErrorCode] = Promise.resolved(ErrorCode.NONE)
         self.wake: Callable[[], object] = lambda: None
         self.unreadable: dict[int, Exception] = {}
         self._held = False
@@ -69,6 +70,11 @@ class MemoryCoordinatorLog:
         promise: Promise[ErrorCode] = Promise()
         self._waiting.append((partition, offset, promise))
         return promise
+
+    def still_leads(self, partition: int, timeout_ms: float) -> Promise[ErrorCode]:
+        """What `leads` says, by a coordinator that nobody follows."""
+        del partition, timeout_ms
+        return self.leads
 
     def read(self, partition: int, offset: int, max_bytes: int) -> bytes:
         """Whole batches from the one that holds `offset`."""

@@ -135,7 +135,7 @@ def facts_of(world: BrokerWorld) -> Facts:
     strays = [log for log in world.logs if world.replicas.get(log.topic, log.partition) is None]
     committed = {}
     for listed in world.groups.list_groups(frozenset(), frozenset())[1]:
-        answer = world.groups.fetch(FetchingMember(listed.group_id), None, require_stable=False)
+        answer = world.groups.fetch(FetchingMember(listed.group_id), None, require_stable=False).value
         assert not answer.error
         committed[listed.group_id] = {key: value.offset for key, value in answer.offsets.items()}
     return Facts(logs, committed, len(strays))

@@ -191,16 +191,15 @@ class GroupWorld:
 
     def fetch(self, *, group_id: str = GROUP, require_stable: bool = False) -> dict[tuple[str, int], int]:
         """OffsetFetch of all partitions, offsets alone."""
-        fetched = self.coordinator.fetch(FetchingMember(group_id), None, require_stable).offsets
+        fetched = self.coordinator.fetch(FetchingMember(group_id), None, require_stable).value.offsets
         return {partition: row.offset for partition, row in fetched.items()}
 
     def fetch_one(
         self, partition: tuple[str, int], *, group_id: str = GROUP, require_stable: bool = False
     ) -> FetchedOffset:
         """OffsetFetch of one partition."""
-        return self.coordinator.fetch(FetchingMember(group_id), [partition], require_stable).offsets[
-            partition
-        ]
+        fetched = self.coordinator.fetch(FetchingMember(group_id), [partition], require_stable).value
+        return fetched.offsets[partition]
 
     def stable(self, *client_ids: str, group_id: str = GROUP, session_timeout_ms: int = 10_000) -> list[str]:
         """Bring new members to Stable, each assigned `for <member id>`; the first one leads."""

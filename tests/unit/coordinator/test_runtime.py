@@ -313,3 +313,22 @@ def test_the_end_of_a_transaction_and_a_shard_that_is_not_there(world: RegisterW
     ended = world.runtime.end_transaction(0, Writer(7, 2), COMMIT)
     world.runtime.unload(0, leader_epoch=2)
     assert ended.value == ErrorCode.NOT_COORDINATOR
+
+
+def test_what_has_to_be_the_latest_is_read_once_it_is_certain_who_leads(world: RegisterWorld) -> None:
+    def latest() -> Promise[Any]:
+        return world.runtime.read_latest(0, lambda shard, _: dict(shard.latest), failed)
+
+    assert latest().value == "failed NOT_COORDINATOR"
+    world.load()
+    world.write(put("a", "1"))
+    assert latest().value == {"a": "1"}
+    world.log.leads = Promise()
+    waiting = latest()
+    world.write(put("a", "2"))
+    assert not waiting.done
+    world.log.leads.complete(ErrorCode.NONE)
+    assert waiting.value == {"a": "2"}
+    for error in (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_LEADER_OR_FOLLOWER):
+        world.log.leads = Promise.resolved(error)
+        assert latest().value == "failed NOT_COORDINATOR"

@@ -6,7 +6,8 @@ import pytest
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.removal import MAX_TOMBSTONES
-from kcompat.group.requests import FetchedOffset
+from kcompat.group.requests import FetchAnswer, FetchedOffset, FetchingMember
+from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from kcompat.records.control import ControlType, EndTransactionMarker
@@ -372,3 +373,13 @@ def test_empty_groups_that_keep_nothing_go() -> None:
     assert world.describe_state() == "Empty"
     world.clock.advance(CHECK_MS)
     assert world.describe_state() == "Dead"
+
+
+def test_only_what_has_to_be_stable_waits_until_it_is_certain_who_coordinates(world: GroupWorld) -> None:
+    world.commit({T0: 5})
+    world.log.leads = Promise()
+    assert world.fetch() == {T0: 5}
+    waiting = world.coordinator.fetch(FetchingMember(GROUP), None, require_stable=True)
+    assert not waiting.done
+    world.log.leads.complete(ErrorCode.REQUEST_TIMED_OUT)
+    assert waiting.value == FetchAnswer(ErrorCode.NOT_COORDINATOR)

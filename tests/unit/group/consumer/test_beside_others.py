@@ -86,7 +86,7 @@ def test_fetching_offsets(
 ) -> None:
     two(world)
     asker = FetchingMember(GROUP, member_id, epoch)
-    assert world.coordinator.fetch(asker, [T0], require_stable=False).error is error
+    assert world.coordinator.fetch(asker, [T0], require_stable=False).value.error is error
 
 
 def test_deleting_offsets_of_topics_that_are_not_subscribed_to(world: ConsumerGroupWorld) -> None:

@@ -17,7 +17,7 @@ def test_it_stays_what_it_is(world: ShareGroupWorld) -> None:
         assert world.commit({("t", 0): 1}).value == {("t", 0): ErrorCode.GROUP_ID_NOT_FOUND}
         deleted = world.coordinator.delete_offsets(GROUP, [("t", 0)]).value
         assert deleted == (ErrorCode.GROUP_ID_NOT_FOUND, {})
-        fetched = world.coordinator.fetch(FetchingMember(GROUP), [("t", 0)], require_stable=False)
+        fetched = world.coordinator.fetch(FetchingMember(GROUP), [("t", 0)], require_stable=False).value
         assert (fetched.error, fetched.offsets["t", 0].offset) == (ErrorCode.NONE, -1)
         world.leave_share("a")
 

@@ -35,7 +35,7 @@ def test_it_stays_what_it_is_to_consumers(world: StreamsGroupWorld) -> None:
 def test_a_classic_group_without_members_gives_way(world: StreamsGroupWorld) -> None:
     world.commit({("t", 0): 7})
     assert not world.enter_streams("a").error
-    fetched = world.coordinator.fetch(FetchingMember(GROUP), [("t", 0)], require_stable=False)
+    fetched = world.coordinator.fetch(FetchingMember(GROUP), [("t", 0)], require_stable=False).value
     assert fetched.offsets["t", 0].offset == 7
     world.leave_streams("a")
     joined = world.join().value
@@ -70,7 +70,7 @@ def test_members_commit_in_their_epoch(world: StreamsGroupWorld) -> None:
         (None, -1, ErrorCode.NONE),
     ):
         asker = FetchingMember(GROUP, member_id, generation)
-        assert world.coordinator.fetch(asker, [("t", 0)], require_stable=False).error == error
+        assert world.coordinator.fetch(asker, [("t", 0)], require_stable=False).value.error == error
 
 
 def test_members_commit_in_an_older_epoch_what_they_had_then(world: StreamsGroupWorld) -> None:
