@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import sys
@@ -14,7 +13,12 @@ from typing import TYPE_CHECKING
 
 from kcompat.cli.announcement import announce
 from kcompat.cli.logs import set_up_logging
-from kcompat.cli.own_process import ended_by_signals, keep_freed_memory, raise_file_limit
+from kcompat.cli.own_process import (
+    collect_less_often,
+    ended_by_signals,
+    keep_freed_memory,
+    raise_file_limit,
+)
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
 from kcompat.config.properties import load_static
@@ -162,8 +166,7 @@ async def _serve(
         with ended_by_signals(over):
             start = _start_one if brokers == 1 else partial(_start_many, brokers)
             addresses = await start(config, world, undo)
-            # What exists by now stays as long as the brokers. Looking at it costs a full collection 20 ms.
-            gc.freeze()
+            collect_less_often()
             announce(addresses, config, None if port is None else (port.host, port.port))
             started()
             await over.wait()

@@ -6,7 +6,6 @@ SOCKET is the number of its end of the channel. It ends when it is told to, and 
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import socket
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.cli.logs import set_up_logging
-from kcompat.cli.own_process import keep_freed_memory, raise_file_limit
+from kcompat.cli.own_process import collect_less_often, keep_freed_memory, raise_file_limit
 from kcompat.cli.processes.channel import OF_ORDERS, Channel, Job, Refused, SeesAll, Started, StopAll
 from kcompat.cluster.store import StoreError
 from kcompat.config.broker import BrokerConfig
@@ -76,7 +75,7 @@ async def _be(job: Job, channel: Channel[Order], undo: AsyncExitStack) -> None:
         await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)
         if not ending.done():
             await starting
-            gc.freeze()  # what exists by now stays as long as the broker
+            collect_less_often()
         others_go_on = await ending
     finally:
         starting.cancel()

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, boolean, int16, int32, int64, string, struct
 
 
 @message("0-5", flexible="3+", api_key=24)
 class AddPartitionsToTxnRequest(Message):
     """Adds partitions to transactions, or verifies that they are in (key 24, v0 to v5)."""
 
-    class AddPartitionsToTxnTopic(Struct):
+    class AddPartitionsToTxnTopic(Part):
         """One element of `topics` and `v3_and_below_topics`."""
 
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
-    class AddPartitionsToTxnTransaction(Struct):
+    class AddPartitionsToTxnTransaction(Part):
         """One element of `transactions`."""
 
         transactional_id: Annotated[str, string("4+")] = ""
@@ -42,13 +40,13 @@ class AddPartitionsToTxnRequest(Message):
 class AddPartitionsToTxnResponse(Message):
     """Answers per partition (key 24, v0 to v5)."""
 
-    class AddPartitionsToTxnPartitionResult(Struct):
+    class AddPartitionsToTxnPartitionResult(Part):
         """One element of `results_by_partition`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         partition_error_code: Annotated[int, int16("0+")] = 0
 
-    class AddPartitionsToTxnTopicResult(Struct):
+    class AddPartitionsToTxnTopicResult(Part):
         """One element of `topic_results` and `results_by_topic_v3_and_below`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -56,7 +54,7 @@ class AddPartitionsToTxnResponse(Message):
             list[AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult], struct("0+")
         ] = []
 
-    class AddPartitionsToTxnResult(Struct):
+    class AddPartitionsToTxnResult(Part):
         """One element of `results_by_transaction`."""
 
         transactional_id: Annotated[str, string("4+")] = ""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int16, int32, string, struct, uint16, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, string, struct, uint16, uuid
 
 
 @message("0-1", flexible="0+", api_key=80)
 class AddRaftVoterRequest(Message):
     """Adds a voter to the KRaft quorum (KIP-853) (key 80, v0 to v1)."""
 
-    class Listener(Struct):
+    class Listener(Part):
         """One element of `listeners`."""
 
         name: Annotated[str, string("0+")] = ""

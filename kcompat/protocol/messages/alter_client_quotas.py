@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, float64, int16, int32, string, struct
+from kcompat.protocol.schema import Part, boolean, float64, int16, int32, string, struct
 
 
 @message("0-1", flexible="1+", api_key=49)
 class AlterClientQuotasRequest(Message):
     """Sets or removes quotas (key 49, v0 to v1)."""
 
-    class EntityData(Struct):
+    class EntityData(Part):
         """One element of `entity`."""
 
         entity_type: Annotated[str, string("0+")] = ""
         entity_name: Annotated[str | None, string("0+", nullable="0+")] = ""
 
-    class OpData(Struct):
+    class OpData(Part):
         """One element of `ops`."""
 
         key: Annotated[str, string("0+")] = ""
         value: Annotated[float, float64("0+")] = 0.0
         remove: Annotated[bool, boolean("0+")] = False
 
-    class EntryData(Struct):
+    class EntryData(Part):
         """One element of `entries`."""
 
         entity: Annotated[list[AlterClientQuotasRequest.EntityData], struct("0+")] = []
@@ -41,13 +39,13 @@ class AlterClientQuotasRequest(Message):
 class AlterClientQuotasResponse(Message):
     """Answers per entity (key 49, v0 to v1)."""
 
-    class EntityData(Struct):
+    class EntityData(Part):
         """One element of `entity`."""
 
         entity_type: Annotated[str, string("0+")] = ""
         entity_name: Annotated[str | None, string("0+", nullable="0+")] = ""
 
-    class EntryData(Struct):
+    class EntryData(Part):
         """One element of `entries`."""
 
         error_code: Annotated[int, int16("0+")] = 0

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, boolean, int8, int16, int32, string, struct
 
 
 @message("0-2", flexible="2+", api_key=33)
 class AlterConfigsRequest(Message):
     """Replaces the dynamic configuration of resources (key 33, v0 to v2)."""
 
-    class AlterableConfig(Struct):
+    class AlterableConfig(Part):
         """One element of `configs`."""
 
         name: Annotated[str, string("0+")] = ""
         value: Annotated[str | None, string("0+", nullable="0+")] = ""
 
-    class AlterConfigsResource(Struct):
+    class AlterConfigsResource(Part):
         """One element of `resources`."""
 
         resource_type: Annotated[int, int8("0+")] = 0
@@ -35,7 +33,7 @@ class AlterConfigsRequest(Message):
 class AlterConfigsResponse(Message):
     """Answers per resource (key 33, v0 to v2)."""
 
-    class AlterConfigsResourceResponse(Struct):
+    class AlterConfigsResourceResponse(Part):
         """One element of `responses`."""
 
         error_code: Annotated[int, int16("0+")] = 0

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int8, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int8, int16, int32, int64, string, struct, uuid
 
 
 @message("0-3", flexible="0+", api_key=56)
 class AlterPartitionRequest(Message):
     """A leader proposes a new ISR to the controller (key 56, v0 to v3)."""
 
-    class BrokerState(Struct):
+    class BrokerState(Part):
         """One element of `new_isr_with_epochs`."""
 
         broker_id: Annotated[int, int32("3+")] = 0
         broker_epoch: Annotated[int, int64("3+")] = -1
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -30,7 +28,7 @@ class AlterPartitionRequest(Message):
         leader_recovery_state: Annotated[int, int8("1+")] = 0
         partition_epoch: Annotated[int, int32("0+")] = 0
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0-1", ignorable=True)] = ""
@@ -46,7 +44,7 @@ class AlterPartitionRequest(Message):
 class AlterPartitionResponse(Message):
     """Gives the state the controller settled on (key 56, v0 to v3)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -57,7 +55,7 @@ class AlterPartitionResponse(Message):
         leader_recovery_state: Annotated[int, int8("1+", ignorable=True)] = 0
         partition_epoch: Annotated[int, int32("0+")] = 0
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0-1", ignorable=True)] = ""

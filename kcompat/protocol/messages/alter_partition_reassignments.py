@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int16, int32, string, struct
+from kcompat.protocol.schema import Part, boolean, int16, int32, string, struct
 
 
 @message("0-1", flexible="0+", api_key=45)
 class AlterPartitionReassignmentsRequest(Message):
     """Starts or cancels the move of partitions to other brokers (key 45, v0 to v1)."""
 
-    class ReassignablePartition(Struct):
+    class ReassignablePartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         replicas: Annotated[list[int] | None, int32("0+", nullable="0+")] = None
 
-    class ReassignableTopic(Struct):
+    class ReassignableTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -37,14 +35,14 @@ class AlterPartitionReassignmentsRequest(Message):
 class AlterPartitionReassignmentsResponse(Message):
     """Answers per partition (key 45, v0 to v1)."""
 
-    class ReassignablePartitionResponse(Struct):
+    class ReassignablePartitionResponse(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
 
-    class ReassignableTopicResponse(Struct):
+    class ReassignableTopicResponse(Part):
         """One element of `responses`."""
 
         name: Annotated[str, string("0+")] = ""

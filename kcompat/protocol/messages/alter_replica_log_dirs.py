@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, string, struct
+from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 
 @message("0-2", flexible="2+", api_key=34)
 class AlterReplicaLogDirsRequest(Message):
     """Moves replicas between the log directories of a broker (key 34, v0 to v2)."""
 
-    class AlterReplicaLogDirTopic(Struct):
+    class AlterReplicaLogDirTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
-    class AlterReplicaLogDir(Struct):
+    class AlterReplicaLogDir(Part):
         """One element of `dirs`."""
 
         path: Annotated[str, string("0+")] = ""
@@ -33,13 +31,13 @@ class AlterReplicaLogDirsRequest(Message):
 class AlterReplicaLogDirsResponse(Message):
     """Answers per partition (key 34, v0 to v2)."""
 
-    class AlterReplicaLogDirPartitionResult(Struct):
+    class AlterReplicaLogDirPartitionResult(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
-    class AlterReplicaLogDirTopicResult(Struct):
+    class AlterReplicaLogDirTopicResult(Part):
         """One element of `results`."""
 
         topic_name: Annotated[str, string("0+")] = ""

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string, struct, uuid
 
 
 @message("0", flexible="0+", api_key=91)
 class AlterShareGroupOffsetsRequest(Message):
     """Sets the start offsets of a share group (key 91, v0)."""
 
-    class AlterShareGroupOffsetsRequestPartition(Struct):
+    class AlterShareGroupOffsetsRequestPartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         start_offset: Annotated[int, int64("0+")] = 0
 
-    class AlterShareGroupOffsetsRequestTopic(Struct):
+    class AlterShareGroupOffsetsRequestTopic(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
@@ -38,14 +36,14 @@ class AlterShareGroupOffsetsRequest(Message):
 class AlterShareGroupOffsetsResponse(Message):
     """Answers per partition (key 91, v0)."""
 
-    class AlterShareGroupOffsetsResponsePartition(Struct):
+    class AlterShareGroupOffsetsResponsePartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
 
-    class AlterShareGroupOffsetsResponseTopic(Struct):
+    class AlterShareGroupOffsetsResponseTopic(Part):
         """One element of `responses`."""
 
         topic_name: Annotated[str, string("0+")] = ""

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import binary, int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, binary, int8, int16, int32, string, struct
 
 
 @message("0", flexible="0+", api_key=51)
 class AlterUserScramCredentialsRequest(Message):
     """Sets or deletes SCRAM credentials (key 51, v0)."""
 
-    class ScramCredentialDeletion(Struct):
+    class ScramCredentialDeletion(Part):
         """One element of `deletions`."""
 
         name: Annotated[str, string("0+")] = ""
         mechanism: Annotated[int, int8("0+")] = 0
 
-    class ScramCredentialUpsertion(Struct):
+    class ScramCredentialUpsertion(Part):
         """One element of `upsertions`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -37,7 +35,7 @@ class AlterUserScramCredentialsRequest(Message):
 class AlterUserScramCredentialsResponse(Message):
     """Answers per user (key 51, v0)."""
 
-    class AlterUserScramCredentialsResult(Struct):
+    class AlterUserScramCredentialsResult(Part):
         """One element of `results`."""
 
         user: Annotated[str, string("0+")] = ""

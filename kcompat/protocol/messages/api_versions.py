@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, boolean, int16, int32, int64, string, struct
 
 
 @message("0-5", flexible="3+", api_key=18)
@@ -24,21 +22,21 @@ class ApiVersionsRequest(Message):
 class ApiVersionsResponse(Message):
     """Lists the APIs, and the features of the cluster (key 18, v0 to v5)."""
 
-    class ApiVersion(Struct):
+    class ApiVersion(Part):
         """One element of `api_keys`."""
 
         api_key: Annotated[int, int16("0+")] = 0
         min_version: Annotated[int, int16("0+")] = 0
         max_version: Annotated[int, int16("0+")] = 0
 
-    class SupportedFeatureKey(Struct):
+    class SupportedFeatureKey(Part):
         """One element of `supported_features`."""
 
         name: Annotated[str, string("3+")] = ""
         min_version: Annotated[int, int16("3+")] = 0
         max_version: Annotated[int, int16("3+")] = 0
 
-    class FinalizedFeatureKey(Struct):
+    class FinalizedFeatureKey(Part):
         """One element of `finalized_features`."""
 
         name: Annotated[str, string("3+")] = ""

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, struct, uuid
 
 
 @message("0", flexible="0+", api_key=73)
 class AssignReplicasToDirsRequest(Message):
     """A broker tells the controller in which log directories replicas are (key 73, v0)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[AssignReplicasToDirsRequest.PartitionData], struct("0+")] = []
 
-    class DirectoryData(Struct):
+    class DirectoryData(Part):
         """One element of `directories`."""
 
         id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -40,19 +38,19 @@ class AssignReplicasToDirsRequest(Message):
 class AssignReplicasToDirsResponse(Message):
     """Answers per partition (key 73, v0)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[AssignReplicasToDirsResponse.PartitionData], struct("0+")] = []
 
-    class DirectoryData(Struct):
+    class DirectoryData(Part):
         """One element of `directories`."""
 
         id: Annotated[bytes, uuid("0+")] = ZERO_UUID

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, struct, uint16, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struct, uint16, uuid
 
 
 @message("0-1", flexible="1+", api_key=53)
 class BeginQuorumEpochRequest(Message):
     """A KRaft leader announces itself (key 53, v0 to v1)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -22,13 +20,13 @@ class BeginQuorumEpochRequest(Message):
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[BeginQuorumEpochRequest.PartitionData], struct("0+")] = []
 
-    class LeaderEndpoint(Struct):
+    class LeaderEndpoint(Part):
         """One element of `leader_endpoints`."""
 
         name: Annotated[str, string("1+")] = ""
@@ -47,7 +45,7 @@ class BeginQuorumEpochRequest(Message):
 class BeginQuorumEpochResponse(Message):
     """Acknowledges it (key 53, v0 to v1)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -55,13 +53,13 @@ class BeginQuorumEpochResponse(Message):
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[BeginQuorumEpochResponse.PartitionData], struct("0+")] = []
 
-    class NodeEndpoint(Struct):
+    class NodeEndpoint(Part):
         """One element of `node_endpoints`."""
 
         node_id: Annotated[int, int32("1+")] = 0

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int16, int32, int64, string, struct, uint16, uuid
+from kcompat.protocol.schema import (
+    ZERO_UUID,
+    Part,
+    boolean,
+    int16,
+    int32,
+    int64,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
 
 
 @message("0-4", flexible="0+", api_key=62)
 class BrokerRegistrationRequest(Message):
     """A KRaft broker registers with the controller (key 62, v0 to v4)."""
 
-    class Listener(Struct):
+    class Listener(Part):
         """One element of `listeners`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -22,7 +31,7 @@ class BrokerRegistrationRequest(Message):
         port: Annotated[int, uint16("0+")] = 0
         security_protocol: Annotated[int, int16("0+")] = 0
 
-    class Feature(Struct):
+    class Feature(Part):
         """One element of `features`."""
 
         name: Annotated[str, string("0+")] = ""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struct, uuid
 
 
 @message("0-1", flexible="0+", api_key=68)
 class ConsumerGroupHeartbeatRequest(Message):
     """A member of a consumer group says what it has and wants (KIP-848) (key 68, v0 to v1)."""
 
-    class TopicPartitions(Struct):
+    class TopicPartitions(Part):
         """One element of `topic_partitions`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -38,13 +36,13 @@ class ConsumerGroupHeartbeatRequest(Message):
 class ConsumerGroupHeartbeatResponse(Message):
     """Gives the member its epoch and assignment (key 68, v0 to v1)."""
 
-    class TopicPartitions(Struct):
+    class TopicPartitions(Part):
         """One element of `topic_partitions`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[int], int32("0+")] = []
 
-    class Assignment(Struct):
+    class Assignment(Part):
         """The value of `assignment`."""
 
         topic_partitions: Annotated[list[ConsumerGroupHeartbeatResponse.TopicPartitions], struct("0+")] = []

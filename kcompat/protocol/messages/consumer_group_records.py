@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import field
 
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, binary, int8, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, binary, int8, int32, int64, string, struct, uuid
 
 
 @message("0", record_type=3)
@@ -75,13 +75,13 @@ class ConsumerGroupMetadataValue(Message):
 class ConsumerGroupPartitionMetadataValue(Message):
     """The consumer group partition metadata record (record type 4, v0)."""
 
-    class PartitionMetadata(Struct):
+    class PartitionMetadata(Part):
         """One element of `partition_metadata`."""
 
         partition: Annotated[int, int32("0+")] = 0
         racks: Annotated[list[str], string("0+")] = []
 
-    class TopicMetadata(Struct):
+    class TopicMetadata(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -98,13 +98,13 @@ class ConsumerGroupPartitionMetadataValue(Message):
 class ConsumerGroupMemberMetadataValue(Message):
     """The consumer group member metadata record (record type 5, v0)."""
 
-    class ClassicProtocol(Struct):
+    class ClassicProtocol(Part):
         """One element of `supported_protocols`."""
 
         name: Annotated[str, string("0+")] = ""
         metadata: Annotated[bytes, binary("0+")] = b""
 
-    class ClassicMemberMetadata(Struct):
+    class ClassicMemberMetadata(Part):
         """The value of `classic_member_metadata`."""
 
         session_timeout_ms: Annotated[int, int32("0+")] = 0
@@ -137,7 +137,7 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
 class ConsumerGroupTargetAssignmentMemberValue(Message):
     """The consumer group target assignment member record (record type 7, v0)."""
 
-    class TopicPartition(Struct):
+    class TopicPartition(Part):
         """One element of `topic_partitions`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -152,7 +152,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
     """The consumer group current member assignment record (record type 8, v0)."""
 
-    class TopicPartitions(Struct):
+    class TopicPartitions(Part):
         """One element of `assigned_partitions` and `partitions_pending_revocation`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

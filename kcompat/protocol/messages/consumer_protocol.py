@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import binary, int32, string, struct
+from kcompat.protocol.schema import Part, binary, int32, string, struct
 
 
 @message("0-3")
 class ConsumerProtocolAssignment(Message):
     """What the leader of a consumer group assigns to a member (v0 to v3)."""
 
-    class TopicPartition(Struct):
+    class TopicPartition(Part):
         """One element of `assigned_partitions`."""
 
         topic: Annotated[str, string("0+")] = ""
@@ -28,7 +26,7 @@ class ConsumerProtocolAssignment(Message):
 class ConsumerProtocolSubscription(Message):
     """What a member of a consumer group subscribes to and owns (v0 to v3)."""
 
-    class TopicPartition(Struct):
+    class TopicPartition(Part):
         """One element of `owned_partitions`."""
 
         topic: Annotated[str, string("1+")] = ""

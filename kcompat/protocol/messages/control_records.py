@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import field
 
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, string, struct, uint16, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string, struct, uint16, uuid
 
 
 @message("0")
@@ -36,7 +36,7 @@ class KRaftVersionRecord(Message):
 class LeaderChangeMessage(Message):
     """The value of a KRaft leader change control record (v0 to v1)."""
 
-    class Voter(Struct):
+    class Voter(Part):
         """One element of `voters` and `granting_voters`."""
 
         voter_id: Annotated[int, int32("0+")] = 0
@@ -67,20 +67,20 @@ class SnapshotHeaderRecord(Message):
 class VotersRecord(Message):
     """The value of a KRaft voters control record (v0)."""
 
-    class Endpoint(Struct):
+    class Endpoint(Part):
         """One element of `endpoints`."""
 
         name: Annotated[str, string("0+")] = ""
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
 
-    class KRaftVersionFeature(Struct):
+    class KRaftVersionFeature(Part):
         """The value of `kraft_version_feature`."""
 
         min_supported_version: Annotated[int, int16("0+")] = 0
         max_supported_version: Annotated[int, int16("0+")] = 0
 
-    class Voter(Struct):
+    class Voter(Part):
         """One element of `voters`."""
 
         voter_id: Annotated[int, int32("0+")] = 0

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 
 @message("0-3", flexible="3+", api_key=7)
@@ -22,7 +20,7 @@ class ControlledShutdownRequest(Message):
 class ControlledShutdownResponse(Message):
     """Lists partitions that still have their leader there (key 7, v0 to v3)."""
 
-    class RemainingPartition(Struct):
+    class RemainingPartition(Part):
         """One element of `remaining_partitions`."""
 
         topic_name: Annotated[str, string("0+")] = ""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int16, int32, string, struct, uint16, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, string, struct, uint16, uuid
 
 
 @message("0", flexible="0+", api_key=70)
 class ControllerRegistrationRequest(Message):
     """A KRaft controller registers with the active one (key 70, v0)."""
 
-    class Listener(Struct):
+    class Listener(Part):
         """One element of `listeners`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -22,7 +20,7 @@ class ControllerRegistrationRequest(Message):
         port: Annotated[int, uint16("0+")] = 0
         security_protocol: Annotated[int, int16("0+")] = 0
 
-    class Feature(Struct):
+    class Feature(Part):
         """One element of `features`."""
 
         name: Annotated[str, string("0+")] = ""

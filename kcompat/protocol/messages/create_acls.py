@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 
 @message("0-3", flexible="2+", api_key=30)
 class CreateAclsRequest(Message):
     """Adds ACLs (key 30, v0 to v3)."""
 
-    class AclCreation(Struct):
+    class AclCreation(Part):
         """One element of `creations`."""
 
         resource_type: Annotated[int, int8("0+")] = 0
@@ -32,7 +30,7 @@ class CreateAclsRequest(Message):
 class CreateAclsResponse(Message):
     """Answers per ACL (key 30, v0 to v3)."""
 
-    class AclCreationResult(Struct):
+    class AclCreationResult(Part):
         """One element of `results`."""
 
         error_code: Annotated[int, int16("0+")] = 0

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import binary, int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, binary, int16, int32, int64, string, struct
 
 
 @message("0-3", flexible="2+", api_key=38)
 class CreateDelegationTokenRequest(Message):
     """Asks for a delegation token (key 38, v0 to v3)."""
 
-    class CreatableRenewers(Struct):
+    class CreatableRenewers(Part):
         """One element of `renewers`."""
 
         principal_type: Annotated[str, string("0+")] = ""

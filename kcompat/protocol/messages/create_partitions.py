@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int16, int32, string, struct
+from kcompat.protocol.schema import Part, boolean, int16, int32, string, struct
 
 
 @message("0-3", flexible="2+", api_key=37)
 class CreatePartitionsRequest(Message):
     """Adds partitions to topics (key 37, v0 to v3)."""
 
-    class CreatePartitionsAssignment(Struct):
+    class CreatePartitionsAssignment(Part):
         """One element of `assignments`."""
 
         broker_ids: Annotated[list[int], int32("0+")] = []
 
-    class CreatePartitionsTopic(Struct):
+    class CreatePartitionsTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -37,7 +35,7 @@ class CreatePartitionsRequest(Message):
 class CreatePartitionsResponse(Message):
     """Answers per topic (key 37, v0 to v3)."""
 
-    class CreatePartitionsTopicResult(Struct):
+    class CreatePartitionsTopicResult(Part):
         """One element of `results`."""
 
         name: Annotated[str, string("0+")] = ""

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int8, int16, int32, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int8, int16, int32, string, struct, uuid
 
 
 @message("0-7", flexible="5+", api_key=19)
 class CreateTopicsRequest(Message):
     """Creates topics (key 19, v0 to v7)."""
 
-    class CreatableReplicaAssignment(Struct):
+    class CreatableReplicaAssignment(Part):
         """One element of `assignments`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         broker_ids: Annotated[list[int], int32("0+")] = []
 
-    class CreatableTopicConfig(Struct):
+    class CreatableTopicConfig(Part):
         """One element of `configs`."""
 
         name: Annotated[str, string("0+")] = ""
         value: Annotated[str | None, string("0+", nullable="0+")] = ""
 
-    class CreatableTopic(Struct):
+    class CreatableTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -44,7 +42,7 @@ class CreateTopicsRequest(Message):
 class CreateTopicsResponse(Message):
     """Answers per topic, with what was created (key 19, v0 to v7)."""
 
-    class CreatableTopicConfigs(Struct):
+    class CreatableTopicConfigs(Part):
         """One element of `configs`."""
 
         name: Annotated[str, string("5+")] = ""
@@ -53,7 +51,7 @@ class CreateTopicsResponse(Message):
         config_source: Annotated[int, int8("5+", ignorable=True)] = -1
         is_sensitive: Annotated[bool, boolean("5+")] = False
 
-    class CreatableTopicResult(Struct):
+    class CreatableTopicResult(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 
 @message("0-3", flexible="2+", api_key=31)
 class DeleteAclsRequest(Message):
     """Deletes the ACLs that match filters (key 31, v0 to v3)."""
 
-    class DeleteAclsFilter(Struct):
+    class DeleteAclsFilter(Part):
         """One element of `filters`."""
 
         resource_type_filter: Annotated[int, int8("0+")] = 0
@@ -32,7 +30,7 @@ class DeleteAclsRequest(Message):
 class DeleteAclsResponse(Message):
     """Lists what each filter deleted (key 31, v0 to v3)."""
 
-    class DeleteAclsMatchingAcl(Struct):
+    class DeleteAclsMatchingAcl(Part):
         """One element of `matching_acls`."""
 
         error_code: Annotated[int, int16("0+")] = 0
@@ -45,7 +43,7 @@ class DeleteAclsResponse(Message):
         operation: Annotated[int, int8("0+")] = 0
         permission_type: Annotated[int, int8("0+")] = 0
 
-    class DeleteAclsFilterResult(Struct):
+    class DeleteAclsFilterResult(Part):
         """One element of `filter_results`."""
 
         error_code: Annotated[int, int16("0+")] = 0

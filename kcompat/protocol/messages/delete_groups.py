@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, string, struct
+from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 
 @message("0-3", flexible="2+", api_key=42)
@@ -21,7 +19,7 @@ class DeleteGroupsRequest(Message):
 class DeleteGroupsResponse(Message):
     """Answers per group (key 42, v0 to v3)."""
 
-    class DeletableGroupResult(Struct):
+    class DeletableGroupResult(Part):
         """One element of `results`."""
 
         group_id: Annotated[str, string("0+")] = ""

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 
 @message("0-2", flexible="2+", api_key=21)
 class DeleteRecordsRequest(Message):
     """Moves the start of partitions up to given offsets (key 21, v0 to v2)."""
 
-    class DeleteRecordsPartition(Struct):
+    class DeleteRecordsPartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         offset: Annotated[int, int64("0+")] = 0
 
-    class DeleteRecordsTopic(Struct):
+    class DeleteRecordsTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -34,14 +32,14 @@ class DeleteRecordsRequest(Message):
 class DeleteRecordsResponse(Message):
     """Gives the new low watermarks (key 21, v0 to v2)."""
 
-    class DeleteRecordsPartitionResult(Struct):
+    class DeleteRecordsPartitionResult(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         low_watermark: Annotated[int, int64("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
-    class DeleteRecordsTopicResult(Struct):
+    class DeleteRecordsTopicResult(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""

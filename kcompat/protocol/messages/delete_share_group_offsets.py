@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struct, uuid
 
 
 @message("0", flexible="0+", api_key=92)
 class DeleteShareGroupOffsetsRequest(Message):
     """Deletes the start offsets of a share group (key 92, v0)."""
 
-    class DeleteShareGroupOffsetsRequestTopic(Struct):
+    class DeleteShareGroupOffsetsRequestTopic(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
@@ -29,7 +27,7 @@ class DeleteShareGroupOffsetsRequest(Message):
 class DeleteShareGroupOffsetsResponse(Message):
     """Answers per topic (key 92, v0)."""
 
-    class DeleteShareGroupOffsetsResponseTopic(Struct):
+    class DeleteShareGroupOffsetsResponseTopic(Part):
         """One element of `responses`."""
 
         topic_name: Annotated[str, string("0+")] = ""

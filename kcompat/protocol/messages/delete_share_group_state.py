@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struct, uuid
 
 
 @message("0", flexible="0+", api_key=86)
 class DeleteShareGroupStateRequest(Message):
     """Deletes the persisted state of share partitions (key 86, v0)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
 
-    class DeleteStateData(Struct):
+    class DeleteStateData(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -33,14 +31,14 @@ class DeleteShareGroupStateRequest(Message):
 class DeleteShareGroupStateResponse(Message):
     """Answers per partition (key 86, v0)."""
 
-    class PartitionResult(Struct):
+    class PartitionResult(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
 
-    class DeleteStateResult(Struct):
+    class DeleteStateResult(Part):
         """One element of `results`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struct, uuid
 
 
 @message("0-6", flexible="4+", api_key=20)
 class DeleteTopicsRequest(Message):
     """Deletes topics by name or id (key 20, v0 to v6)."""
 
-    class DeleteTopicState(Struct):
+    class DeleteTopicState(Part):
         """One element of `topics`."""
 
         name: Annotated[str | None, string("6+", nullable="6+")] = None
@@ -29,7 +27,7 @@ class DeleteTopicsRequest(Message):
 class DeleteTopicsResponse(Message):
     """Answers per topic (key 20, v0 to v6)."""
 
-    class DeletableTopicResult(Struct):
+    class DeletableTopicResult(Part):
         """One element of `responses`."""
 
         name: Annotated[str | None, string("0+", nullable="6+")] = ""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 
 @message("0-3", flexible="2+", api_key=29)
@@ -27,7 +25,7 @@ class DescribeAclsRequest(Message):
 class DescribeAclsResponse(Message):
     """Lists them by resource (key 29, v0 to v3)."""
 
-    class AclDescription(Struct):
+    class AclDescription(Part):
         """One element of `acls`."""
 
         principal: Annotated[str, string("0+")] = ""
@@ -35,7 +33,7 @@ class DescribeAclsResponse(Message):
         operation: Annotated[int, int8("0+")] = 0
         permission_type: Annotated[int, int8("0+")] = 0
 
-    class DescribeAclsResource(Struct):
+    class DescribeAclsResource(Part):
         """One element of `resources`."""
 
         resource_type: Annotated[int, int8("0+")] = 0

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, float64, int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, boolean, float64, int8, int16, int32, string, struct
 
 
 @message("0-1", flexible="1+", api_key=48)
 class DescribeClientQuotasRequest(Message):
     """Asks for the quotas that match a filter (key 48, v0 to v1)."""
 
-    class ComponentData(Struct):
+    class ComponentData(Part):
         """One element of `components`."""
 
         entity_type: Annotated[str, string("0+")] = ""
@@ -29,19 +27,19 @@ class DescribeClientQuotasRequest(Message):
 class DescribeClientQuotasResponse(Message):
     """Lists them by entity (key 48, v0 to v1)."""
 
-    class EntityData(Struct):
+    class EntityData(Part):
         """One element of `entity`."""
 
         entity_type: Annotated[str, string("0+")] = ""
         entity_name: Annotated[str | None, string("0+", nullable="0+")] = ""
 
-    class ValueData(Struct):
+    class ValueData(Part):
         """One element of `values`."""
 
         key: Annotated[str, string("0+")] = ""
         value: Annotated[float, float64("0+")] = 0.0
 
-    class EntryData(Struct):
+    class EntryData(Part):
         """One element of `entries`."""
 
         entity: Annotated[list[DescribeClientQuotasResponse.EntityData], struct("0+")] = []

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, boolean, int8, int16, int32, string, struct
 
 
 @message("0-2", flexible="0+", api_key=60)
@@ -23,7 +21,7 @@ class DescribeClusterRequest(Message):
 class DescribeClusterResponse(Message):
     """Describes them (key 60, v0 to v2)."""
 
-    class DescribeClusterBroker(Struct):
+    class DescribeClusterBroker(Part):
         """One element of `brokers`."""
 
         broker_id: Annotated[int, int32("0+")] = 0

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, boolean, int8, int16, int32, string, struct
 
 
 @message("0-4", flexible="4+", api_key=32)
 class DescribeConfigsRequest(Message):
     """Asks for the configuration of topics, brokers and others (key 32, v0 to v4)."""
 
-    class DescribeConfigsResource(Struct):
+    class DescribeConfigsResource(Part):
         """One element of `resources`."""
 
         resource_type: Annotated[int, int8("0+")] = 0
@@ -30,14 +28,14 @@ class DescribeConfigsRequest(Message):
 class DescribeConfigsResponse(Message):
     """Gives the entries with where they come from (key 32, v0 to v4)."""
 
-    class DescribeConfigsSynonym(Struct):
+    class DescribeConfigsSynonym(Part):
         """One element of `synonyms`."""
 
         name: Annotated[str, string("1+")] = ""
         value: Annotated[str | None, string("1+", nullable="1+")] = ""
         source: Annotated[int, int8("1+")] = 0
 
-    class DescribeConfigsResourceResult(Struct):
+    class DescribeConfigsResourceResult(Part):
         """One element of `configs`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -52,7 +50,7 @@ class DescribeConfigsResponse(Message):
         config_type: Annotated[int, int8("3+", ignorable=True)] = 0
         documentation: Annotated[str | None, string("3+", nullable="3+", ignorable=True)] = ""
 
-    class DescribeConfigsResult(Struct):
+    class DescribeConfigsResult(Part):
         """One element of `results`."""
 
         error_code: Annotated[int, int16("0+")] = 0

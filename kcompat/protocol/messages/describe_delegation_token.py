@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import binary, int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, binary, int16, int32, int64, string, struct
 
 
 @message("0-3", flexible="2+", api_key=41)
 class DescribeDelegationTokenRequest(Message):
     """Asks for the delegation tokens of owners (key 41, v0 to v3)."""
 
-    class DescribeDelegationTokenOwner(Struct):
+    class DescribeDelegationTokenOwner(Part):
         """One element of `owners`."""
 
         principal_type: Annotated[str, string("0+")] = ""
@@ -29,13 +27,13 @@ class DescribeDelegationTokenRequest(Message):
 class DescribeDelegationTokenResponse(Message):
     """Lists the tokens (key 41, v0 to v3)."""
 
-    class DescribedDelegationTokenRenewer(Struct):
+    class DescribedDelegationTokenRenewer(Part):
         """One element of `renewers`."""
 
         principal_type: Annotated[str, string("0+")] = ""
         principal_name: Annotated[str, string("0+")] = ""
 
-    class DescribedDelegationToken(Struct):
+    class DescribedDelegationToken(Part):
         """One element of `tokens`."""
 
         principal_type: Annotated[str, string("0+")] = ""

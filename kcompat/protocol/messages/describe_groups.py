@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import binary, boolean, int16, int32, string, struct
+from kcompat.protocol.schema import Part, binary, boolean, int16, int32, string, struct
 
 
 @message("0-6", flexible="5+", api_key=15)
@@ -22,7 +20,7 @@ class DescribeGroupsRequest(Message):
 class DescribeGroupsResponse(Message):
     """Describes the groups (key 15, v0 to v6)."""
 
-    class DescribedGroupMember(Struct):
+    class DescribedGroupMember(Part):
         """One element of `members`."""
 
         member_id: Annotated[str, string("0+")] = ""
@@ -32,7 +30,7 @@ class DescribeGroupsResponse(Message):
         member_metadata: Annotated[bytes, binary("0+")] = b""
         member_assignment: Annotated[bytes, binary("0+")] = b""
 
-    class DescribedGroup(Struct):
+    class DescribedGroup(Part):
         """One element of `groups`."""
 
         error_code: Annotated[int, int16("0+")] = 0

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, boolean, int16, int32, int64, string, struct
 
 
 @message("0-5", flexible="2+", api_key=35)
 class DescribeLogDirsRequest(Message):
     """Asks what lies in the log directories of a broker (key 35, v0 to v5)."""
 
-    class DescribableLogDirTopic(Struct):
+    class DescribableLogDirTopic(Part):
         """One element of `topics`."""
 
         topic: Annotated[str, string("0+")] = ""
@@ -29,7 +27,7 @@ class DescribeLogDirsRequest(Message):
 class DescribeLogDirsResponse(Message):
     """Gives sizes per directory and partition (key 35, v0 to v5)."""
 
-    class DescribeLogDirsPartition(Struct):
+    class DescribeLogDirsPartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -37,13 +35,13 @@ class DescribeLogDirsResponse(Message):
         offset_lag: Annotated[int, int64("0+")] = 0
         is_future_key: Annotated[bool, boolean("0+")] = False
 
-    class DescribeLogDirsTopic(Struct):
+    class DescribeLogDirsTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[DescribeLogDirsResponse.DescribeLogDirsPartition], struct("0+")] = []
 
-    class DescribeLogDirsResult(Struct):
+    class DescribeLogDirsResult(Part):
         """One element of `results`."""
 
         error_code: Annotated[int, int16("0+")] = 0

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 
 @message("0", flexible="0+", api_key=61)
 class DescribeProducersRequest(Message):
     """Asks for the active producers of partitions (key 61, v0)."""
 
-    class TopicRequest(Struct):
+    class TopicRequest(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -27,7 +25,7 @@ class DescribeProducersRequest(Message):
 class DescribeProducersResponse(Message):
     """Describes their state (key 61, v0)."""
 
-    class ProducerState(Struct):
+    class ProducerState(Part):
         """One element of `active_producers`."""
 
         producer_id: Annotated[int, int64("0+")] = 0
@@ -37,7 +35,7 @@ class DescribeProducersResponse(Message):
         coordinator_epoch: Annotated[int, int32("0+")] = 0
         current_txn_start_offset: Annotated[int, int64("0+")] = -1
 
-    class PartitionResponse(Struct):
+    class PartitionResponse(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -45,7 +43,7 @@ class DescribeProducersResponse(Message):
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
         active_producers: Annotated[list[DescribeProducersResponse.ProducerState], struct("0+")] = []
 
-    class TopicResponse(Struct):
+    class TopicResponse(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, string, struct, uint16, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string, struct, uint16, uuid
 
 
 @message("0-2", flexible="0+", api_key=55)
 class DescribeQuorumRequest(Message):
     """Asks for the state of the KRaft quorum (key 55, v0 to v2)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
@@ -32,7 +30,7 @@ class DescribeQuorumRequest(Message):
 class DescribeQuorumResponse(Message):
     """Describes voters and observers (key 55, v0 to v2)."""
 
-    class ReplicaState(Struct):
+    class ReplicaState(Part):
         """One element of `current_voters` and `observers`."""
 
         replica_id: Annotated[int, int32("0+")] = 0
@@ -41,7 +39,7 @@ class DescribeQuorumResponse(Message):
         last_fetch_timestamp: Annotated[int, int64("1+", ignorable=True)] = -1
         last_caught_up_timestamp: Annotated[int, int64("1+", ignorable=True)] = -1
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -53,20 +51,20 @@ class DescribeQuorumResponse(Message):
         current_voters: Annotated[list[DescribeQuorumResponse.ReplicaState], struct("0+")] = []
         observers: Annotated[list[DescribeQuorumResponse.ReplicaState], struct("0+")] = []
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[DescribeQuorumResponse.PartitionData], struct("0+")] = []
 
-    class Listener(Struct):
+    class Listener(Part):
         """One element of `listeners`."""
 
         name: Annotated[str, string("2+")] = ""
         host: Annotated[str, string("2+")] = ""
         port: Annotated[int, uint16("2+")] = 0
 
-    class Node(Struct):
+    class Node(Part):
         """One element of `nodes`."""
 
         node_id: Annotated[int, int32("2+")] = 0

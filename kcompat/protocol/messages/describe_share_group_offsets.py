@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string, struct, uuid
 
 
 @message("0-1", flexible="0+", api_key=90)
 class DescribeShareGroupOffsetsRequest(Message):
     """Asks for the start offsets of share groups (key 90, v0 to v1)."""
 
-    class DescribeShareGroupOffsetsRequestTopic(Struct):
+    class DescribeShareGroupOffsetsRequestTopic(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
-    class DescribeShareGroupOffsetsRequestGroup(Struct):
+    class DescribeShareGroupOffsetsRequestGroup(Part):
         """One element of `groups`."""
 
         group_id: Annotated[str, string("0+")] = ""
@@ -38,7 +36,7 @@ class DescribeShareGroupOffsetsRequest(Message):
 class DescribeShareGroupOffsetsResponse(Message):
     """Gives them (key 90, v0 to v1)."""
 
-    class DescribeShareGroupOffsetsResponsePartition(Struct):
+    class DescribeShareGroupOffsetsResponsePartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -48,7 +46,7 @@ class DescribeShareGroupOffsetsResponse(Message):
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
 
-    class DescribeShareGroupOffsetsResponseTopic(Struct):
+    class DescribeShareGroupOffsetsResponseTopic(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
@@ -57,7 +55,7 @@ class DescribeShareGroupOffsetsResponse(Message):
             list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition], struct("0+")
         ] = []
 
-    class DescribeShareGroupOffsetsResponseGroup(Struct):
+    class DescribeShareGroupOffsetsResponseGroup(Part):
         """One element of `groups`."""
 
         group_id: Annotated[str, string("0+")] = ""

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int16, int32, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, string, struct, uuid
 
 
 @message("0", flexible="0+", api_key=75)
 class DescribeTopicPartitionsRequest(Message):
     """Asks for topics and partitions page by page (KIP-966) (key 75, v0)."""
 
-    class TopicRequest(Struct):
+    class TopicRequest(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
 
-    class Cursor(Struct):
+    class Cursor(Part):
         """The value of `cursor`."""
 
         topic_name: Annotated[str, string("0+")] = ""
@@ -34,7 +32,7 @@ class DescribeTopicPartitionsRequest(Message):
 class DescribeTopicPartitionsResponse(Message):
     """Describes one page, and where the next begins (key 75, v0)."""
 
-    class DescribeTopicPartitionsResponsePartition(Struct):
+    class DescribeTopicPartitionsResponsePartition(Part):
         """One element of `partitions`."""
 
         error_code: Annotated[int, int16("0+")] = 0
@@ -47,7 +45,7 @@ class DescribeTopicPartitionsResponse(Message):
         last_known_elr: Annotated[list[int] | None, int32("0+", nullable="0+")] = None
         offline_replicas: Annotated[list[int], int32("0+", ignorable=True)] = []
 
-    class DescribeTopicPartitionsResponseTopic(Struct):
+    class DescribeTopicPartitionsResponseTopic(Part):
         """One element of `topics`."""
 
         error_code: Annotated[int, int16("0+")] = 0
@@ -59,7 +57,7 @@ class DescribeTopicPartitionsResponse(Message):
         ] = []
         topic_authorized_operations: Annotated[int, int32("0+")] = -0x80000000
 
-    class Cursor(Struct):
+    class Cursor(Part):
         """The value of `next_cursor`."""
 
         topic_name: Annotated[str, string("0+")] = ""

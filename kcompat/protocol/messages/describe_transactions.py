@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 
 @message("0", flexible="0+", api_key=65)
@@ -21,13 +19,13 @@ class DescribeTransactionsRequest(Message):
 class DescribeTransactionsResponse(Message):
     """Describes them (key 65, v0)."""
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
-    class TransactionState(Struct):
+    class TransactionState(Part):
         """One element of `transaction_states`."""
 
         error_code: Annotated[int, int16("0+")] = 0

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 
 @message("0", flexible="0+", api_key=50)
 class DescribeUserScramCredentialsRequest(Message):
     """Asks which SCRAM credentials users have (key 50, v0)."""
 
-    class UserName(Struct):
+    class UserName(Part):
         """One element of `users`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -28,13 +26,13 @@ class DescribeUserScramCredentialsRequest(Message):
 class DescribeUserScramCredentialsResponse(Message):
     """Lists mechanisms and iterations, never secrets (key 50, v0)."""
 
-    class CredentialInfo(Struct):
+    class CredentialInfo(Part):
         """One element of `credential_infos`."""
 
         mechanism: Annotated[int, int8("0+")] = 0
         iterations: Annotated[int, int32("0+")] = 0
 
-    class DescribeUserScramCredentialsResult(Struct):
+    class DescribeUserScramCredentialsResult(Part):
         """One element of `results`."""
 
         user: Annotated[str, string("0+")] = ""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 
 @message("0-2", flexible="2+", api_key=43)
 class ElectLeadersRequest(Message):
     """Has leaders elected, preferred or unclean (key 43, v0 to v2)."""
 
-    class TopicPartitions(Struct):
+    class TopicPartitions(Part):
         """One element of `topic_partitions`."""
 
         topic: Annotated[str, string("0+")] = ""
@@ -31,14 +29,14 @@ class ElectLeadersRequest(Message):
 class ElectLeadersResponse(Message):
     """Answers per partition (key 43, v0 to v2)."""
 
-    class PartitionResult(Struct):
+    class PartitionResult(Part):
         """One element of `partition_result`."""
 
         partition_id: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
 
-    class ReplicaElectionResult(Struct):
+    class ReplicaElectionResult(Part):
         """One element of `replica_election_results`."""
 
         topic: Annotated[str, string("0+")] = ""

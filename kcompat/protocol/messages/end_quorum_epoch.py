@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, struct, uint16, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struct, uint16, uuid
 
 
 @message("0-1", flexible="1+", api_key=54)
 class EndQuorumEpochRequest(Message):
     """A KRaft leader resigns (key 54, v0 to v1)."""
 
-    class ReplicaInfo(Struct):
+    class ReplicaInfo(Part):
         """One element of `preferred_candidates`."""
 
         candidate_id: Annotated[int, int32("1+")] = 0
         candidate_directory_id: Annotated[bytes, uuid("1+")] = ZERO_UUID
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -31,13 +29,13 @@ class EndQuorumEpochRequest(Message):
             list[EndQuorumEpochRequest.ReplicaInfo], struct("1+", ignorable=True)
         ] = []
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[EndQuorumEpochRequest.PartitionData], struct("0+")] = []
 
-    class LeaderEndpoint(Struct):
+    class LeaderEndpoint(Part):
         """One element of `leader_endpoints`."""
 
         name: Annotated[str, string("1+")] = ""
@@ -53,7 +51,7 @@ class EndQuorumEpochRequest(Message):
 class EndQuorumEpochResponse(Message):
     """Acknowledges it (key 54, v0 to v1)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -61,13 +59,13 @@ class EndQuorumEpochResponse(Message):
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[EndQuorumEpochResponse.PartitionData], struct("0+")] = []
 
-    class NodeEndpoint(Struct):
+    class NodeEndpoint(Part):
         """One element of `node_endpoints`."""
 
         node_id: Annotated[int, int32("1+")] = 0

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from kcompat.protocol.message import Message, message
 from kcompat.protocol.schema import (
     ZERO_UUID,
+    Part,
     Payload,
     int16,
     int32,
@@ -25,13 +26,13 @@ from kcompat.protocol.schema import (
 class FetchSnapshotRequest(Message):
     """Asks for a part of a KRaft snapshot (key 59, v0 to v1)."""
 
-    class SnapshotId(Struct):
+    class SnapshotId(Part):
         """The value of `snapshot_id`."""
 
         end_offset: Annotated[int, int64("0+")] = 0
         epoch: Annotated[int, int32("0+")] = 0
 
-    class PartitionSnapshot(Struct):
+    class PartitionSnapshot(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
@@ -42,7 +43,7 @@ class FetchSnapshotRequest(Message):
         position: Annotated[int, int64("0+")] = 0
         replica_directory_id: Annotated[bytes, uuid("1+", tag=0, ignorable=True)] = ZERO_UUID
 
-    class TopicSnapshot(Struct):
+    class TopicSnapshot(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -58,16 +59,16 @@ class FetchSnapshotRequest(Message):
 class FetchSnapshotResponse(Message):
     """Carries that part (key 59, v0 to v1)."""
 
-    class SnapshotId(Struct):
+    class SnapshotId(Part):
         """The value of `snapshot_id`."""
 
         end_offset: Annotated[int, int64("0+")] = 0
         epoch: Annotated[int, int32("0+")] = 0
 
-    class PartitionSnapshot(Struct):
+    class PartitionSnapshot(Part):
         """One element of `partitions`."""
 
-        class LeaderIdAndEpoch(Struct, frozen=True):
+        class LeaderIdAndEpoch(Struct, frozen=True, gc=False):
             """The value of `current_leader`."""
 
             leader_id: Annotated[int, int32("0+")] = 0
@@ -85,13 +86,13 @@ class FetchSnapshotResponse(Message):
 
     LeaderIdAndEpoch = PartitionSnapshot.LeaderIdAndEpoch
 
-    class TopicSnapshot(Struct):
+    class TopicSnapshot(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[FetchSnapshotResponse.PartitionSnapshot], struct("0+")] = []
 
-    class NodeEndpoint(Struct):
+    class NodeEndpoint(Part):
         """One element of `node_endpoints`."""
 
         node_id: Annotated[int, int32("1+")] = 0

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 
 @message("0-6", flexible="3+", api_key=10)
@@ -23,7 +21,7 @@ class FindCoordinatorRequest(Message):
 class FindCoordinatorResponse(Message):
     """Names the coordinators (key 10, v0 to v6)."""
 
-    class Coordinator(Struct):
+    class Coordinator(Part):
         """One element of `coordinators`."""
 
         key: Annotated[str, string("4+")] = ""

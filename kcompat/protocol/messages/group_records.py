@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, binary, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, binary, int32, int64, string, struct, uuid
 
 
 @message("0", record_type=0)
@@ -60,7 +58,7 @@ class OffsetCommitValue(Message):
 class GroupMetadataValue(Message):
     """A classic group with its members (record type 2, v0 to v4)."""
 
-    class MemberMetadata(Struct):
+    class MemberMetadata(Part):
         """One element of `members`."""
 
         member_id: Annotated[str, string("0+")] = ""

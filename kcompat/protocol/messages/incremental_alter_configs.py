@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, boolean, int8, int16, int32, string, struct
 
 
 @message("0-1", flexible="1+", api_key=44)
 class IncrementalAlterConfigsRequest(Message):
     """Sets, deletes, appends to or subtracts from configuration entries (key 44, v0 to v1)."""
 
-    class AlterableConfig(Struct):
+    class AlterableConfig(Part):
         """One element of `configs`."""
 
         name: Annotated[str, string("0+")] = ""
         config_operation: Annotated[int, int8("0+")] = 0
         value: Annotated[str | None, string("0+", nullable="0+")] = ""
 
-    class AlterConfigsResource(Struct):
+    class AlterConfigsResource(Part):
         """One element of `resources`."""
 
         resource_type: Annotated[int, int8("0+")] = 0
@@ -36,7 +34,7 @@ class IncrementalAlterConfigsRequest(Message):
 class IncrementalAlterConfigsResponse(Message):
     """Answers per resource (key 44, v0 to v1)."""
 
-    class AlterConfigsResourceResponse(Struct):
+    class AlterConfigsResourceResponse(Part):
         """One element of `responses`."""
 
         error_code: Annotated[int, int16("0+")] = 0

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string, struct, uuid
 
 
 @message("0", flexible="0+", api_key=83)
 class InitializeShareGroupStateRequest(Message):
     """Creates the persisted state of share partitions (key 83, v0)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
         state_epoch: Annotated[int, int32("0+")] = 0
         start_offset: Annotated[int, int64("0+")] = 0
 
-    class InitializeStateData(Struct):
+    class InitializeStateData(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -35,14 +33,14 @@ class InitializeShareGroupStateRequest(Message):
 class InitializeShareGroupStateResponse(Message):
     """Answers per partition (key 83, v0)."""
 
-    class PartitionResult(Struct):
+    class PartitionResult(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
 
-    class InitializeStateResult(Struct):
+    class InitializeStateResult(Part):
         """One element of `results`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

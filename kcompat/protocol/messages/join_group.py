@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import binary, boolean, int16, int32, string, struct
+from kcompat.protocol.schema import Part, binary, boolean, int16, int32, string, struct
 
 
 @message("0-9", flexible="6+", api_key=11)
 class JoinGroupRequest(Message):
     """Makes a consumer a member of a classic group (key 11, v0 to v9)."""
 
-    class JoinGroupRequestProtocol(Struct):
+    class JoinGroupRequestProtocol(Part):
         """One element of `protocols`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -34,7 +32,7 @@ class JoinGroupRequest(Message):
 class JoinGroupResponse(Message):
     """Gives the generation, and to the leader the members (key 11, v0 to v9)."""
 
-    class JoinGroupResponseMember(Struct):
+    class JoinGroupResponseMember(Part):
         """One element of `members`."""
 
         member_id: Annotated[str, string("0+")] = ""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int8, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int8, int16, int32, int64, string, struct, uuid
 
 
 @message("0-7", flexible="4+", api_key=4)
 class LeaderAndIsrRequest(Message):
     """Tells a broker which replicas it leads or follows (key 4, v0 to v7)."""
 
-    class LeaderAndIsrPartitionState(Struct):
+    class LeaderAndIsrPartitionState(Part):
         """One element of `ungrouped_partition_states` and `partition_states`."""
 
         topic_name: Annotated[str, string("0-1", ignorable=True)] = ""
@@ -30,14 +28,14 @@ class LeaderAndIsrRequest(Message):
         is_new: Annotated[bool, boolean("1+", ignorable=True)] = False
         leader_recovery_state: Annotated[int, int8("6+")] = 0
 
-    class LeaderAndIsrTopicState(Struct):
+    class LeaderAndIsrTopicState(Part):
         """One element of `topic_states`."""
 
         topic_name: Annotated[str, string("2+")] = ""
         topic_id: Annotated[bytes, uuid("5+", ignorable=True)] = ZERO_UUID
         partition_states: Annotated[list[LeaderAndIsrRequest.LeaderAndIsrPartitionState], struct("2+")] = []
 
-    class LeaderAndIsrLiveLeader(Struct):
+    class LeaderAndIsrLiveLeader(Part):
         """One element of `live_leaders`."""
 
         broker_id: Annotated[int, int32("0+")] = 0
@@ -60,14 +58,14 @@ class LeaderAndIsrRequest(Message):
 class LeaderAndIsrResponse(Message):
     """Answers per partition (key 4, v0 to v7)."""
 
-    class LeaderAndIsrPartitionError(Struct):
+    class LeaderAndIsrPartitionError(Part):
         """One element of `partition_errors`."""
 
         topic_name: Annotated[str, string("0-4", ignorable=True)] = ""
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
-    class LeaderAndIsrTopicError(Struct):
+    class LeaderAndIsrTopicError(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("5+")] = ZERO_UUID

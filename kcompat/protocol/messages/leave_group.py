@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, string, struct
+from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 
 @message("0-5", flexible="4+", api_key=13)
 class LeaveGroupRequest(Message):
     """Takes members out of a classic group (key 13, v0 to v5)."""
 
-    class MemberIdentity(Struct):
+    class MemberIdentity(Part):
         """One element of `members`."""
 
         member_id: Annotated[str, string("3+")] = ""
@@ -30,7 +28,7 @@ class LeaveGroupRequest(Message):
 class LeaveGroupResponse(Message):
     """Answers per member (key 13, v0 to v5)."""
 
-    class MemberResponse(Struct):
+    class MemberResponse(Part):
         """One element of `members`."""
 
         member_id: Annotated[str, string("3+")] = ""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 
 @message("0-1", flexible="0+", api_key=74)
@@ -21,7 +19,7 @@ class ListConfigResourcesRequest(Message):
 class ListConfigResourcesResponse(Message):
     """Lists them (key 74, v0 to v1)."""
 
-    class ConfigResource(Struct):
+    class ConfigResource(Part):
         """One element of `config_resources`."""
 
         resource_name: Annotated[str, string("0+")] = ""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, string, struct
+from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 
 @message("0-5", flexible="3+", api_key=16)
@@ -22,7 +20,7 @@ class ListGroupsRequest(Message):
 class ListGroupsResponse(Message):
     """Lists the groups (key 16, v0 to v5)."""
 
-    class ListedGroup(Struct):
+    class ListedGroup(Part):
         """One element of `groups`."""
 
         group_id: Annotated[str, string("0+")] = ""

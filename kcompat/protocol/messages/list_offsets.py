@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, int8, int16, int32, int64, string, struct
 
 
 @message("0-11", flexible="6+", api_key=2)
 class ListOffsetsRequest(Message):
     """Looks up offsets by timestamp (-1 the end, -2 the start) (key 2, v0 to v11)."""
 
-    class ListOffsetsPartition(Struct):
+    class ListOffsetsPartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -22,7 +20,7 @@ class ListOffsetsRequest(Message):
         timestamp: Annotated[int, int64("0+")] = 0
         max_num_offsets: Annotated[int, int32("0")] = 1
 
-    class ListOffsetsTopic(Struct):
+    class ListOffsetsTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -38,7 +36,7 @@ class ListOffsetsRequest(Message):
 class ListOffsetsResponse(Message):
     """Gives one offset per partition (key 2, v0 to v11)."""
 
-    class ListOffsetsPartitionResponse(Struct):
+    class ListOffsetsPartitionResponse(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -48,7 +46,7 @@ class ListOffsetsResponse(Message):
         offset: Annotated[int, int64("1+")] = -1
         leader_epoch: Annotated[int, int32("4+")] = -1
 
-    class ListOffsetsTopicResponse(Struct):
+    class ListOffsetsTopicResponse(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""

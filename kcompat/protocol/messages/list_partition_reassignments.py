@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, string, struct
+from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 
 @message("0", flexible="0+", api_key=46)
 class ListPartitionReassignmentsRequest(Message):
     """Asks which partitions are being moved (key 46, v0)."""
 
-    class ListPartitionReassignmentsTopics(Struct):
+    class ListPartitionReassignmentsTopics(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -31,7 +29,7 @@ class ListPartitionReassignmentsRequest(Message):
 class ListPartitionReassignmentsResponse(Message):
     """Lists their replicas, coming and going (key 46, v0)."""
 
-    class OngoingPartitionReassignment(Struct):
+    class OngoingPartitionReassignment(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -39,7 +37,7 @@ class ListPartitionReassignmentsResponse(Message):
         adding_replicas: Annotated[list[int], int32("0+")] = []
         removing_replicas: Annotated[list[int], int32("0+")] = []
 
-    class OngoingTopicReassignment(Struct):
+    class OngoingTopicReassignment(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""

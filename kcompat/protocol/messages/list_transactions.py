@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 
 @message("0-2", flexible="0+", api_key=66)
@@ -24,7 +22,7 @@ class ListTransactionsRequest(Message):
 class ListTransactionsResponse(Message):
     """Lists them with their states (key 66, v0 to v2)."""
 
-    class TransactionState(Struct):
+    class TransactionState(Part):
         """One element of `transaction_states`."""
 
         transactional_id: Annotated[str, string("0+")] = ""

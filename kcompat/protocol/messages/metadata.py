@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int16, int32, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, string, struct, uuid
 
 
 @message("0-13", flexible="9+", api_key=3)
 class MetadataRequest(Message):
     """Asks for brokers, topics and partition leaders (key 3, v0 to v13)."""
 
-    class MetadataRequestTopic(Struct):
+    class MetadataRequestTopic(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("10+", ignorable=True)] = ZERO_UUID
@@ -30,7 +28,7 @@ class MetadataRequest(Message):
 class MetadataResponse(Message):
     """Describes the cluster and its topics (key 3, v0 to v13)."""
 
-    class MetadataResponseBroker(Struct):
+    class MetadataResponseBroker(Part):
         """One element of `brokers`."""
 
         node_id: Annotated[int, int32("0+")] = 0
@@ -38,7 +36,7 @@ class MetadataResponse(Message):
         port: Annotated[int, int32("0+")] = 0
         rack: Annotated[str | None, string("1+", nullable="1+", ignorable=True)] = None
 
-    class MetadataResponsePartition(Struct):
+    class MetadataResponsePartition(Part):
         """One element of `partitions`."""
 
         error_code: Annotated[int, int16("0+")] = 0
@@ -49,7 +47,7 @@ class MetadataResponse(Message):
         isr_nodes: Annotated[list[int], int32("0+")] = []
         offline_replicas: Annotated[list[int], int32("5+", ignorable=True)] = []
 
-    class MetadataResponseTopic(Struct):
+    class MetadataResponseTopic(Part):
         """One element of `topics`."""
 
         error_code: Annotated[int, int16("0+")] = 0

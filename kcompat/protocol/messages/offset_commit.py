@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string, struct, uuid
 
 
 @message("0-10", flexible="8+", api_key=8)
 class OffsetCommitRequest(Message):
     """Stores consumed offsets of a group (key 8, v0 to v10)."""
 
-    class OffsetCommitRequestPartition(Struct):
+    class OffsetCommitRequestPartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -23,7 +21,7 @@ class OffsetCommitRequest(Message):
         commit_timestamp: Annotated[int, int64("1")] = -1
         committed_metadata: Annotated[str | None, string("0+", nullable="0+")] = ""
 
-    class OffsetCommitRequestTopic(Struct):
+    class OffsetCommitRequestTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0-9", ignorable=True)] = ""
@@ -42,13 +40,13 @@ class OffsetCommitRequest(Message):
 class OffsetCommitResponse(Message):
     """Answers per partition (key 8, v0 to v10)."""
 
-    class OffsetCommitResponsePartition(Struct):
+    class OffsetCommitResponsePartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
-    class OffsetCommitResponseTopic(Struct):
+    class OffsetCommitResponseTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0-9", ignorable=True)] = ""

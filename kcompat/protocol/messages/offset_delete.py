@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, string, struct
+from kcompat.protocol.schema import Part, int16, int32, string, struct
 
 
 @message("0", api_key=47)
 class OffsetDeleteRequest(Message):
     """Deletes committed offsets of a group (key 47, v0)."""
 
-    class OffsetDeleteRequestPartition(Struct):
+    class OffsetDeleteRequestPartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
 
-    class OffsetDeleteRequestTopic(Struct):
+    class OffsetDeleteRequestTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -33,13 +31,13 @@ class OffsetDeleteRequest(Message):
 class OffsetDeleteResponse(Message):
     """Answers per partition (key 47, v0)."""
 
-    class OffsetDeleteResponsePartition(Struct):
+    class OffsetDeleteResponsePartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
-    class OffsetDeleteResponseTopic(Struct):
+    class OffsetDeleteResponseTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, int64, string, struct, uuid
 
 
 @message("0-10", flexible="6+", api_key=9)
 class OffsetFetchRequest(Message):
     """Asks for the committed offsets of groups (key 9, v0 to v10)."""
 
-    class OffsetFetchRequestTopic(Struct):
+    class OffsetFetchRequestTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0-7")] = ""
         partition_indexes: Annotated[list[int], int32("0-7")] = []
 
-    class OffsetFetchRequestTopics(Struct):
+    class OffsetFetchRequestTopics(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("8-9", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("10+", ignorable=True)] = ZERO_UUID
         partition_indexes: Annotated[list[int], int32("8+")] = []
 
-    class OffsetFetchRequestGroup(Struct):
+    class OffsetFetchRequestGroup(Part):
         """One element of `groups`."""
 
         group_id: Annotated[str, string("8+")] = ""
@@ -49,7 +47,7 @@ class OffsetFetchRequest(Message):
 class OffsetFetchResponse(Message):
     """Gives the committed offsets (key 9, v0 to v10)."""
 
-    class OffsetFetchResponsePartition(Struct):
+    class OffsetFetchResponsePartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0-7")] = 0
@@ -58,13 +56,13 @@ class OffsetFetchResponse(Message):
         metadata: Annotated[str | None, string("0-7", nullable="0-7")] = ""
         error_code: Annotated[int, int16("0-7")] = 0
 
-    class OffsetFetchResponseTopic(Struct):
+    class OffsetFetchResponseTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0-7")] = ""
         partitions: Annotated[list[OffsetFetchResponse.OffsetFetchResponsePartition], struct("0-7")] = []
 
-    class OffsetFetchResponsePartitions(Struct):
+    class OffsetFetchResponsePartitions(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("8+")] = 0
@@ -73,14 +71,14 @@ class OffsetFetchResponse(Message):
         metadata: Annotated[str | None, string("8+", nullable="8+")] = ""
         error_code: Annotated[int, int16("8+")] = 0
 
-    class OffsetFetchResponseTopics(Struct):
+    class OffsetFetchResponseTopics(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("8-9", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("10+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[list[OffsetFetchResponse.OffsetFetchResponsePartitions], struct("8+")] = []
 
-    class OffsetFetchResponseGroup(Struct):
+    class OffsetFetchResponseGroup(Part):
         """One element of `groups`."""
 
         group_id: Annotated[str, string("8+")] = ""

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, int16, int32, int64, string, struct
 
 
 @message("0-4", flexible="4+", api_key=23)
 class OffsetForLeaderEpochRequest(Message):
     """Asks where leader epochs ended (key 23, v0 to v4)."""
 
-    class OffsetForLeaderPartition(Struct):
+    class OffsetForLeaderPartition(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
         current_leader_epoch: Annotated[int, int32("2+", ignorable=True)] = -1
         leader_epoch: Annotated[int, int32("0+")] = 0
 
-    class OffsetForLeaderTopic(Struct):
+    class OffsetForLeaderTopic(Part):
         """One element of `topics`."""
 
         topic: Annotated[str, string("0+")] = ""
@@ -35,7 +33,7 @@ class OffsetForLeaderEpochRequest(Message):
 class OffsetForLeaderEpochResponse(Message):
     """Gives the end offset of each epoch (key 23, v0 to v4)."""
 
-    class EpochEndOffset(Struct):
+    class EpochEndOffset(Part):
         """One element of `partitions`."""
 
         error_code: Annotated[int, int16("0+")] = 0
@@ -43,7 +41,7 @@ class OffsetForLeaderEpochResponse(Message):
         leader_epoch: Annotated[int, int32("1+", ignorable=True)] = -1
         end_offset: Annotated[int, int64("0+")] = -1
 
-    class OffsetForLeaderTopicResult(Struct):
+    class OffsetForLeaderTopicResult(Part):
         """One element of `topics`."""
 
         topic: Annotated[str, string("0+")] = ""

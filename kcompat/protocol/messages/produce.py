@@ -7,20 +7,20 @@ from typing import Annotated
 from msgspec import Struct
 
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, record_bytes, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, record_bytes, string, struct, uuid
 
 
 @message("0-13", flexible="9+", api_key=0)
 class ProduceRequest(Message):
     """Appends record batches to partitions (key 0, v0 to v13)."""
 
-    class PartitionProduceData(Struct):
+    class PartitionProduceData(Part):
         """One element of `partition_data`."""
 
         index: Annotated[int, int32("0+")] = 0
         records: Annotated[memoryview | bytes | None, record_bytes("0+", nullable="0+")] = None
 
-    class TopicProduceData(Struct):
+    class TopicProduceData(Part):
         """One element of `topic_data`."""
 
         name: Annotated[str, string("0-12", ignorable=True)] = ""
@@ -37,16 +37,16 @@ class ProduceRequest(Message):
 class ProduceResponse(Message):
     """Says where each batch landed, or why not (key 0, v0 to v13)."""
 
-    class BatchIndexAndErrorMessage(Struct):
+    class BatchIndexAndErrorMessage(Part):
         """One element of `record_errors`."""
 
         batch_index: Annotated[int, int32("8+")] = 0
         batch_index_error_message: Annotated[str | None, string("8+", nullable="8+")] = None
 
-    class PartitionProduceResponse(Struct):
+    class PartitionProduceResponse(Part):
         """One element of `partition_responses`."""
 
-        class LeaderIdAndEpoch(Struct, frozen=True):
+        class LeaderIdAndEpoch(Struct, frozen=True, gc=False):
             """The value of `current_leader`."""
 
             leader_id: Annotated[int, int32("10+")] = -1
@@ -65,14 +65,14 @@ class ProduceResponse(Message):
 
     LeaderIdAndEpoch = PartitionProduceResponse.LeaderIdAndEpoch
 
-    class TopicProduceResponse(Struct):
+    class TopicProduceResponse(Part):
         """One element of `responses`."""
 
         name: Annotated[str, string("0-12", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("13+", ignorable=True)] = ZERO_UUID
         partition_responses: Annotated[list[ProduceResponse.PartitionProduceResponse], struct("0+")] = []
 
-    class NodeEndpoint(Struct):
+    class NodeEndpoint(Part):
         """One element of `node_endpoints`."""
 
         node_id: Annotated[int, int32("10+")] = 0

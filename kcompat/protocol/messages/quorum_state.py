@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int32, int64, string, struct, uuid
 
 
 @message("0-1", flexible="0+")
 class QuorumStateData(Message):
     """The KRaft quorum-state file (v0 to v1)."""
 
-    class Voter(Struct):
+    class Voter(Part):
         """One element of `current_voters`."""
 
         voter_id: Annotated[int, int32("0")] = 0

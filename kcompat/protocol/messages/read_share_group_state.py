@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int8, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int8, int16, int32, int64, string, struct, uuid
 
 
 @message("0", flexible="0+", api_key=84)
 class ReadShareGroupStateRequest(Message):
     """Reads the persisted state of share partitions (key 84, v0)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
-    class ReadStateData(Struct):
+    class ReadStateData(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -34,7 +32,7 @@ class ReadShareGroupStateRequest(Message):
 class ReadShareGroupStateResponse(Message):
     """Gives the state batches (key 84, v0)."""
 
-    class StateBatch(Struct):
+    class StateBatch(Part):
         """One element of `state_batches`."""
 
         first_offset: Annotated[int, int64("0+")] = 0
@@ -42,7 +40,7 @@ class ReadShareGroupStateResponse(Message):
         delivery_state: Annotated[int, int8("0+")] = 0
         delivery_count: Annotated[int, int16("0+")] = 0
 
-    class PartitionResult(Struct):
+    class PartitionResult(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
@@ -52,7 +50,7 @@ class ReadShareGroupStateResponse(Message):
         start_offset: Annotated[int, int64("0+")] = 0
         state_batches: Annotated[list[ReadShareGroupStateResponse.StateBatch], struct("0+")] = []
 
-    class ReadStateResult(Struct):
+    class ReadStateResult(Part):
         """One element of `results`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

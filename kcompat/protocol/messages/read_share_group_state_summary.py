@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string, struct, uuid
 
 
 @message("0-1", flexible="0+", api_key=87)
 class ReadShareGroupStateSummaryRequest(Message):
     """Reads where share partitions start (key 87, v0 to v1)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
-    class ReadStateSummaryData(Struct):
+    class ReadStateSummaryData(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -34,7 +32,7 @@ class ReadShareGroupStateSummaryRequest(Message):
 class ReadShareGroupStateSummaryResponse(Message):
     """Gives epochs and start offsets (key 87, v0 to v1)."""
 
-    class PartitionResult(Struct):
+    class PartitionResult(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
@@ -45,7 +43,7 @@ class ReadShareGroupStateSummaryResponse(Message):
         start_offset: Annotated[int, int64("0+")] = 0
         delivery_complete_count: Annotated[int, int32("1+", ignorable=True)] = -1
 
-    class ReadStateSummaryResult(Struct):
+    class ReadStateSummaryResult(Part):
         """One element of `results`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

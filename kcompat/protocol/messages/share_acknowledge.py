@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import field
 
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int8, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int8, int16, int32, int64, string, struct, uuid
 
 
 @message("0-2", flexible="0+", api_key=79)
 class ShareAcknowledgeRequest(Message):
     """Acknowledges, releases or rejects acquired records (key 79, v0 to v2)."""
 
-    class AcknowledgementBatch(Struct):
+    class AcknowledgementBatch(Part):
         """One element of `acknowledgement_batches`."""
 
         first_offset: Annotated[int, int64("0+")] = 0
         last_offset: Annotated[int, int64("0+")] = 0
         acknowledge_types: Annotated[list[int], int8("0+")] = []
 
-    class AcknowledgePartition(Struct):
+    class AcknowledgePartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -29,7 +29,7 @@ class ShareAcknowledgeRequest(Message):
             list[ShareAcknowledgeRequest.AcknowledgementBatch], struct("0+")
         ] = []
 
-    class AcknowledgeTopic(Struct):
+    class AcknowledgeTopic(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -46,13 +46,13 @@ class ShareAcknowledgeRequest(Message):
 class ShareAcknowledgeResponse(Message):
     """Answers per partition (key 79, v0 to v2)."""
 
-    class LeaderIdAndEpoch(Struct):
+    class LeaderIdAndEpoch(Part):
         """The value of `current_leader`."""
 
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -62,13 +62,13 @@ class ShareAcknowledgeResponse(Message):
             default_factory=lambda: ShareAcknowledgeResponse.LeaderIdAndEpoch()
         )
 
-    class ShareAcknowledgeTopicResponse(Struct):
+    class ShareAcknowledgeTopicResponse(Part):
         """One element of `responses`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ShareAcknowledgeResponse.PartitionData], struct("0+")] = []
 
-    class NodeEndpoint(Struct):
+    class NodeEndpoint(Part):
         """One element of `node_endpoints`."""
 
         node_id: Annotated[int, int32("0+")] = 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import field
 
 from kcompat.protocol.message import Message, message
 from kcompat.protocol.schema import (
     ZERO_UUID,
+    Part,
     Payload,
     boolean,
     int8,
@@ -26,27 +27,27 @@ from kcompat.protocol.schema import (
 class ShareFetchRequest(Message):
     """Acquires records for a share group member, and acknowledges earlier ones (key 78, v0 to v2)."""
 
-    class AcknowledgementBatch(Struct):
+    class AcknowledgementBatch(Part):
         """One element of `acknowledgement_batches`."""
 
         first_offset: Annotated[int, int64("0+")] = 0
         last_offset: Annotated[int, int64("0+")] = 0
         acknowledge_types: Annotated[list[int], int8("0+")] = []
 
-    class FetchPartition(Struct):
+    class FetchPartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         partition_max_bytes: Annotated[int, int32("0")] = 0
         acknowledgement_batches: Annotated[list[ShareFetchRequest.AcknowledgementBatch], struct("0+")] = []
 
-    class FetchTopic(Struct):
+    class FetchTopic(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ShareFetchRequest.FetchPartition], struct("0+")] = []
 
-    class ForgottenTopic(Struct):
+    class ForgottenTopic(Part):
         """One element of `forgotten_topics_data`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -70,20 +71,20 @@ class ShareFetchRequest(Message):
 class ShareFetchResponse(Message):
     """Carries the acquired records (key 78, v0 to v2)."""
 
-    class LeaderIdAndEpoch(Struct):
+    class LeaderIdAndEpoch(Part):
         """The value of `current_leader`."""
 
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
-    class AcquiredRecords(Struct):
+    class AcquiredRecords(Part):
         """One element of `acquired_records`."""
 
         first_offset: Annotated[int, int64("0+")] = 0
         last_offset: Annotated[int, int64("0+")] = 0
         delivery_count: Annotated[int, int16("0+")] = 0
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -97,13 +98,13 @@ class ShareFetchResponse(Message):
         records: Annotated[Payload | None, record_bytes("0+", nullable="0")] = None
         acquired_records: Annotated[list[ShareFetchResponse.AcquiredRecords], struct("0+")] = []
 
-    class ShareFetchableTopicResponse(Struct):
+    class ShareFetchableTopicResponse(Part):
         """One element of `responses`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ShareFetchResponse.PartitionData], struct("0+")] = []
 
-    class NodeEndpoint(Struct):
+    class NodeEndpoint(Part):
         """One element of `node_endpoints`."""
 
         node_id: Annotated[int, int32("0+")] = 0

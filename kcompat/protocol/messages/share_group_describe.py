@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import field
 
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int16, int32, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int16, int32, string, struct, uuid
 
 
 @message("0-1", flexible="0+", api_key=77)
@@ -22,19 +22,19 @@ class ShareGroupDescribeRequest(Message):
 class ShareGroupDescribeResponse(Message):
     """Describes the groups (key 77, v0 to v1)."""
 
-    class TopicPartitions(Struct):
+    class TopicPartitions(Part):
         """One element of `topic_partitions`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
-    class Assignment(Struct):
+    class Assignment(Part):
         """The value of `assignment`."""
 
         topic_partitions: Annotated[list[ShareGroupDescribeResponse.TopicPartitions], struct("0+")] = []
 
-    class Member(Struct):
+    class Member(Part):
         """One element of `members`."""
 
         member_id: Annotated[str, string("0+")] = ""
@@ -47,7 +47,7 @@ class ShareGroupDescribeResponse(Message):
             default_factory=lambda: ShareGroupDescribeResponse.Assignment()
         )
 
-    class DescribedGroup(Struct):
+    class DescribedGroup(Part):
         """One element of `groups`."""
 
         error_code: Annotated[int, int16("0+")] = 0

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struct, uuid
 
 
 @message("0-1", flexible="0+", api_key=76)
@@ -25,13 +23,13 @@ class ShareGroupHeartbeatRequest(Message):
 class ShareGroupHeartbeatResponse(Message):
     """Gives the member its epoch and assignment (key 76, v0 to v1)."""
 
-    class TopicPartitions(Struct):
+    class TopicPartitions(Part):
         """One element of `topic_partitions`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[int], int32("0+")] = []
 
-    class Assignment(Struct):
+    class Assignment(Part):
         """The value of `assignment`."""
 
         topic_partitions: Annotated[list[ShareGroupHeartbeatResponse.TopicPartitions], struct("0+")] = []

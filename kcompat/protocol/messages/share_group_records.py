@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int8, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int8, int32, int64, string, struct, uuid
 
 
 @message("9")
@@ -21,14 +19,14 @@ class ShareGroupPartitionMetadataKey(Message):
 class ShareGroupPartitionMetadataValue(Message):
     """The share group partition metadata record (record type 9, v0)."""
 
-    class TopicPartitionsInfo(Struct):
+    class TopicPartitionsInfo(Part):
         """One element of `initialized_topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
-    class TopicInfo(Struct):
+    class TopicInfo(Part):
         """One element of `deleting_topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -115,7 +113,7 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
 class ShareGroupTargetAssignmentMemberValue(Message):
     """The share group target assignment member record (record type 13, v0)."""
 
-    class TopicPartition(Struct):
+    class TopicPartition(Part):
         """One element of `topic_partitions`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -128,7 +126,7 @@ class ShareGroupTargetAssignmentMemberValue(Message):
 class ShareGroupCurrentMemberAssignmentValue(Message):
     """The share group current member assignment record (record type 14, v0)."""
 
-    class TopicPartitions(Struct):
+    class TopicPartitions(Part):
         """One element of `assigned_partitions`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -146,14 +144,14 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
 class ShareGroupStatePartitionMetadataValue(Message):
     """The share group state partition metadata record (record type 15, v0)."""
 
-    class TopicPartitionsInfo(Struct):
+    class TopicPartitionsInfo(Part):
         """One element of `initializing_topics` and `initialized_topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
-    class TopicInfo(Struct):
+    class TopicInfo(Part):
         """One element of `deleting_topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

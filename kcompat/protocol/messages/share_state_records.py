@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int8, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int8, int16, int32, int64, string, struct, uuid
 
 
 @message("0", record_type=0)
@@ -32,7 +30,7 @@ class ShareUpdateKey(Message):
 class ShareSnapshotValue(Message):
     """The share snapshot record (record type 0, v0)."""
 
-    class StateBatch(Struct):
+    class StateBatch(Part):
         """One element of `state_batches`."""
 
         first_offset: Annotated[int, int64("0+")] = 0
@@ -54,7 +52,7 @@ class ShareSnapshotValue(Message):
 class ShareUpdateValue(Message):
     """The share update record (record type 1, v0)."""
 
-    class StateBatch(Struct):
+    class StateBatch(Part):
         """One element of `state_batches`."""
 
         first_offset: Annotated[int, int64("0+")] = 0

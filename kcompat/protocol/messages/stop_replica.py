@@ -4,36 +4,34 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, boolean, int16, int32, int64, string, struct
 
 
 @message("0-4", flexible="2+", api_key=5)
 class StopReplicaRequest(Message):
     """Tells a broker to stop replicas and perhaps delete them (key 5, v0 to v4)."""
 
-    class StopReplicaPartitionV0(Struct):
+    class StopReplicaPartitionV0(Part):
         """One element of `ungrouped_partitions`."""
 
         topic_name: Annotated[str, string("0")] = ""
         partition_index: Annotated[int, int32("0")] = 0
 
-    class StopReplicaTopicV1(Struct):
+    class StopReplicaTopicV1(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("1-2")] = ""
         partition_indexes: Annotated[list[int], int32("1-2")] = []
 
-    class StopReplicaPartitionState(Struct):
+    class StopReplicaPartitionState(Part):
         """One element of `partition_states`."""
 
         partition_index: Annotated[int, int32("3+")] = 0
         leader_epoch: Annotated[int, int32("3+")] = -1
         delete_partition: Annotated[bool, boolean("3+")] = False
 
-    class StopReplicaTopicState(Struct):
+    class StopReplicaTopicState(Part):
         """One element of `topic_states`."""
 
         topic_name: Annotated[str, string("3+")] = ""
@@ -53,7 +51,7 @@ class StopReplicaRequest(Message):
 class StopReplicaResponse(Message):
     """Answers per partition (key 5, v0 to v4)."""
 
-    class StopReplicaPartitionError(Struct):
+    class StopReplicaPartitionError(Part):
         """One element of `partition_errors`."""
 
         topic_name: Annotated[str, string("0+")] = ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import field
 
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int8, int16, int32, int64, string, struct, uint16
+from kcompat.protocol.schema import Part, boolean, int8, int16, int32, int64, string, struct, uint16
 
 
 @message("0-1", flexible="0+", api_key=89)
@@ -23,13 +23,13 @@ class StreamsGroupDescribeRequest(Message):
 class StreamsGroupDescribeResponse(Message):
     """Describes the groups (key 89, v0 to v1)."""
 
-    class KeyValue(Struct):
+    class KeyValue(Part):
         """One element of `topic_configs` and `client_tags`."""
 
         key: Annotated[str, string("0+")] = ""
         value: Annotated[str, string("0+")] = ""
 
-    class TopicInfo(Struct):
+    class TopicInfo(Part):
         """One element of `state_changelog_topics` and `repartition_source_topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -37,7 +37,7 @@ class StreamsGroupDescribeResponse(Message):
         replication_factor: Annotated[int, int16("0+")] = 0
         topic_configs: Annotated[list[StreamsGroupDescribeResponse.KeyValue], struct("0+")] = []
 
-    class Subtopology(Struct):
+    class Subtopology(Part):
         """One element of `subtopologies`."""
 
         subtopology_id: Annotated[str, string("0+")] = ""
@@ -46,7 +46,7 @@ class StreamsGroupDescribeResponse(Message):
         state_changelog_topics: Annotated[list[StreamsGroupDescribeResponse.TopicInfo], struct("0+")] = []
         repartition_source_topics: Annotated[list[StreamsGroupDescribeResponse.TopicInfo], struct("0+")] = []
 
-    class Topology(Struct):
+    class Topology(Part):
         """The value of `topology`."""
 
         epoch: Annotated[int, int32("0+")] = 0
@@ -54,33 +54,33 @@ class StreamsGroupDescribeResponse(Message):
             list[StreamsGroupDescribeResponse.Subtopology] | None, struct("0+", nullable="0+")
         ] = None
 
-    class Endpoint(Struct):
+    class Endpoint(Part):
         """The value of `user_endpoint`."""
 
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
 
-    class TaskOffset(Struct):
+    class TaskOffset(Part):
         """One element of `task_offsets` and `task_end_offsets`."""
 
         subtopology_id: Annotated[str, string("0+")] = ""
         partition: Annotated[int, int32("0+")] = 0
         offset: Annotated[int, int64("0+")] = 0
 
-    class TaskIds(Struct):
+    class TaskIds(Part):
         """One element of `active_tasks` and `standby_tasks` and `warmup_tasks`."""
 
         subtopology_id: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
-    class Assignment(Struct):
+    class Assignment(Part):
         """The value of `assignment` and `target_assignment`."""
 
         active_tasks: Annotated[list[StreamsGroupDescribeResponse.TaskIds], struct("0+")] = []
         standby_tasks: Annotated[list[StreamsGroupDescribeResponse.TaskIds], struct("0+")] = []
         warmup_tasks: Annotated[list[StreamsGroupDescribeResponse.TaskIds], struct("0+")] = []
 
-    class Member(Struct):
+    class Member(Part):
         """One element of `members`."""
 
         member_id: Annotated[str, string("0+")] = ""
@@ -105,7 +105,7 @@ class StreamsGroupDescribeResponse(Message):
         )
         is_classic: Annotated[bool, boolean("0+")] = False
 
-    class TopologyDescriptionNode(Struct):
+    class TopologyDescriptionNode(Part):
         """The value of `nodes` and `source` and `processor`."""
 
         name: Annotated[str, string("1+")] = ""
@@ -115,13 +115,13 @@ class StreamsGroupDescribeResponse(Message):
         stores: Annotated[list[str], string("1+")] = []
         successors: Annotated[list[str], string("1+")] = []
 
-    class TopologyDescriptionSubtopology(Struct):
+    class TopologyDescriptionSubtopology(Part):
         """One element of `subtopologies`."""
 
         subtopology_id: Annotated[str, string("1+")] = ""
         nodes: Annotated[list[StreamsGroupDescribeResponse.TopologyDescriptionNode], struct("1+")] = []
 
-    class TopologyDescriptionGlobalStore(Struct):
+    class TopologyDescriptionGlobalStore(Part):
         """One element of `global_stores`."""
 
         source: Annotated[StreamsGroupDescribeResponse.TopologyDescriptionNode, struct("1+")] = field(
@@ -131,7 +131,7 @@ class StreamsGroupDescribeResponse(Message):
             default_factory=lambda: StreamsGroupDescribeResponse.TopologyDescriptionNode()
         )
 
-    class TopologyDescription(Struct):
+    class TopologyDescription(Part):
         """The value of `topology_description`."""
 
         subtopologies: Annotated[
@@ -141,7 +141,7 @@ class StreamsGroupDescribeResponse(Message):
             list[StreamsGroupDescribeResponse.TopologyDescriptionGlobalStore], struct("1+")
         ] = []
 
-    class DescribedGroup(Struct):
+    class DescribedGroup(Part):
         """One element of `groups`."""
 
         error_code: Annotated[int, int16("0+")] = 0

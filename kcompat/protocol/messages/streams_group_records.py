@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, int64, string, struct, uint16
+from kcompat.protocol.schema import Part, int8, int16, int32, int64, string, struct, uint16
 
 
 @message("0", record_type=17)
@@ -59,7 +57,7 @@ class StreamsGroupTopologyKey(Message):
 class StreamsGroupMetadataValue(Message):
     """The streams group metadata record (record type 17, v0)."""
 
-    class LastAssignmentConfig(Struct):
+    class LastAssignmentConfig(Part):
         """One element of `last_assignment_configs`."""
 
         key: Annotated[str, string("0+")] = ""
@@ -79,13 +77,13 @@ class StreamsGroupMetadataValue(Message):
 class StreamsGroupMemberMetadataValue(Message):
     """The streams group member metadata record (record type 19, v0)."""
 
-    class Endpoint(Struct):
+    class Endpoint(Part):
         """The value of `user_endpoint`."""
 
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
 
-    class KeyValue(Struct):
+    class KeyValue(Part):
         """One element of `client_tags`."""
 
         key: Annotated[str, string("0+")] = ""
@@ -116,7 +114,7 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
 class StreamsGroupTargetAssignmentMemberValue(Message):
     """The streams group target assignment member record (record type 21, v0)."""
 
-    class TaskIds(Struct):
+    class TaskIds(Part):
         """One element of `active_tasks` and `standby_tasks` and `warmup_tasks`."""
 
         subtopology_id: Annotated[str, string("0+")] = ""
@@ -131,7 +129,7 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
 class StreamsGroupCurrentMemberAssignmentValue(Message):
     """The streams group current member assignment record (record type 22, v0)."""
 
-    class TaskIds(Struct):
+    class TaskIds(Part):
         """One element of `active_tasks`, `standby_tasks`, ...."""
 
         subtopology_id: Annotated[str, string("0+")] = ""
@@ -159,13 +157,13 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
 class StreamsGroupTopologyValue(Message):
     """The streams group topology record (record type 23, v0)."""
 
-    class TopicConfig(Struct):
+    class TopicConfig(Part):
         """One element of `topic_configs`."""
 
         key: Annotated[str, string("0+")] = ""
         value: Annotated[str, string("0+")] = ""
 
-    class TopicInfo(Struct):
+    class TopicInfo(Part):
         """One element of `state_changelog_topics` and `repartition_source_topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -173,14 +171,14 @@ class StreamsGroupTopologyValue(Message):
         replication_factor: Annotated[int, int16("0+")] = 0
         topic_configs: Annotated[list[StreamsGroupTopologyValue.TopicConfig], struct("0+")] = []
 
-    class CopartitionGroup(Struct):
+    class CopartitionGroup(Part):
         """One element of `copartition_groups`."""
 
         source_topics: Annotated[list[int], int16("0+")] = []
         source_topic_regex: Annotated[list[int], int16("0+")] = []
         repartition_source_topics: Annotated[list[int], int16("0+")] = []
 
-    class Subtopology(Struct):
+    class Subtopology(Part):
         """One element of `subtopologies`."""
 
         subtopology_id: Annotated[str, string("0+")] = ""

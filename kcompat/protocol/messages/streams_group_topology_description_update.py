@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import field
 
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, int8, int16, int32, string, struct
 
 
 @message("0", flexible="0+", api_key=93)
 class StreamsGroupTopologyDescriptionUpdateRequest(Message):
     """A member stores a readable topology of its streams group (key 93, v0)."""
 
-    class TopologyDescriptionNode(Struct):
+    class TopologyDescriptionNode(Part):
         """The value of `nodes` and `source` and `processor`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -24,7 +24,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         stores: Annotated[list[str], string("0+")] = []
         successors: Annotated[list[str], string("0+")] = []
 
-    class TopologyDescriptionSubtopology(Struct):
+    class TopologyDescriptionSubtopology(Part):
         """One element of `subtopologies`."""
 
         subtopology_id: Annotated[str, string("0+")] = ""
@@ -32,7 +32,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode], struct("0+")
         ] = []
 
-    class TopologyDescriptionGlobalStore(Struct):
+    class TopologyDescriptionGlobalStore(Part):
         """One element of `global_stores`."""
 
         source: Annotated[
@@ -46,7 +46,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             default_factory=lambda: StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode()
         )
 
-    class TopologyDescription(Struct):
+    class TopologyDescription(Part):
         """The value of `topology_description`."""
 
         subtopologies: Annotated[

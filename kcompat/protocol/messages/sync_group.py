@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import binary, int16, int32, string, struct
+from kcompat.protocol.schema import Part, binary, int16, int32, string, struct
 
 
 @message("0-5", flexible="4+", api_key=14)
 class SyncGroupRequest(Message):
     """Asks for the assignment; the leader brings those of all (key 14, v0 to v5)."""
 
-    class SyncGroupRequestAssignment(Struct):
+    class SyncGroupRequestAssignment(Part):
         """One element of `assignments`."""
 
         member_id: Annotated[str, string("0+")] = ""

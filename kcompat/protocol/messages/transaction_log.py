@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import int8, int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, int8, int16, int32, int64, string, struct
 
 
 @message("0", record_type=0)
@@ -21,7 +19,7 @@ class TransactionLogKey(Message):
 class TransactionLogValue(Message):
     """The state of a transaction (record type 0, v0 to v1)."""
 
-    class PartitionsSchema(Struct):
+    class PartitionsSchema(Part):
         """One element of `transaction_partitions`."""
 
         topic: Annotated[str, string("0+")] = ""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, int64, string, struct, uuid
 
 
 @message("0-6", flexible="3+", api_key=28)
 class TxnOffsetCommitRequest(Message):
     """Stores offsets that count once the transaction commits (key 28, v0 to v6)."""
 
-    class TxnOffsetCommitRequestPartition(Struct):
+    class TxnOffsetCommitRequestPartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -22,7 +20,7 @@ class TxnOffsetCommitRequest(Message):
         committed_leader_epoch: Annotated[int, int32("2+", ignorable=True)] = -1
         committed_metadata: Annotated[str | None, string("0+", nullable="0+")] = ""
 
-    class TxnOffsetCommitRequestTopic(Struct):
+    class TxnOffsetCommitRequestTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0-5", ignorable=True)] = ""
@@ -43,13 +41,13 @@ class TxnOffsetCommitRequest(Message):
 class TxnOffsetCommitResponse(Message):
     """Answers per partition (key 28, v0 to v6)."""
 
-    class TxnOffsetCommitResponsePartition(Struct):
+    class TxnOffsetCommitResponsePartition(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
-    class TxnOffsetCommitResponseTopic(Struct):
+    class TxnOffsetCommitResponseTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0-5", ignorable=True)] = ""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int8, int16, int32, string, struct
+from kcompat.protocol.schema import Part, boolean, int8, int16, int32, string, struct
 
 
 @message("0-2", flexible="0+", api_key=57)
 class UpdateFeaturesRequest(Message):
     """Changes the finalized features of the cluster (key 57, v0 to v2)."""
 
-    class FeatureUpdateKey(Struct):
+    class FeatureUpdateKey(Part):
         """One element of `feature_updates`."""
 
         feature: Annotated[str, string("0+")] = ""
@@ -31,7 +29,7 @@ class UpdateFeaturesRequest(Message):
 class UpdateFeaturesResponse(Message):
     """Answers per feature (key 57, v0 to v2)."""
 
-    class UpdatableFeatureResult(Struct):
+    class UpdatableFeatureResult(Part):
         """One element of `results`."""
 
         feature: Annotated[str, string("0-1")] = ""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int8, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, boolean, int8, int16, int32, int64, string, struct, uuid
 
 
 @message("0-8", flexible="6+", api_key=6)
 class UpdateMetadataRequest(Message):
     """Gives a broker the picture of the cluster to answer clients from (key 6, v0 to v8)."""
 
-    class UpdateMetadataPartitionState(Struct):
+    class UpdateMetadataPartitionState(Part):
         """One element of `ungrouped_partition_states` and `partition_states`."""
 
         topic_name: Annotated[str, string("0-4", ignorable=True)] = ""
@@ -27,7 +25,7 @@ class UpdateMetadataRequest(Message):
         replicas: Annotated[list[int], int32("0+")] = []
         offline_replicas: Annotated[list[int], int32("4+", ignorable=True)] = []
 
-    class UpdateMetadataTopicState(Struct):
+    class UpdateMetadataTopicState(Part):
         """One element of `topic_states`."""
 
         topic_name: Annotated[str, string("5+")] = ""
@@ -36,7 +34,7 @@ class UpdateMetadataRequest(Message):
             list[UpdateMetadataRequest.UpdateMetadataPartitionState], struct("5+")
         ] = []
 
-    class UpdateMetadataEndpoint(Struct):
+    class UpdateMetadataEndpoint(Part):
         """One element of `endpoints`."""
 
         port: Annotated[int, int32("1+")] = 0
@@ -44,7 +42,7 @@ class UpdateMetadataRequest(Message):
         listener: Annotated[str, string("3+", ignorable=True)] = ""
         security_protocol: Annotated[int, int16("1+")] = 0
 
-    class UpdateMetadataBroker(Struct):
+    class UpdateMetadataBroker(Part):
         """One element of `live_brokers`."""
 
         id: Annotated[int, int32("0+")] = 0

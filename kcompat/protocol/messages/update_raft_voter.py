@@ -7,21 +7,21 @@ from typing import Annotated
 from msgspec import Struct, field
 
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int16, int32, string, struct, uint16, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int16, int32, string, struct, uint16, uuid
 
 
 @message("0", flexible="0+", api_key=82)
 class UpdateRaftVoterRequest(Message):
     """Updates endpoints and versions of a KRaft voter (KIP-853) (key 82, v0)."""
 
-    class Listener(Struct):
+    class Listener(Part):
         """One element of `listeners`."""
 
         name: Annotated[str, string("0+")] = ""
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
 
-    class KRaftVersionFeature(Struct):
+    class KRaftVersionFeature(Part):
         """The value of `kraft_version_feature`."""
 
         min_supported_version: Annotated[int, int16("0+")] = 0
@@ -41,7 +41,7 @@ class UpdateRaftVoterRequest(Message):
 class UpdateRaftVoterResponse(Message):
     """Acknowledges it (key 82, v0)."""
 
-    class CurrentLeader(Struct, frozen=True):
+    class CurrentLeader(Struct, frozen=True, gc=False):
         """The value of `current_leader`."""
 
         leader_id: Annotated[int, int32("0+")] = -1

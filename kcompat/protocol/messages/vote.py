@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, boolean, int16, int32, int64, string, struct, uint16, uuid
+from kcompat.protocol.schema import (
+    ZERO_UUID,
+    Part,
+    boolean,
+    int16,
+    int32,
+    int64,
+    string,
+    struct,
+    uint16,
+    uuid,
+)
 
 
 @message("0-2", flexible="0+", api_key=52)
 class VoteRequest(Message):
     """A KRaft candidate asks for votes (key 52, v0 to v2)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -26,7 +35,7 @@ class VoteRequest(Message):
         last_offset: Annotated[int, int64("0+")] = 0
         pre_vote: Annotated[bool, boolean("2+")] = False
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
@@ -41,7 +50,7 @@ class VoteRequest(Message):
 class VoteResponse(Message):
     """Grants the vote or not (key 52, v0 to v2)."""
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
@@ -50,13 +59,13 @@ class VoteResponse(Message):
         leader_epoch: Annotated[int, int32("0+")] = 0
         vote_granted: Annotated[bool, boolean("0+")] = False
 
-    class TopicData(Struct):
+    class TopicData(Part):
         """One element of `topics`."""
 
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[VoteResponse.PartitionData], struct("0+")] = []
 
-    class NodeEndpoint(Struct):
+    class NodeEndpoint(Part):
         """One element of `node_endpoints`."""
 
         node_id: Annotated[int, int32("1+")] = 0

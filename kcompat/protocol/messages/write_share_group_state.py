@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import ZERO_UUID, int8, int16, int32, int64, string, struct, uuid
+from kcompat.protocol.schema import ZERO_UUID, Part, int8, int16, int32, int64, string, struct, uuid
 
 
 @message("0-1", flexible="0+", api_key=85)
 class WriteShareGroupStateRequest(Message):
     """Writes the persisted state of share partitions (key 85, v0 to v1)."""
 
-    class StateBatch(Struct):
+    class StateBatch(Part):
         """One element of `state_batches`."""
 
         first_offset: Annotated[int, int64("0+")] = 0
@@ -22,7 +20,7 @@ class WriteShareGroupStateRequest(Message):
         delivery_state: Annotated[int, int8("0+")] = 0
         delivery_count: Annotated[int, int16("0+")] = 0
 
-    class PartitionData(Struct):
+    class PartitionData(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
@@ -32,7 +30,7 @@ class WriteShareGroupStateRequest(Message):
         delivery_complete_count: Annotated[int, int32("1+", ignorable=True)] = -1
         state_batches: Annotated[list[WriteShareGroupStateRequest.StateBatch], struct("0+")] = []
 
-    class WriteStateData(Struct):
+    class WriteStateData(Part):
         """One element of `topics`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
@@ -46,14 +44,14 @@ class WriteShareGroupStateRequest(Message):
 class WriteShareGroupStateResponse(Message):
     """Answers per partition (key 85, v0 to v1)."""
 
-    class PartitionResult(Struct):
+    class PartitionResult(Part):
         """One element of `partitions`."""
 
         partition: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
 
-    class WriteStateResult(Struct):
+    class WriteStateResult(Part):
         """One element of `results`."""
 
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID

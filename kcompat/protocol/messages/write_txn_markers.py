@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from kcompat.protocol.message import Message, message
-from kcompat.protocol.schema import boolean, int8, int16, int32, int64, string, struct
+from kcompat.protocol.schema import Part, boolean, int8, int16, int32, int64, string, struct
 
 
 @message("0-2", flexible="1+", api_key=27)
 class WriteTxnMarkersRequest(Message):
     """The transaction coordinator has markers written to partitions (key 27, v0 to v2)."""
 
-    class WritableTxnMarkerTopic(Struct):
+    class WritableTxnMarkerTopic(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
         partition_indexes: Annotated[list[int], int32("0+")] = []
 
-    class WritableTxnMarker(Struct):
+    class WritableTxnMarker(Part):
         """One element of `markers`."""
 
         producer_id: Annotated[int, int64("0+")] = 0
@@ -37,13 +35,13 @@ class WriteTxnMarkersRequest(Message):
 class WriteTxnMarkersResponse(Message):
     """Answers per partition (key 27, v0 to v2)."""
 
-    class WritableTxnMarkerPartitionResult(Struct):
+    class WritableTxnMarkerPartitionResult(Part):
         """One element of `partitions`."""
 
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
-    class WritableTxnMarkerTopicResult(Struct):
+    class WritableTxnMarkerTopicResult(Part):
         """One element of `topics`."""
 
         name: Annotated[str, string("0+")] = ""
@@ -51,7 +49,7 @@ class WriteTxnMarkersResponse(Message):
             list[WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult], struct("0+")
         ] = []
 
-    class WritableTxnMarkerResult(Struct):
+    class WritableTxnMarkerResult(Part):
         """One element of `markers`."""
 
         producer_id: Annotated[int, int64("0+")] = 0
