@@ -38,11 +38,11 @@ import transactions
 from generator import Generator
 from trial import Measure, Trial
 
+from support.broker_process import BrokerProcess
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
-
-    from support.broker_process import BrokerProcess
 
 MEASURES: tuple[Measure, ...] = (
     *footprint.FIRST,
@@ -85,6 +85,8 @@ def main() -> None:
 def _run(options: argparse.Namespace, results: report.Results) -> None:
     measures = [measure for measure in MEASURES if measure.name in options.names]
     with tempfile.TemporaryDirectory(prefix="kcompat-bench-") as directory:
+        # For a while after many files were deleted ext4 makes new ones ten times as slowly.
+        BrokerProcess.left_in = Path(directory)
         if measures:
             with _started(_peers(options)) as running:
                 generator = Generator(Path(directory))
