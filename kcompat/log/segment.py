@@ -147,9 +147,8 @@ class Segment:
 
     def begin_recovery(self) -> None:
         """Forget what the indexes say; `recovered` tells the batches one by one."""
-        self.offset_index.begin_rewrite()
-        self.time_index.begin_rewrite()
-        self.txn_index.reset()
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            index.begin_rewrite()
         self._since_index = 0
         self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
 
@@ -172,6 +171,7 @@ class Segment:
         if size < self.size:
             self._files.truncate(self.file, size)
             self.size = size
+        self.txn_index.end_rewrite()
         if not size:
             self._reset_indexes()
         elif not is_last or self.offset_index.has_file or self.time_index.has_file:

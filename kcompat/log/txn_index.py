@@ -34,12 +34,14 @@ class TransactionIndex:
     memory.
     """
 
-    __slots__ = ("_files", "count", "path")
+    __slots__ = ("_files", "_rewritten", "count", "path")
 
     def __init__(self, files: Files, path: str) -> None:
         self._files = files
         self.path = path
         self.count = 0
+        self._rewritten: bytearray | None = None
+        """The entries found so far, while the index is made anew."""
 
     def load(self) -> bool:
         """Count the entries of an existing file; False if it is damaged."""
@@ -56,9 +58,33 @@ class TransactionIndex:
         data = _ENTRY.pack(
             _VERSION, entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset
         )
-        file = self._files.open(self.path)
-        self._files.write_all(file, data, self.count * _ENTRY.size)
+        if self._rewritten is None:
+            file = self._files.open(self.path)
+            self._files.write_all(file, data, self.count * _ENTRY.size)
+        else:
+            self._rewritten += data
         self.count += 1
+
+    def begin_rewrite(self) -> None:
+        """Forget all entries; those that are appended from now on are in the file at `end_rewrite`."""
+        self._rewritten = bytearray()
+        self.count = 0
+
+    def end_rewrite(self) -> None:
+        """Have in the file what was appended since `begin_rewrite`, and on the device.
+
+        The segment may lie below the recovery point, so that nobody looks at it again after the next power
+        cut; and an index without its entries looks like one that has none.
+        """
+        data, self._rewritten = self._rewritten, None
+        assert data is not None, "it has begun"
+        if data == (self._files.read_file(self.path) if self._files.exists(self.path) else b""):
+            return
+        if data:
+            self._files.replace_file(self.path, bytes(data), sync=True)
+        else:
+            self._files.remove([self.path])
+            self._files.sync_directory(self.path.rpartition("/")[0])
 
     def entries(self, after: int = 0) -> list[AbortedTransaction]:
         """The entries from number `after` on."""
@@ -91,5 +117,6 @@ class TransactionIndex:
 
     def reset(self) -> None:
         """Drop all entries and the file."""
+        self._rewritten = None
         self.count = 0
         self._files.remove([self.path])
