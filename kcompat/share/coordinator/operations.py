@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
+from kcompat.share.batches import NO_OFFSET
 from kcompat.share.coordinator.state import (
     cold_snapshot,
     initialized,
@@ -43,13 +44,18 @@ _NONE = Outcome()
 
 
 def initialize(turn: ShareTurn, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Outcome:
-    """InitializeShareGroupState: a fresh start, whatever was known."""
+    """InitializeShareGroupState: a fresh start, whatever was known.
+
+    One that says no offset is no news in a state epoch that has begun: who was not answered in time asks
+    again, and members may have gone on meanwhile. Kafka has them go through all of it once more.
+    """
     known = turn.shard.states.get(key)
     refusal = _misplaced(key)
     if not refusal.error and known is not None and _is_fenced(state_epoch, known.fencing_state_epoch):
         refusal = _refused(ErrorCode.FENCED_STATE_EPOCH)
     refusal = refusal if refusal.error else _missing(turn.shard, key)
-    if not refusal.error:
+    has_begun = known is not None and known.state_epoch == state_epoch
+    if not refusal.error and not (has_begun and start_offset == NO_OFFSET):
         turn.write(snapshot_key(key), initialized(known, state_epoch, start_offset, turn.now_ms))
     return refusal
 

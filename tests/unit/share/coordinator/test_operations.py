@@ -95,6 +95,16 @@ def test_initialisation_forgets_what_was_delivered(world: ShareWorld) -> None:
     assert world.states()[KEY].snapshot_epoch == 1
 
 
+def test_what_has_begun_does_not_begin_again_when_somebody_asks_twice(world: ShareWorld) -> None:
+    initialize(world, 3, -1)
+    world.write(DELIVERED, state_epoch=3)
+    known, written = world.states()[KEY], world.log.batch_count(0)
+    assert initialize(world, 3, -1) == ANSWERED
+    assert (world.states()[KEY], world.log.batch_count(0)) == (known, written)
+    assert initialize(world, 4, -1) == ANSWERED
+    assert read(world) == StateRead(state_epoch=4, start_offset=-1)
+
+
 @pytest.mark.parametrize(
     ("state_epoch", "error"),
     [(2, ErrorCode.FENCED_STATE_EPOCH), (3, ErrorCode.NONE), (4, ErrorCode.NONE), (-1, ErrorCode.NONE)],
