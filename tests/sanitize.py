@@ -35,6 +35,7 @@ PROPERTIES = (
     "tests/property/test_scanning.py",
     "tests/property/test_conversion.py",
     "tests/property/test_cleaner_native.py",
+    "tests/property/test_loading_offsets.py",
 )
 CODECS = "tests/property/protocol/test_codecs_agree.py"
 BRIEF = (

@@ -3,40 +3,58 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from kcompat.coordinator.operation import ReplayPosition
 from kcompat.protocol.schema import ProtocolViolation
+from kcompat.records import scanning
 from kcompat.records.batch import BatchHeader, iter_headers, read_records
 from kcompat.records.control import ControlType, read_marker
 from kcompat.records.errors import RecordsDamaged
+from kcompat.records.layout import HEADER_SIZE
+from kcompat.records.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
-    from kcompat.records.record import Record
 
 logger = logging.getLogger(__name__)
+
+InBulk: TypeAlias = "Callable[[memoryview, int, Callable[[], object]], int] | None"
+"""Applies the uncompressed records of a batch outside of transactions, from the first one on, as far as that
+can be done together, and says where in them that ended. It is given those, the base offset, and what to call
+before the first is applied. None where nothing can.
+"""
 
 
 class Loader:
     """One pass over one partition's log.
 
-    Where records are keyed, and outside transactions, only the last record of a key in a slice is replayed:
-    the topic is a compacted one, so the state cannot depend on the others. What cannot be read is skipped
-    with a warning, as the rest is still good.
+    A shard may take many records of a batch at a time. Of others, where records are keyed and outside
+    transactions, only the last one of a key in a slice is replayed: the topic is a compacted one, so the
+    state cannot depend on the others. What cannot be read is skipped with a warning, as the rest is good.
 
     The log is replayed up to its end, as by Kafka, above the high watermark too: whoever loads the shard
     shows it to nobody before all of that is committed.
     """
 
     def __init__(
-        self, log: CoordinatorLog, serde: Serde, shard: Shard, partition: int, *, is_keyed: bool = True
+        self,
+        log: CoordinatorLog,
+        serde: Serde,
+        shard: Shard,
+        partition: int,
+        *,
+        is_keyed: bool = True,
+        in_bulk: InBulk = None,
     ) -> None:
         self._log = log
         self._serde = serde
         self._shard = shard
         self._partition = partition
         self._is_keyed = is_keyed
+        self._in_bulk = in_bulk
         self._name = f"{log.topic}-{partition}"
         self._next_offset = log.start_offset(partition)
         self._latest: dict[bytes, Record] = {}
@@ -71,7 +89,7 @@ class Loader:
                     commit = marker.type == ControlType.COMMIT
                     self._shard.replay_end_transaction(header.producer_id, commit, header.base_offset)
                 return
-            for record in read_records(batch):
+            for record in self._one_by_one(batch, header):
                 if header.is_transactional or not self._is_keyed:
                     self._replay_record(record, header.producer_id)
                 else:
@@ -80,6 +98,16 @@ class Loader:
                     self._latest[key] = record
         except RecordsDamaged as damage:
             logger.warning("Skipped a batch of %s at offset %d: %s", self._name, header.base_offset, damage)
+
+    def _one_by_one(self, batch: memoryview, header: BatchHeader) -> Iterator[Record]:
+        """The records of a batch, but for those at its beginning that are replayed together."""
+        if self._in_bulk is None or header.is_transactional or header.codec:
+            yield from read_records(batch)
+            return
+        records = batch[HEADER_SIZE:]
+        taken = self._in_bulk(records, header.base_offset, self._replay_latest)
+        for fields in scanning.read_records((records[taken:],), header.base_offset, header.base_timestamp):
+            yield Record(*fields)
 
     def _replay_latest(self) -> None:
         for record in self._latest.values():

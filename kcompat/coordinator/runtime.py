@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kcompat.clock import Clock
+    from kcompat.coordinator.loader import InBulk
     from kcompat.coordinator.operation import ShardOperation, Writer
     from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
     from kcompat.coordinator.timer import KeyedTimers
@@ -63,15 +64,19 @@ class Runtime(Generic[S]):
         commit_timeout_ms: int = 5000,
         *,
         is_keyed: bool = True,
+        in_bulk: Callable[[S], InBulk] = lambda _: None,
     ) -> None:
         """`make_shard(partition, timers)` makes the shard of a partition, of which nothing is loaded yet.
-        `is_keyed` says that the last record of a key tells all that those before it did."""
+        `is_keyed` says that the last record of a key tells all that those before it did; `in_bulk(shard)` is
+        how many records at a time are loaded, where the shard can.
+        """
         self._log = log
         self._serde = serde
         self._clock = clock
         self._make_shard = make_shard
         self._commit_timeout_ms = commit_timeout_ms
         self._is_keyed = is_keyed
+        self._in_bulk = in_bulk
         self._slots: dict[int, _Slot[S]] = {}
         self._loadable_from: dict[int, int] = {}
         """The leader epoch from which on a partition that is not loaded may be loaded again."""
@@ -98,7 +103,14 @@ class Runtime(Generic[S]):
             self._load_again,
         )
         slot = self._slots[partition] = _Slot(leader_epoch, runner)
-        loader = Loader(self._log, self._serde, runner.shard, partition, is_keyed=self._is_keyed)
+        loader = Loader(
+            self._log,
+            self._serde,
+            runner.shard,
+            partition,
+            is_keyed=self._is_keyed,
+            in_bulk=self._in_bulk(runner.shard),
+        )
         self._continue_loading(slot, loader, INLINE_LOAD_BYTES)
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:

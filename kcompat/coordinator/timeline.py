@@ -79,6 +79,11 @@ class TimelineDict(Generic[K, V]):
         """The latest values."""
         return iter(self._latest.values())
 
+    def filling(self) -> dict[K, V]:
+        """The items, for who loads the shard to change: whatever they are then is what readers will see."""
+        assert self._timeline.is_loading, "changes are followed"
+        return self._latest
+
     def set(self, key: K, value: V | None, offset: int) -> None:
         """Change a key by the record at `offset`; None removes it."""
         previous = self._latest.get(key)

@@ -76,7 +76,12 @@ class GroupCoordinator:
         self._partition_count = partition_count
         self._new_uuid = new_uuid
         self.runtime: Runtime[GroupShard] = Runtime(
-            log, GROUP_SERDE, clock, self._make_shard, config.commit_timeout_ms
+            log,
+            GROUP_SERDE,
+            clock,
+            self._make_shard,
+            config.commit_timeout_ms,
+            in_bulk=lambda shard: shard.replay_in_bulk,
         )
         self._expiry: Timer | None = None
 

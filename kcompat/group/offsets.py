@@ -47,6 +47,10 @@ class GroupOffsets:
         """A commit outside any transaction, or the tombstone of an offset."""
         self._committed.set(key, value, record_offset)
 
+    def filling(self) -> dict[TopicPartition, CommittedOffset]:
+        """What the log says, for who loads it to fill in."""
+        return self._committed.filling()
+
     def stage(self, producer_id: int, key: TopicPartition, value: CommittedOffset) -> None:
         """A commit inside a transaction that is still open."""
         self._staged.setdefault(producer_id, {})[key] = value

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
+from kcompat.group import bulk
 from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.classic.roster import NO_TIMESTAMP
 from kcompat.group.consumer.group import ConsumerGroup
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.base import Group, Groups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.requests import TopicPartition
 
 
 K = TypeVar("K", ConsumerGroup, ShareGroup, StreamsGroup)
@@ -100,6 +102,28 @@ class GroupShard:
         elif isinstance(key, STREAMS_KEYS):
             self._replay_modern(key.group_id, record, position.offset, StreamsGroup, replay_streams_group)
 
+    def replay_in_bulk(self, records: memoryview, base_offset: int, before: Callable[[], object]) -> int:
+        """Committed offsets, which are most of what a big partition has."""
+        is_first = True
+
+        def find(group_id: str) -> dict[TopicPartition, CommittedOffset]:
+            nonlocal is_first
+            if is_first:
+                before()
+                is_first = False
+            return self._offsets_of(group_id).filling()
+
+        return bulk.fill(records, base_offset, find, CommittedOffset)
+
+    def _offsets_of(self, group_id: str) -> GroupOffsets:
+        """Those of a group; of a group that is not known yet, of a new one."""
+        offsets = self.offsets.get(group_id)
+        if offsets is None:
+            offsets = self.offsets[group_id] = GroupOffsets(self.timeline)
+        if group_id not in self.groups:
+            self.create_simple(group_id)
+        return offsets
+
     def _replay_offset(
         self, key: OffsetCommitKey, value: OffsetCommitValue | None, position: ReplayPosition
     ) -> None:
@@ -109,11 +133,7 @@ class GroupShard:
             if offsets is not None:
                 offsets.replay(partition, None, position.offset)
             return
-        offsets = self.offsets.get(group_id)
-        if offsets is None:
-            offsets = self.offsets[group_id] = GroupOffsets(self.timeline)
-        if group_id not in self.groups:
-            self.create_simple(group_id)
+        offsets = self._offsets_of(group_id)
         committed = CommittedOffset(
             value.offset,
             value.leader_epoch,

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 PAIRS = {
+    "kcompat.group._native": ("kcompat.group.bulk", "fill", "kcompat.group._python"),
     "kcompat.log.cleaner._native": ("kcompat.log.cleaner.sieve", "keep", "kcompat.log.cleaner._python"),
     "kcompat.net._native": ("kcompat.net.epoll", "serve", "kcompat.net._python"),
     "kcompat.protocol._native": (

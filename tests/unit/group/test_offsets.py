@@ -383,3 +383,18 @@ def test_only_what_has_to_be_stable_waits_until_it_is_certain_who_coordinates(wo
     assert not waiting.done
     world.log.leads.complete(ErrorCode.REQUEST_TIMED_OUT)
     assert waiting.value == FetchAnswer(ErrorCode.NOT_COORDINATOR)
+
+
+def test_commits_are_loaded_in_the_order_of_the_log_whatever_lies_between(world: GroupWorld) -> None:
+    """Plain commits are taken many at a time, what deletes an offset is not."""
+    world.commit({T0: 5, T1: 5})
+    world.coordinator.delete_offsets(GROUP, [T0, T1])
+    world.commit({T0: 7, OTHER: 1})
+    world.commit({OTHER: 2}, group_id="another")
+    world.stable("a")
+    world.commit({OTHER: 3}, "a-1", 2)
+    before = {group: world.fetch(group_id=group) for group in (GROUP, "another")}
+    world.restart()
+    assert {group: world.fetch(group_id=group) for group in (GROUP, "another")} == before
+    assert before[GROUP].keys() == {T0, OTHER}
+    assert world.describe_state() == "Stable"

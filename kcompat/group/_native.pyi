@@ -1,0 +1,8 @@
+from collections.abc import Callable
+
+from kcompat.group._python import Made, Offsets
+from kcompat.records._python import Buffer
+
+def fill(
+    records: Buffer, base_offset: int, find: Callable[[str], Offsets[Made]], make: Callable[..., Made], /
+) -> int: ...
