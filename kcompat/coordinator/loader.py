@@ -101,11 +101,12 @@ class Loader:
 
     def _one_by_one(self, batch: memoryview, header: BatchHeader) -> Iterator[Record]:
         """The records of a batch, but for those at its beginning that are replayed together."""
-        if self._in_bulk is None or header.is_transactional or header.codec:
+        records, taken = batch[HEADER_SIZE:], 0
+        if self._in_bulk is not None and not (header.is_transactional or header.codec):
+            taken = self._in_bulk(records, header.base_offset, self._replay_latest)
+        if not taken:
             yield from read_records(batch)
             return
-        records = batch[HEADER_SIZE:]
-        taken = self._in_bulk(records, header.base_offset, self._replay_latest)
         for fields in scanning.read_records((records[taken:],), header.base_offset, header.base_timestamp):
             yield Record(*fields)
 

@@ -114,12 +114,6 @@ static int enter_topic(filling *to, const field *topic)
     return 1;
 }
 
-/* Put what was just made, if it was, into its place of a new tuple. False with an exception. */
-static inline int put_item(PyObject *tuple, Py_ssize_t place, PyObject *item)
-{
-    return item != NULL && PyTuple_SetItem(tuple, place, item) == 0; /* takes the reference */
-}
-
 /* make(offset, leader epoch, metadata, commit timestamp, -1, record offset); NULL with an exception. */
 static PyObject *make_value(const filling *to, const commit *from, PyObject *metadata, int64_t record_offset)
 {

@@ -250,12 +250,6 @@ done:
     return all;
 }
 
-/* Put what was just made, if it was, into its place of a new tuple. False with an exception. */
-static inline int put_item(PyObject *tuple, Py_ssize_t place, PyObject *item)
-{
-    return item != NULL && PyTuple_SetItem(tuple, place, item) == 0; /* takes the reference */
-}
-
 /* (offset, timestamp, key, value, headers); NULL with a fault, or with an exception set. */
 static PyObject *build_record(cursor *in, const int64_t *bases, enum fault *fault)
 {

@@ -183,12 +183,17 @@ static inline int read_arguments(PyObject *const *args, Py_ssize_t given, int64_
     return 1;
 }
 
+/* Put what was just made, if it was, into its place of a new tuple. False with an exception. */
+static inline int put_item(PyObject *tuple, Py_ssize_t place, PyObject *item)
+{
+    return item != NULL && PyTuple_SetItem(tuple, place, item) == 0; /* takes the reference */
+}
+
 static inline PyObject *tuple_of(const int64_t *numbers, Py_ssize_t count)
 {
     PyObject *made = PyTuple_New(count);
     for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
-        PyObject *number = PyLong_FromLongLong(numbers[i]);
-        if (number == NULL || PyTuple_SetItem(made, i, number) < 0) /* takes the reference */
+        if (!put_item(made, i, PyLong_FromLongLong(numbers[i])))
             Py_CLEAR(made);
     }
     return made;
