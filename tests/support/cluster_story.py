@@ -136,7 +136,7 @@ class Story:
         found = violations(self.history)
         if found:
             raise ViolationError("; ".join(found[:5]))
-        self.rules.check_alike()
+        await self._until(self.rules.unlike, "alike")
         self.admin.check()
 
     async def _finish_company(self) -> None:
