@@ -67,7 +67,7 @@ class Route:
         key = served.key
         self.key = key
         self.version = version
-        self.handle = served.handle
+        self.handle = served.handler()
         self.mode = served.mode
         self.decode: Callable[[memoryview, int, int], tuple[Any, int]] = decoder(request_class(key), version)
         self.frame = compile_framer(response_class(key), version)

@@ -24,7 +24,8 @@ class Served(Struct, frozen=True):
     """
 
     key: ApiKey
-    handle: Handler
+    handler: Callable[[], Handler]
+    """Gives who answers it."""
     min_version: int
     max_version: int
     mode: Mode

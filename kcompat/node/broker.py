@@ -21,6 +21,7 @@ from kcompat.net.server import Server
 from kcompat.node.broker_id import with_broker_id
 from kcompat.node.departure import hand_leaderships_over
 from kcompat.node.housekeeping import Housekeeping, chores_of
+from kcompat.node.late_imports import LateImports
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.listeners import (
     address_of,
@@ -131,6 +132,9 @@ class BrokerNode:
         administration = world.administration(config.log_dirs[0], {"compact": self.compacting})
         await administration.open()
         began(administration.close, administration.abandon)
+        imports = LateImports(world.clock, parts.services.served)
+        began(imports.stop, imports.stop)
+        imports.start()
         self._is_serving = True
 
     @property

@@ -333,7 +333,7 @@ def _faulty(served: Served, injector: Injector) -> Served:
 
     def handle(context: Any, request: Any) -> Any:
         injector.come_by(f"handler: {name}")
-        return passed(served.handle(context, request))
+        return passed(served.handler()(context, request))
 
     faulty: Handler = handle
-    return replace(served, handle=faulty)
+    return replace(served, handler=lambda: faulty)

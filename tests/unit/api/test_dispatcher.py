@@ -33,7 +33,8 @@ CORRELATION_ID = 77
 
 
 def served(key: ApiKey, handle: Callable[..., Any], *, since: int = 0, mode: Mode = Mode.BLOCKING) -> Served:
-    return Served(key, handle, since, API_FACTS[key].latest_stable, mode, API_FACTS[key].listeners)
+    facts = API_FACTS[key]
+    return Served(key, lambda: handle, since, facts.latest_stable, mode, facts.listeners)
 
 
 def dispatcher(*apis: Served) -> Dispatcher:

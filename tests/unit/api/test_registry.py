@@ -16,7 +16,6 @@ def test_rules_of_access_can_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("served", SERVED, ids=lambda served: served.key.name)
-def test_every_handler_is_named_as_its_api_and_has_a_file_of_tests(served) -> None:
-    module = served.handle.__module__.rpartition(".")[2]
-    assert module == served.key.name.lower()
-    assert Path(__file__).with_name(f"test_{module}.py").is_file()
+def test_every_api_has_a_handler_and_a_file_of_tests(served) -> None:
+    assert callable(served.handler())
+    assert Path(__file__).with_name(f"test_{served.key.name.lower()}.py").is_file()
