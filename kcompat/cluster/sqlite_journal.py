@@ -162,12 +162,20 @@ class SqliteJournal:
                 f"the metadata store {self._path} has format {version}, written by a newer kcompat; "
                 f"this one reads up to {FORMAT_VERSION}"
             )
+        if not tables:
+            self._create()
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
-        if not tables:
-            self._db.executescript(_SCHEMA)
-        elif version == 1:
+        if version == 1:
             self._db.executescript(_FROM_1_TO_2)
+
+    def _create(self) -> None:
+        """Make the tables, and wait for the disk when they are there: before that nothing can be lost."""
+        self._db.execute("PRAGMA synchronous = OFF")
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.executescript(_SCHEMA)
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _damaged(self, error: Exception) -> StoreUnavailableError:
         return StoreUnavailableError(

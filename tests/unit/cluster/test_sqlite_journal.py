@@ -81,6 +81,32 @@ async def test_a_kill_takes_nothing_that_was_answered_but_the_sessions(tmp_path:
     await store.close()
 
 
+def test_a_new_file_is_whole_before_anything_is_written(tmp_path: Path) -> None:
+    """What is answered later is in the log beside it, which SQLite drops if the file itself is empty."""
+    path = tmp_path / "metadata.db"
+    journal = SqliteJournal(path)
+    assert (tmp_path / "metadata.db-wal").stat().st_size == 0
+    copied = tmp_path / "copied.db"
+    copied.write_bytes(path.read_bytes())
+    journal.close()
+    copy = SqliteJournal(copied)
+    assert copy.load().zxid == 0
+    copy.close()
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_file_whose_making_was_cut_short_is_made_anew(tmp_path: Path, *, is_begun: bool) -> None:
+    path = tmp_path / "metadata.db"
+    path.touch()
+    if is_begun:
+        with sqlite3.connect(path) as db:
+            db.execute("PRAGMA journal_mode = WAL")
+        db.close()
+    journal = SqliteJournal(path)
+    assert journal.load().zxid == 0
+    journal.close()
+
+
 async def test_a_file_in_use_is_refused(tmp_path: Path) -> None:
     store = open_store(tmp_path / "metadata.db")
     with pytest.raises(StoreUnavailableError, match="in use by another process"):
