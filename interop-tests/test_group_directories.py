@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contract import eventually
-from differential.members import HEARTBEAT, JOIN, SYNC, ready
+from differential.members import HEARTBEAT, SYNC, join_for_long, ready
 from differential.play import Play
 from differential.scenarios.consumer_groups import going_on, known_topic, owning
 from differential.scenarios.consumer_groups import joining as consuming
@@ -31,7 +31,6 @@ from differential.scenarios.streams_groups import until_stable
 from differential.scenarios.streams_topologies import application
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
-from support.consumer_texts import subscription
 from support.kcompat_broker import KcompatBroker
 from support.places import CACHE
 
@@ -139,22 +138,6 @@ def goes_on(play: Play, member: str, epoch: int, **fields: Any) -> Any:
     return answer
 
 
-def join_classic(play: Play, group: str, topic: str, instance_id: str, member_id: str = "") -> Any:
-    answer = play.do(
-        JOIN,
-        9,
-        group_id=group,
-        session_timeout_ms=300_000,
-        rebalance_timeout_ms=300_000,
-        member_id=member_id,
-        protocol_type="consumer",
-        protocols=[{"name": "range", "metadata": subscription([topic])}],
-        group_instance_id=instance_id,
-    )
-    assert not answer.error_code, answer
-    return answer
-
-
 def sync_classic(play: Play, group: str, instance_id: str, joined: Any) -> None:
     given = {"member_id": joined.member_id, "assignment": b"\0\0\0\0\0\0\xff\xff\xff\xff"}
     who = {"group_id": group, "generation_id": joined.generation_id, "member_id": joined.member_id}
@@ -204,7 +187,7 @@ def test_groups_go_to_kcompat_and_back(tmp_path: Path) -> None:
             topics = [{"name": topic, "partitions": rows}]
             committed = play.do(ApiKey.OFFSET_COMMIT, 9, **who, topics=topics)
             assert not committed.topics[0].partitions[0].error_code, committed
-            joined = join_classic(play, CLASSIC, topic, "x")
+            joined = join_for_long(play, CLASSIC, topic, group_instance_id="x")
             sync_classic(play, CLASSIC, "x", joined)
             play.until(lambda: header(play)[0] > third, "the pattern has been looked up")
             play.append(topic, b"0", b"1", b"2")
@@ -225,7 +208,7 @@ def test_groups_go_to_kcompat_and_back(tmp_path: Path) -> None:
                 beat = play.do(HEARTBEAT, 4, group_id=CLASSIC, group_instance_id="x", **heartbeat)
                 assert not beat.error_code
                 epoch = goes_on(play, "a", first, topic_partitions=owning(number, 0)).member_epoch
-                mixed = join_classic(play, GROUP, topic, "z")
+                mixed = join_for_long(play, GROUP, topic, group_instance_id="z")
                 sync_classic(play, GROUP, "z", mixed)
                 assert not play.do(SHARE_BEAT, 1, **sharing_on(SHARED, "m", sharing)).error_code
                 fetched = play.do(FETCH, 2, **fetching(SHARED, "m", 0, number, 0)).responses[0].partitions[0]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from differential.members import JOIN, SYNC, ready
+from differential.members import SYNC, join_for_long, ready
 from differential.play import Play
 from differential.scenarios.consumer_groups import going_on, known_topic, owning
 from differential.scenarios.consumer_groups import joining as consuming
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
-from support.consumer_texts import assignment, subscription
+from support.consumer_texts import assignment
 from tool_bench import insist_on_tools, side_by_side
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def fill(play: Play) -> None:
                 epoch = joined.member_epoch
                 joined = play.do(BEAT, 1, **going_on(group, "m1", epoch, topic_partitions=told))
             play.do(BEAT, 1, **going_on(group, "m2", later, instance_id="i"))
-    join_classic(play, MIXED, topic, "c1")
-    joined = join_classic(play, ALONE, topic, "")
+    join_for_long(play, MIXED, topic, "c1")
+    joined = join_for_long(play, ALONE, topic, group_instance_id="static")
     given = [{"member_id": joined.member_id, "assignment": assignment(frozenset({(topic, 0), (topic, 2)}))}]
     who = {"group_id": ALONE, "generation_id": joined.generation_id, "member_id": joined.member_id}
     answer = play.do(SYNC, 3, **who, group_instance_id="static", assignments=given)
@@ -129,23 +129,6 @@ def commit(play: Play, group: str, topic: str, member: str, epoch: int) -> None:
     who = {"group_id": group, "member_id": member, "generation_id_or_member_epoch": epoch}
     answer = play.do(ApiKey.OFFSET_COMMIT, 9, **who, topics=[{"name": topic, "partitions": rows}])
     assert not answer.topics[0].partitions[0].error_code, answer
-
-
-def join_classic(play: Play, group: str, topic: str, member_id: str) -> Any:
-    instance = {} if member_id else {"group_instance_id": "static"}
-    answer = play.do(
-        JOIN,
-        5,
-        group_id=group,
-        session_timeout_ms=300_000,
-        rebalance_timeout_ms=300_000,
-        member_id=member_id,
-        protocol_type="consumer",
-        protocols=[{"name": "range", "metadata": subscription([topic])}],
-        **instance,
-    )
-    assert not answer.error_code, answer
-    return answer
 
 
 @pytest.mark.parametrize("script", [LOOKS, CONFIGS, CHANGES], ids=("looks", "configs", "changes"))

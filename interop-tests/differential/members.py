@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcompat.protocol.api_keys import ApiKey
+from support.consumer_texts import subscription
 
 if TYPE_CHECKING:
     from differential.play import Play
@@ -17,6 +18,8 @@ DESCRIBE, LIST, DELETE = ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS, ApiKey.DELE
 SUBSCRIPTION = b"\0\1\0\0\0\1\0\5topic\xff\xff\xff\xff\0\0\0\0"
 ASSIGNMENT = b"\0\1\0\0\0\1\0\5topic\0\0\0\1\0\0\0\0\xff\xff\xff\xff"
 SESSION_MS = 30_000
+LONG_SESSION_MS = 300_000
+"""Longer than any test takes."""
 MEMBER_ID_REQUIRED = 79
 
 
@@ -50,6 +53,15 @@ def join(play: Play, version: int, group: str, member: str = "", *, on: str = "m
     answer = play.call(JOIN, version, on=on, **joining(group, member, **fields))
     if answer.error_code == MEMBER_ID_REQUIRED:
         answer = play.call(JOIN, version, on=on, **joining(group, answer.member_id, **fields))
+    return answer
+
+
+def join_for_long(play: Play, group: str, topic: str, member: str = "", **fields: Any) -> Any:
+    """Join without recording, to consume this topic in a session that outlasts the test; the answer."""
+    fields["session_timeout_ms"] = fields["rebalance_timeout_ms"] = LONG_SESSION_MS
+    fields["protocols"] = [{"name": "range", "metadata": subscription([topic])}]
+    answer = play.do(JOIN, 9, **joining(group, member, **fields))
+    assert not answer.error_code, answer
     return answer
 
 
