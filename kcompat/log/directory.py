@@ -157,13 +157,15 @@ class LogDirectory(LogContext):
 
     def _close_logs(self) -> None:
         sound = not any(log.is_failed for log in self._logs.values())
+        whole = all(log.hole is None for log in self._logs.values())
         for log in self._logs.values():
             log.close(sync=False)
         self.files.sync_filesystem(self.path)
         if sound:
             self._replace(RECOVERY_POINTS, self._recovery_points())
             self._replace(LOG_STARTS, self._log_starts())
-            self.files.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", format_clean_shutdown(-1), sync=True)
+            if whole:
+                self.files.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", format_clean_shutdown(-1), sync=True)
 
     def take_offline(self, error: OSError) -> None:
         """Leave the directory out of use: it cannot be claimed or loaded."""

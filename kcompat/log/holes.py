@@ -1,8 +1,11 @@
 """What a power cut leaves where it takes the last batches of a segment, and not the next segment.
 
 Offsets are then missing between the two. Kafka keeps such a hole, also in a replica that leads later: what
-the cluster acknowledged would be gone there. In a log that is compacted, offsets may be missing for good;
-whether it is, and who leads, is known only after loading.
+the cluster acknowledged would be gone there. In a log that is compacted, offsets may be missing for good: the
+hole stays if this replica leads, and goes if it follows, whoever made it, as the leader has what is missing.
+
+Until one of that is known, `Log.hole` says where the hole is. The log is not taken for sound before: it ends
+uncleanly, its recovery point lies below the hole, and the next run finds it again.
 """
 
 from __future__ import annotations
@@ -16,14 +19,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def cut_at_hole(log: Log, *, compacted_to: int = 0, can_be_had_again: bool) -> None:
-    """End a log where loading found a hole above the recovery point, if that is no work of the cleaner, which
-    was through it up to `compacted_to`; or if what came after `can_be_had_again`, as a follower takes it from
-    its leader: then it does not matter whose work it was. Raises StorageError.
+def cut_if_lost(log: Log, *, compacted_to: int) -> None:
+    """End a log at its hole, if that is no work of the cleaner, which was through it up to `compacted_to`.
+    Raises StorageError.
     """
-    hole, log.hole = log.hole, None
-    if hole is None:
-        return
-    if can_be_had_again or (hole >= compacted_to and not log.config.compacts):
-        logger.warning("%s is cut at %d: the next offsets are missing", log.directory, hole)
-        log.truncate_to(hole)
+    if log.hole is not None and log.hole >= compacted_to and not log.config.compacts:
+        cut_to_follow(log)
+
+
+def cut_to_follow(log: Log) -> None:
+    """End a log at its hole: what came after can be had again. Raises StorageError."""
+    if log.hole is not None:
+        logger.warning("%s is cut at %d: the next offsets are missing", log.directory, log.hole)
+        log.truncate_to(log.hole)
+        log.hole = None

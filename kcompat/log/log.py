@@ -92,7 +92,7 @@ class Log:
         self._closed = False
         self.is_made = is_made
         """Whether the directory of the log is on the disk yet."""
-        self.hole = hole  # an offset, after an unclean stop, until `cut_at_hole` deals with it
+        self.hole = hole  # an offset, until somebody leads the partition: see `holes`
         self.cuts = 0
         """How often the log was cut at its end; what was read of it before that may be gone."""
 
@@ -267,9 +267,7 @@ class Log:
                 self.begin_segment(self.log_end_offset, now_ms)
 
     def begin_segment(self, base_offset: int, now_ms: int) -> Segment:
-        """Begin a segment at `base_offset` (>= log end); the older one is written out and synced in the
-        background.
-        """
+        """Begin a segment at `base_offset` (>= log end); the older one is synced in the background."""
         is_full = self.local.segments.active.size > 0
         if is_full:
             self._save_snapshot()
@@ -280,8 +278,9 @@ class Log:
 
     @property
     def recovery_point(self) -> int:
-        """Everything below this offset is on the device."""
-        return self.durability.flushes.recovery_point
+        """Everything below this offset is on the device, and nothing is missing."""
+        point = self.durability.flushes.recovery_point
+        return point if self.hole is None else min(point, self.hole)
 
     def begin_flush(self) -> Flush:
         """A sync of everything, to be run by the caller; the leader epochs go to the device now. Raises

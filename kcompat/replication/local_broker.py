@@ -15,7 +15,7 @@ from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.config.topic import topic_config
 from kcompat.log.errors import StorageError
-from kcompat.log.holes import cut_at_hole
+from kcompat.log.holes import cut_if_lost
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import ZERO_UUID, differ
 from kcompat.replication.storage_config import log_config
@@ -134,11 +134,7 @@ class LocalBroker:
             log = self._logs.create(*key, assigned.topic_id, log_config(config))
         else:
             log.update_config(log_config(config))
-            cut_at_hole(
-                log,
-                compacted_to=self._logs.clean_offset(log) or 0,
-                can_be_had_again=assigned.role.leader not in (NO_LEADER, self._replicas.broker_id),
-            )
+            cut_if_lost(log, compacted_to=self._logs.clean_offset(log) or 0)
         return self._replicas.add(log, config, self._logs.high_watermark(log))
 
     def _stop_all(self, partitions: Sequence[StoppedPartition]) -> PartitionErrors:

@@ -22,7 +22,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from kcompat.log.errors import StorageError
-from kcompat.log.holes import cut_at_hole
+from kcompat.log.holes import cut_to_follow
 from kcompat.log.names import can_move
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import ZERO_UUID, differ
@@ -144,7 +144,7 @@ class Moves:
                 future.assign_topic_id(partition.topic_id)
         future.update_config(partition.log.config)
         with self._reported(key):
-            cut_at_hole(future, can_be_had_again=True)
+            cut_to_follow(future)
         partition.future = replica = FutureReplica(
             partition,
             future,

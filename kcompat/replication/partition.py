@@ -3,8 +3,7 @@
 `Leader` and `Follower` know the rules and touch nothing. Here they are asked, the log is written and read as
 they say, and who waits for that is woken as `Surroundings` says, all of them when the role changes.
 
-What reads or writes here answers a fault of the disk as an error: each such method has an `except FAULTS`,
-and `error_of` says which error that is.
+Each method that reads or writes has an `except FAULTS`, and answers with the error that `error_of` gives.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.cluster.news import Role
+from kcompat.log.holes import cut_to_follow
 from kcompat.log.verification import BY_CLIENT, AppendTerms
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication import reading
@@ -94,10 +94,13 @@ class Partition:
             return ErrorCode.NONE
         self.role = role
         state = self.state
+        if role.leader not in (NO_LEADER, surroundings.broker_id):
+            cut_to_follow(self.log)
+        end = self.log.log_end_offset
         if role.leader != surroundings.broker_id:
-            self.state = Follower(role.leader_epoch, state.high_watermark)
+            self.state = Follower(role.leader_epoch, min(state.high_watermark, end))
         else:
-            end, now_ms = self.log.log_end_offset, surroundings.clock.now_ms()
+            self.log.hole, now_ms = None, surroundings.clock.now_ms()
             self.log.epochs.begin(role.leader_epoch, end)
             self.state = Leader(
                 surroundings.broker_id,
@@ -308,9 +311,7 @@ class Partition:
         return leader.low_watermark(start) if isinstance(leader, Leader) else -1
 
     def deleted(self, required_offset: int) -> ErrorCode | None:
-        """Whether everything below `required_offset` is deleted on every replica that is alive: a final
-        answer, or None for "not yet".
-        """
+        """Whether all below `required_offset` is deleted on every living replica; None for "not yet"."""
         if not self.is_leader or self.log.is_failed:
             return self._not_leading()
         return ErrorCode.NONE if self.low_watermark >= required_offset else None
@@ -323,9 +324,7 @@ class Partition:
         return self.log.producer_state.last_stable_offset(self.high_watermark)
 
     def check_epoch(self, leader_epoch: int) -> ErrorCode:
-        """Fence a client that knows another leader epoch (KIP-320), then insist on being the leader and on a
-        disk that works.
-        """
+        """Fence a client that knows another leader epoch (KIP-320); insist on leading and on a sound disk."""
         found = self.leader_for(leader_epoch)
         return ErrorCode.NONE if isinstance(found, Leader) else found
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.log.config import LogConfig
-from kcompat.log.holes import cut_at_hole
+from kcompat.log.holes import cut_if_lost, cut_to_follow
 
 if TYPE_CHECKING:
     from kcompat.log.log import Log
@@ -32,7 +32,7 @@ def test_the_log_ends_where_what_is_missing_began(make_harness: Any) -> None:
     harness, log = with_a_hole(make_harness)
     assert (log.hole, log.log_end_offset) == (3, 7)
     log.update_config(DELETED)
-    cut_at_hole(log, can_be_had_again=False)
+    cut_if_lost(log, compacted_to=0)
     assert (log.hole, log.log_end_offset) == (None, 3)
     assert harness.offsets() == [(0, 0), (1, 1), (2, 2)]
     harness.append()
@@ -49,17 +49,22 @@ def test_what_compaction_may_have_removed_is_not_missed(
 ) -> None:
     _, log = with_a_hole(make_harness)
     log.update_config(config)
-    cut_at_hole(log, compacted_to=compacted_to, can_be_had_again=False)
-    assert log.log_end_offset == 7
-    cut_at_hole(log, can_be_had_again=False)
-    assert log.log_end_offset == 7, "it is asked once"
+    cut_if_lost(log, compacted_to=compacted_to)
+    assert (log.hole, log.log_end_offset) == (3, 7)
 
 
 def test_a_follower_has_it_again_whoever_took_it(make_harness: Any) -> None:
     _, log = with_a_hole(make_harness)
     log.update_config(COMPACTED)
-    cut_at_hole(log, compacted_to=4, can_be_had_again=True)
-    assert log.log_end_offset == 3
+    cut_to_follow(log)
+    assert (log.hole, log.log_end_offset) == (None, 3)
+
+
+@pytest.mark.leaves_gaps("nobody has decided what becomes of it")
+def test_what_is_behind_a_hole_is_not_taken_for_sound(make_harness: Any) -> None:
+    _, log = with_a_hole(make_harness)
+    log.flush()
+    assert log.recovery_point == 3
 
 
 @pytest.mark.leaves_gaps("nothing is checked there")
