@@ -125,4 +125,6 @@ def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, 
     endpoint = None if partition is None else reachable_brokers(context).get(partition.leader)
     if partition is None or endpoint is None:
         return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
+    if key_type == GROUP:
+        context.services.groups.note_question(context.connection, key)
     return ErrorCode.NONE, partition.leader, endpoint

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.coordinator.turn import Turn
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.expected import ExpectedMembers
     from kcompat.group.modern.topics import TopicHashes
     from kcompat.group.offsets import CommittedOffset, GroupOffsets
     from kcompat.group.requests import CommitRequest, DescribedGroup, ListedGroup
@@ -96,6 +97,7 @@ class Groups(Protocol):
     new_uuid: Callable[[], str]
     image: Callable[[], ClusterImage]
     """The picture of the cluster in force."""
+    expected: ExpectedMembers
     hashes: TopicHashes
     topics_made_ms: int
     """When the latest topics were made, as far as is known; when the shard was loaded, if none was since."""

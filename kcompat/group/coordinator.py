@@ -15,6 +15,7 @@ from kcompat.group.consumer import heartbeat
 from kcompat.group.consumer.requests import DescribedConsumerGroup
 from kcompat.group.consumer.validation import request_refusal
 from kcompat.group.errors import commit_error, group_error, modern_error
+from kcompat.group.expected import ExpectedMembers
 from kcompat.group.mixed import by_kind
 from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         SyncRequest,
         TopicPartition,
     )
+    from kcompat.net.answers import Connection
 
 T = TypeVar("T")
 
@@ -75,6 +77,7 @@ class GroupCoordinator:
         self._verifier = verifier
         self._partition_count = partition_count
         self._new_uuid = new_uuid
+        self._expected = ExpectedMembers()
         self.runtime: Runtime[GroupShard] = Runtime(
             log,
             GROUP_SERDE,
@@ -86,7 +89,7 @@ class GroupCoordinator:
         self._expiry: Timer | None = None
 
     def _make_shard(self, _partition: int, timers: KeyedTimers) -> GroupShard:
-        return GroupShard(timers, self.config, self._new_uuid, self._image)
+        return GroupShard(timers, self.config, self._new_uuid, self._image, self._expected)
 
     # --- life
 
@@ -113,6 +116,10 @@ class GroupCoordinator:
         return partition_for(group_id, self._partition_count())
 
     # --- the APIs
+
+    def note_question(self, connection: Connection, group_id: str) -> None:
+        """FindCoordinator: who asks for a group mostly joins it next."""
+        self._expected.note_question(connection, group_id, self._clock.now_ms())
 
     def join(self, request: JoinRequest) -> Promise[JoinAnswer]:
         """JoinGroup."""

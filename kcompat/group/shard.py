@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.base import Group, Groups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.expected import ExpectedMembers
     from kcompat.group.requests import TopicPartition
 
 
@@ -54,11 +55,13 @@ class GroupShard:
         config: GroupCoordinatorConfig,
         new_uuid: Callable[[], str],
         image: Callable[[], ClusterImage],
+        expected: ExpectedMembers,
     ) -> None:
         self.timers = timers
         self.config = config
         self.new_uuid = new_uuid
         self.image = image
+        self.expected = expected
         self.hashes = TopicHashes()
         self.topics_made_ms = 0
         self.groups: dict[str, Group] = {}

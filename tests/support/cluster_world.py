@@ -67,6 +67,14 @@ class Brokerless:
         """A term has ended."""
 
 
+class AskedGroups(list[str]):
+    """In place of the group coordinator: the groups whose members are expected."""
+
+    def note_question(self, _: object, group_id: str) -> None:
+        """See `GroupCoordinator.note_question`."""
+        self.append(group_id)
+
+
 class ClusterWorld:
     """Broker 1 and its cluster; `ask` sends a request to a handler as a client of the PLAINTEXT listener.
 
@@ -81,6 +89,7 @@ class ClusterWorld:
         self.config = BrokerConfig({key.replace("_", "."): value for key, value in settings.items()})
         self.cluster = MetadataCache("the-cluster")
         self.broker = broker(self.cluster)
+        self.asked_groups = AskedGroups()
 
     async def __aenter__(self) -> Self:
         clock = VirtualClock()
@@ -167,6 +176,7 @@ class ClusterWorld:
             producer_ids=self.producer_ids,
             authorizer=self.authorizer,
             keeps_metadata=self.keeps_metadata,
+            groups=self.asked_groups,
             features=self.features,
         )
         response = module.handle(context_of(services, version), travelled(request, version))

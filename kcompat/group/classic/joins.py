@@ -103,6 +103,7 @@ def _drop(turn: GroupTurn, group: ClassicGroup, member_id: str) -> None:
 
 def _join_new(turn: GroupTurn, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
     """A member without an id gets one."""
+    turn.shard.expected.note_join(group.group_id)
     prefix = request.client_id if request.instance_id is None else request.instance_id
     member_id = f"{prefix}-{turn.shard.new_uuid()}"
     if request.instance_id is not None:

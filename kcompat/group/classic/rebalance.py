@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
 """A new member's first join is given up after this: its client has long retried under another id."""
 
+WAIT_FOR_EXPECTED_MS = 200
+"""A first generation waits for members that are known to be coming, each time anew while they come."""
+
 
 def prepare(turn: GroupTurn, group: Roster) -> None:
     """Begin a rebalance: everybody has to join again."""
@@ -38,7 +41,7 @@ def prepare(turn: GroupTurn, group: Roster) -> None:
     was_empty = group.is_in(ClassicState.EMPTY)
     group.transition_to(ClassicState.PREPARING_REBALANCE, turn.now_ms)
     if was_empty:
-        delay_ms = turn.shard.config.initial_rebalance_delay_ms
+        delay_ms = _first_delay_ms(turn, group)
         _delay_first_generation(turn, group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
     else:
         _wait_for_members(turn, group)
@@ -63,6 +66,14 @@ def complete_if_all_joined(turn: GroupTurn, group: Roster) -> None:
         _complete_join(turn, group)
 
 
+def _first_delay_ms(turn: GroupTurn, group: Roster) -> int:
+    """For how long others are waited for."""
+    configured_ms = turn.shard.config.initial_rebalance_delay_ms
+    if configured_ms == 0 and turn.shard.expected.any_for(group.group_id, turn.now_ms):
+        return WAIT_FOR_EXPECTED_MS
+    return configured_ms
+
+
 def _delay_first_generation(turn: GroupTurn, group: Roster, delay_ms: int, remaining_ms: int) -> None:
     """Give others the chance to be in the first generation, as long as they keep coming (KIP-134)."""
     group.in_initial_delay = True
@@ -70,7 +81,7 @@ def _delay_first_generation(turn: GroupTurn, group: Roster, delay_ms: int, remai
 
     def over(turn: GroupTurn, group: Roster) -> None:
         if group.new_member_added and remaining_ms > 0:
-            more_ms = min(turn.shard.config.initial_rebalance_delay_ms, remaining_ms)
+            more_ms = min(delay_ms, remaining_ms)
             _delay_first_generation(turn, group, more_ms, remaining_ms - more_ms)
         else:
             _complete_join(turn, group)

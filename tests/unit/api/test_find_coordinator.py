@@ -70,6 +70,15 @@ async def test_find_coordinator_follows_the_group_to_its_partition() -> None:
         assert [row.error_code for row in response.coordinators] == [15, 0]
 
 
+async def test_members_are_expected_of_who_is_told_where_a_group_is() -> None:
+    async with ClusterWorld() as world:
+        await world.ask(find_coordinator, 3, FindCoordinatorRequest(key="g"))
+        await world.ask(find_coordinator, 3, FindCoordinatorRequest(key="t", key_type=1))
+        world.authorizer = Denying((Operation.DESCRIBE, Resource.group("secret")))
+        await world.ask(find_coordinator, 3, FindCoordinatorRequest(key="secret"))
+        assert world.asked_groups == ["g"]
+
+
 @pytest.mark.parametrize(
     ("key_type", "denied", "error"),
     [

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kcompat.group.classic.rebalance import WAIT_FOR_EXPECTED_MS
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.requests import JoinAnswer, JoinedMember
 from kcompat.protocol.errors import ErrorCode
-from support.group_world import GroupWorld
+from support.asking import Client
+from support.group_world import GROUP, GroupWorld
 
 
 def test_the_first_member_leads_generation_one(world: GroupWorld) -> None:
@@ -119,6 +121,37 @@ def test_the_initial_delay_collects_members_and_grows_with_each(world: GroupWorl
     assert not first.done
     world.clock.advance(1)
     assert first.value.generation == second.value.generation == 1
+
+
+def test_the_first_member_waits_for_others_that_are_known_to_come(world: GroupWorld) -> None:
+    """Without a delay that is configured."""
+    for _ in range(3):
+        world.coordinator.note_question(Client(), GROUP)
+    first = world.join(client_id="a")
+    world.clock.advance(WAIT_FOR_EXPECTED_MS - 1)
+    second = world.join(client_id="b")
+    world.clock.advance(1)
+    third = world.join(client_id="c")
+    world.clock.advance(WAIT_FOR_EXPECTED_MS)
+    assert not first.done, "the third came in the second round"
+    world.clock.advance(WAIT_FOR_EXPECTED_MS)
+    assert [join.value.generation for join in (first, second, third)] == [1, 1, 1]
+
+
+def test_the_first_member_waits_for_nobody_where_none_is_known_to_come(world: GroupWorld) -> None:
+    world.coordinator.note_question(Client(), GROUP)
+    world.coordinator.note_question(Client(), "another")
+    assert world.join(client_id="a").value.generation == 1
+
+
+def test_a_member_that_gets_its_id_first_waits_for_the_others_with_it(world: GroupWorld) -> None:
+    for _ in range(2):
+        world.coordinator.note_question(Client(), GROUP)
+    handed_out = world.join(needs_member_id=True).value
+    first = world.join(handed_out.member_id, needs_member_id=True)
+    assert not first.done
+    world.clock.advance(WAIT_FOR_EXPECTED_MS)
+    assert first.value.generation == 1
 
 
 def test_the_initial_delay_ends_with_the_rebalance_timeout() -> None:

@@ -1,0 +1,61 @@
+"""Members that are about to join: who asks where a group is coordinated mostly joins it next.
+
+Where `group.initial.rebalance.delay.ms` is 0, the first member of a group need not wait, unless others are
+known to be on their way. They would miss the first generation by a few milliseconds, and its members hear of
+the next one with their heartbeats alone, seconds later.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from kcompat.net.answers import Connection
+
+EXPECTED_FOR_MS: Final = 1000
+"""From the question to the join. Clients take up to some 150 ms for that; tools that ask never join."""
+
+
+class ExpectedMembers:
+    """Connections on which somebody has asked for a group, and not joined it since.
+
+    A client may join on another connection than the one it asks on, so any join is taken for that of the
+    first who asked.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[str, dict[Connection, int]] = {}
+        """When, by group; the latest question is the last one."""
+        self._group_of: dict[Connection, str] = {}
+        """What each connection has asked for last."""
+
+    def note_question(self, connection: Connection, group_id: str, now_ms: int) -> None:
+        """Somebody has asked where the group is coordinated."""
+        if connection in self._group_of:
+            self._drop(connection)
+        else:
+            connection.when_closed(partial(self._closed, connection))
+        self._group_of[connection] = group_id
+        self._asked.setdefault(group_id, {})[connection] = now_ms
+
+    def note_join(self, group_id: str) -> None:
+        """A new member has come to the group."""
+        asked = self._asked.get(group_id)
+        if asked is not None:
+            self._drop(next(iter(asked)))
+
+    def any_for(self, group_id: str, now_ms: int) -> bool:
+        """Whether more members are expected."""
+        asked = self._asked.get(group_id)
+        return asked is not None and next(reversed(asked.values())) >= now_ms - EXPECTED_FOR_MS
+
+    def _closed(self, connection: Connection) -> None:
+        self._drop(connection)
+        del self._group_of[connection]
+
+    def _drop(self, connection: Connection) -> None:
+        group_id = self._group_of[connection]
+        asked = self._asked.get(group_id)
+        if asked is not None and asked.pop(connection, None) is not None and not asked:
+            del self._asked[group_id]
