@@ -31,11 +31,14 @@ class ExpectedMembers:
         """What each connection has asked for last."""
 
     def note_question(self, connection: Connection, group_id: str, now_ms: int) -> None:
-        """Somebody has asked where the group is coordinated."""
-        if connection in self._group_of:
-            self._drop(connection)
-        else:
+        """Somebody has asked where the group is coordinated. Who has joined it may ask again, and is known."""
+        before = self._group_of.get(connection)
+        if before == group_id:
+            return
+        if before is None:
             connection.when_closed(partial(self._closed, connection))
+        else:
+            self._drop(connection)
         self._group_of[connection] = group_id
         self._asked.setdefault(group_id, {})[connection] = now_ms
 

@@ -40,6 +40,8 @@ def test_a_client_that_asks_twice_is_one(expected: ExpectedMembers) -> None:
         expected.note_question(client, "g", now_ms)
     expected.note_join("g")
     assert not expected.any_for("g", 2)
+    expected.note_question(client, "g", 3)
+    assert not expected.any_for("g", 3), "it has joined"
 
 
 def test_a_closed_connection_is_not_waited_for(expected: ExpectedMembers) -> None:
