@@ -37,7 +37,8 @@ refused.
 
 ## What differs from Kafka
 
-- `group.initial.rebalance.delay.ms` is 0, not 3000: the first consumer of a group need not wait.
+- `group.initial.rebalance.delay.ms` is 0, not 3000: the first consumer of a group need not wait,
+  unless others are known to be coming.
 - `offsets.topic.replication.factor` and `transaction.state.log.replication.factor` are upper bounds: a
   single broker makes its internal topics with one replica. Kafka refuses to make them with fewer brokers
   than that.

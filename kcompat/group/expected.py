@@ -31,7 +31,7 @@ class ExpectedMembers:
         """What each connection has asked for last."""
 
     def note_question(self, connection: Connection, group_id: str, now_ms: int) -> None:
-        """Somebody has asked where the group is coordinated. Who has joined it may ask again, and is known."""
+        """Somebody has asked where the group is coordinated; who has joined it since may ask again."""
         before = self._group_of.get(connection)
         if before == group_id:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from kcompat import Broker
@@ -90,6 +91,18 @@ def test_members_and_offsets_outlive_the_broker(tmp_path: Path) -> None:
         one.call(leave(first), 2)
         assert one.call(heartbeat(second, generation), 3).error_code == ErrorCode.REBALANCE_IN_PROGRESS
         assert one.call(join(second), 3).generation_id == generation + 1
+
+
+def test_members_that_ask_for_their_group_at_the_same_time_are_one_generation(tmp_path: Path) -> None:
+    """Each one asks on the connection on which it joins; Java and librdkafka have another one for that."""
+    with Broker(data_dir=tmp_path, config=CONFIG) as broker, ExitStack() as stack:
+        members = [stack.enter_context(client(broker)) for _ in range(3)]
+        prepare(members[0])
+        for member in members:
+            assert member.call(FindCoordinatorRequest(key=GROUP), 3).error_code == 0
+        for member in members:
+            member.send(join(), 3)
+        assert [member.receive(JoinGroupRequest, 3).generation_id for member in members] == [1, 1, 1]
 
 
 def test_a_member_that_hangs_up_while_it_waits_holds_nobody_up(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ ASSIGNORS = {
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("group.initial.rebalance.delay.ms", INT, "0",
               "How long a new group waits for more members before its first rebalance. Kafka's default is "
-              "3000."),
+              "3000; with 0 it waits 200 ms where others have just asked for the group."),
     ConfigKey("group.max.session.timeout.ms", INT, "1800000",
               "Longest session timeout a member may ask for."),
     ConfigKey("group.min.session.timeout.ms", INT, "6000", "Shortest session timeout a member may ask for."),
