@@ -35,12 +35,12 @@ class ExpectedMembers:
         before = self._group_of.get(connection)
         if before == group_id:
             return
-        if before is None:
-            connection.when_closed(partial(self._closed, connection))
-        else:
+        if before is not None:
             self._drop(connection)
         self._group_of[connection] = group_id
         self._asked.setdefault(group_id, {})[connection] = now_ms
+        if before is None:
+            connection.when_closed(partial(self._closed, connection))
 
     def note_join(self, group_id: str) -> None:
         """A new member has come to the group."""

@@ -121,7 +121,7 @@ class Connection(Hashable, Protocol):
         """Hand on no more frames for `ms` milliseconds; answers still go out (KIP-219)."""
 
     def when_closed(self, callback: Callable[[], object]) -> None:
-        """Call `callback` once when the connection has ended, whoever ended it."""
+        """Call `callback` once when the connection has ended, whoever ended it; now if it has."""
 
     def close(self, reason: str) -> None:
         """Close at once; answers that wait are dropped. `reason` is what the counters call it."""

@@ -95,8 +95,11 @@ class Hub:
         self._shared: dict[object, Any] = {}
 
     def when_closed(self, connection: Member, callback: Callable[[], object]) -> None:
-        """Call `callback` once when the connection has ended."""
-        self._endings.setdefault(connection, []).append(callback)
+        """Call `callback` once when the connection has ended; now if it has."""
+        if connection in self.connections:
+            self._endings.setdefault(connection, []).append(callback)
+        else:
+            callback()
 
     def start(self) -> None:
         """Begin to look at deadlines."""

@@ -92,11 +92,10 @@ class Partition:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if role.partition_epoch < self.role.partition_epoch:
             return ErrorCode.NONE
-        self.role = role
-        state = self.state
         if role.leader not in (NO_LEADER, surroundings.broker_id):
             cut_to_follow(self.log)
-        end = self.log.log_end_offset
+        self.role = role
+        state, end = self.state, self.log.log_end_offset
         if role.leader != surroundings.broker_id:
             self.state = Follower(role.leader_epoch, min(state.high_watermark, end))
         else:

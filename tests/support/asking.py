@@ -32,13 +32,18 @@ class Client:
         self.placed: list[tuple[int, int]] = []
         """(size of the data, position of what follows it)"""
         self._told_of_end: list[Callable[[], object]] = []
+        self._has_left = False
 
     def when_closed(self, callback: Callable[[], object]) -> None:
         """Remember whom to tell."""
-        self._told_of_end.append(callback)
+        if self._has_left:
+            callback()
+        else:
+            self._told_of_end.append(callback)
 
     def leave(self) -> None:
         """End the connection."""
+        self._has_left = True
         told, self._told_of_end = self._told_of_end, []
         for callback in told:
             callback()

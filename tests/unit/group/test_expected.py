@@ -55,6 +55,13 @@ def test_a_closed_connection_is_not_waited_for(expected: ExpectedMembers) -> Non
     second.leave()
 
 
+def test_a_client_that_is_gone_when_it_is_answered_is_not_waited_for(expected: ExpectedMembers) -> None:
+    client = Client()
+    client.leave()
+    expected.note_question(client, "g", 0)
+    assert not expected.any_for("g", 0)
+
+
 def test_only_the_last_question_of_a_connection_counts(expected: ExpectedMembers) -> None:
     tool = Client()
     for group_id in ("a", "b", "c"):

@@ -329,4 +329,6 @@ async def test_who_wants_to_know_is_told_of_the_end_once(caplog):
     talk.close()
     talk.close()
     assert told == ["one", "two"]
+    talk.when_closed(lambda: told.append("late"))
+    assert told == ["one", "two", "late"]
     assert "somebody who was to be told of the end of a connection" in caplog.text
