@@ -23,7 +23,8 @@ def fence(turn: GroupTurn, group: ShareRoster, member: ShareMember) -> None:
     count_topics(subscribers, member.subscribed_topics, -1)
     metadata_hash = turn.shard.hashes.of(subscribers, turn.shard.image())
     records.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash)
-    turn.shard.timers.cancel(session_key(group.group_id, member.member_id))
+    key = session_key(group.group_id, member.member_id)
+    turn.once_appended(lambda turn: turn.shard.timers.cancel(key))
 
 
 def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:

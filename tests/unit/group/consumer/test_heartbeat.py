@@ -102,6 +102,19 @@ def test_a_silent_member_is_out_after_its_session(world: ConsumerGroupWorld) -> 
     assert world.beat("a").error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_a_member_whose_leaving_could_not_be_written_is_out_when_its_session_ends(
+    world: ConsumerGroupWorld,
+) -> None:
+    """It does not ask again: it is gone."""
+    world.enter("a")
+    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert world.beat("a", -1).error
+    world.log.error = ErrorCode.NONE
+    assert len(world.consumers().members)
+    world.clock.advance(SESSION_MS)
+    assert not len(world.consumers().members)
+
+
 def test_a_member_that_does_not_give_up_in_time_is_out(world: ConsumerGroupWorld) -> None:
     world.enter("a", rebalance_timeout_ms=10_000)
     world.enter("b")

@@ -57,6 +57,19 @@ def test_members_that_come_and_go_share_anew(world: ShareGroupWorld) -> None:
     assert world.told["b"] == {"t": [0, 1, 2]}
 
 
+def test_a_member_whose_leaving_could_not_be_written_is_out_when_its_session_ends(
+    world: ShareGroupWorld,
+) -> None:
+    """It does not ask again: it is gone."""
+    world.enter_share("a")
+    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert world.leave_share("a").error
+    world.log.error = ErrorCode.NONE
+    assert len(world.sharers().members)
+    world.clock.advance(SESSION_MS)
+    assert not len(world.sharers().members)
+
+
 def test_a_member_that_says_nothing_is_out(world: ShareGroupWorld) -> None:
     world.enter_share("a")
     world.clock.advance(SESSION_MS - 1)

@@ -76,6 +76,19 @@ def test_a_member_is_taken_out_as_soon_as_that_can_be_written(world: StreamsGrou
     assert not len(world.streamers().members)
 
 
+def test_a_member_whose_leaving_could_not_be_written_is_out_when_its_session_ends(
+    world: StreamsGroupWorld,
+) -> None:
+    """It does not ask again: it is gone."""
+    world.enter_streams("a")
+    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert world.leave_streams("a").error
+    world.log.error = ErrorCode.NONE
+    assert len(world.streamers().members)
+    world.clock.advance(SESSION_MS)
+    assert not len(world.streamers().members)
+
+
 def test_the_answer_to_the_last_heartbeat_may_have_been_lost(world: StreamsGroupWorld) -> None:
     world.enter_streams("a")
     world.enter_streams("b")
