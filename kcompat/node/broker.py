@@ -105,17 +105,15 @@ class BrokerNode:
         parts = self.parts = Parts(
             config, world, session, cluster_id, self._authorizer, keeps_metadata=store.is_own
         )
-        defaults = log_config(topic_config(config, {}))
         # The topics' own settings come with their roles.
-        parts.logs.open(config.broker_id, cluster_id, defaults)
+        parts.logs.open(config.broker_id, cluster_id, log_config(topic_config(config, {})))
         began(parts.logs.close, parts.logs.abandon)
         if store.is_own:
             await adopt(session, parts.logs, cluster_id, config, world.random)
 
         listeners = keep_open(world.bind, config, self._lifetime)
         self.server = Server(listeners, parts.dispatcher, limits_of(config))
-        hub = self.server.hub
-        parts.config.subscribe(lambda changed: setattr(hub, "limits", limits_of(changed)))
+        parts.config.subscribe(lambda changed: setattr(self.server.hub, "limits", limits_of(changed)))
         began(parts.leave, parts.desert)
         host = await host_for_all(config, world.host_name, is_alone=store.is_own)
         await parts.join(registration_of(config, listeners, host))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import shutil
 from random import Random
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +14,6 @@ from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo, PartitionInfo
 from kcompat.cluster.news import (
     AssignedPartition,
-    LeaderAndIsr,
     Reply,
     Role,
     ShownPartition,
@@ -26,7 +24,6 @@ from kcompat.cluster.news import (
 )
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
-from kcompat.config.topic import topic_config
 from kcompat.log.checkpoints import parse_partition_metadata
 from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
@@ -39,47 +36,23 @@ from kcompat.records.record import Record
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.worker import ThreadWorker
+from support.local_brokers import DONE, NEW, local_broker, take, told
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from kcompat.cluster.news import News
     from kcompat.log.log import Log
 
-OLD, NEW = b"o" * 16, b"n" * 16
+OLD = b"o" * 16
 ROLE = Role(1, 0, (1,), (1,), 0)
 ASSIGNED = AssignedPartition("t", NEW, 0, ROLE, is_new=False)
 
 
-def local_broker(
-    logs: LogManager, clock: VirtualClock, config: Mapping[str, str] = MappingProxyType({})
-) -> LocalBroker:
-    cluster = MetadataCache("cluster")
-    return LocalBroker(
-        ConfigFeed(BrokerConfig(dict(config))), cluster, logs, ReplicaManager(1, clock, cluster)
-    )
-
-
-def told(local: LocalBroker, news: News) -> Reply:
-    """What the broker answers, at once."""
-    replies: list[Reply] = []
-    local.give(news, replies.append)
-    (reply,) = replies
-    return reply
-
-
-def take(*assigned: AssignedPartition, controller_epoch: int = 1) -> LeaderAndIsr:
-    return LeaderAndIsr(1, controller_epoch, assigned)
-
-
 def delete(*partitions: tuple[str, int]) -> StopReplica:
     return StopReplica(1, 1, [StoppedPartition(*each, leader_epoch=-2, delete=True) for each in partitions])
-
-
-DONE = Reply()
 
 
 def test_the_rates_of_throttled_replicas_are_obeyed_from_the_start_and_when_they_change(
@@ -144,93 +117,6 @@ def test_a_log_of_another_topic_of_this_name_is_set_aside(tmp_path: Path) -> Non
     (stray,) = tmp_path.glob("t-0.*-stray")
     assert (stray / "00000000000000000000.log").stat().st_size > 0
     assert parse_partition_metadata((tmp_path / "t-0" / "partition.metadata").read_bytes()) == NEW
-    logs.close()
-
-
-def logs_with_a_hole(home: Path) -> LogManager:
-    """Of the three batches of one log, which have a segment each, a power cut has taken the second."""
-    config = LogConfig(segment_bytes=100)
-    logs = log_manager([home], VirtualClock())
-    logs.open(1, "cluster", config)
-    log = logs.create("t", 0, NEW, config)
-    for number in range(3):
-        batch = memoryview(build_batch([Record(0, 1, None, b"%d" % number)]))
-        assert not log.append_as_leader(batch, read_header(batch), 0, 1).error
-    logs.abandon()
-    (home / "t-0" / "00000000000000000001.log").write_bytes(b"")
-    return opened(home)
-
-
-def opened(home: Path) -> LogManager:
-    logs = log_manager([home], VirtualClock())
-    logs.open(1, "cluster", LogConfig(segment_bytes=100))
-    return logs
-
-
-def led_by(logs: LogManager, policy: str, *leaders: int) -> Log:
-    """The log, once its broker has heard of these leaders, one after the other."""
-    local = local_broker(logs, VirtualClock(), {"log.cleanup.policy": policy})
-    for epoch, leader in enumerate(leaders):
-        role = Role(leader, epoch, (1, 2), (1, 2), epoch)
-        assert told(local, take(AssignedPartition("t", NEW, 0, role, is_new=False))) == DONE
-    log = logs.get("t", 0)
-    assert log is not None
-    return log
-
-
-@pytest.mark.leaves_gaps("compaction may have removed what is missing")
-@pytest.mark.parametrize(
-    ("policy", "leaders", "end"),
-    [
-        ("delete", (1,), 1),
-        ("delete", (-1,), 1),
-        ("compact", (1,), 3),
-        ("compact", (-1,), 3),
-        ("compact", (2,), 1),
-        ("compact", (-1, 2), 1),
-        ("compact", (1, 2), 3),
-        ("compact", (-1, 1, 2), 3),
-    ],
-)
-def test_a_log_that_a_power_cut_left_with_a_hole_ends_there_unless_it_is_compacted_and_led_here(
-    tmp_path: Path, policy: str, leaders: tuple[int, ...], end: int
-) -> None:
-    logs = logs_with_a_hole(tmp_path)
-    assert led_by(logs, policy, *leaders).log_end_offset == end
-    logs.close()
-
-
-@pytest.mark.leaves_gaps("compaction may have removed what is missing")
-def test_nothing_is_committed_that_was_cut_at_a_hole(tmp_path: Path) -> None:
-    logs = logs_with_a_hole(tmp_path)
-    log = logs.get("t", 0)
-    assert log is not None
-    log.update_config(LogConfig(cleanup_policy=frozenset({"compact"})))
-    replicas = ReplicaManager(1, VirtualClock(), MetadataCache("cluster"))
-    partition = replicas.add(log, topic_config(BrokerConfig({}), {"cleanup.policy": "compact"}), 3)
-    for epoch, leader in enumerate((-1, 2)):
-        assert replicas.take_role("t", 0, Role(leader, epoch, (1, 2), (1, 2), epoch)) == ErrorCode.NONE
-        assert partition.high_watermark == (3 if leader < 0 else 1)
-    partition.check_invariants()
-    logs.close()
-
-
-@pytest.mark.parametrize("ends_well", [True, False])
-def test_a_hole_is_found_again_by_the_next_run_while_nobody_has_led(
-    tmp_path: Path, *, ends_well: bool
-) -> None:
-    """The broker may stop before the controller has told it of a leader."""
-    logs = logs_with_a_hole(tmp_path)
-    log = logs.get("t", 0)
-    assert log is not None
-    log.flush()
-    logs.checkpoint_recovery_points()
-    if ends_well:
-        logs.close()
-    else:
-        logs.abandon()
-    logs = opened(tmp_path)
-    assert led_by(logs, "delete", 1).log_end_offset == 1
     logs.close()
 
 

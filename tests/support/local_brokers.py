@@ -1,0 +1,48 @@
+"""What the controller has a broker do, over logs on the disk."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.news import AssignedPartition, LeaderAndIsr, Reply
+from kcompat.config.broker import BrokerConfig
+from kcompat.config.feed import ConfigFeed
+from kcompat.replication.local_broker import LocalBroker
+from kcompat.replication.replicas import ReplicaManager
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.cluster.news import News
+    from kcompat.log.manager import LogManager
+    from support.virtual_clock import VirtualClock
+
+NEW = b"n" * 16
+"""The id of a topic."""
+DONE = Reply()
+"""The answer where nothing has failed."""
+
+
+def local_broker(
+    logs: LogManager, clock: VirtualClock, config: Mapping[str, str] = MappingProxyType({})
+) -> LocalBroker:
+    """Broker 1, without a cluster."""
+    cluster = MetadataCache("cluster")
+    return LocalBroker(
+        ConfigFeed(BrokerConfig(dict(config))), cluster, logs, ReplicaManager(1, clock, cluster)
+    )
+
+
+def told(local: LocalBroker, news: News) -> Reply:
+    """What the broker answers, at once."""
+    replies: list[Reply] = []
+    local.give(news, replies.append)
+    (reply,) = replies
+    return reply
+
+
+def take(*assigned: AssignedPartition, controller_epoch: int = 1) -> LeaderAndIsr:
+    """Roles that a controller gives."""
+    return LeaderAndIsr(1, controller_epoch, assigned)
