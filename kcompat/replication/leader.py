@@ -81,7 +81,8 @@ class Leader:
         previous: Leader | None = None,
     ) -> None:
         """A new leader: its epoch begins at the end of its log. `previous` is what this broker was in an
-        older epoch, if it was the leader.
+        older epoch, if it was the leader. What that knows of followers counts only if no epoch lies between:
+        in that one they may have followed somebody else, and have been cut, unheard of here.
         """
         assert role.leader == broker_id, "a leader leads"
         self._broker_id = broker_id
@@ -107,7 +108,7 @@ class Leader:
 
     def _remote(self, replica: int, previous: Leader | None, now_ms: int) -> RemoteReplica:
         is_in_sync = replica in self.state.isr
-        if previous is None:
+        if previous is None or previous.epoch + 1 < self.epoch:
             return RemoteReplica(replica).at_election(now_ms, is_in_sync)
         known = previous.remotes.get(replica, RemoteReplica(replica))
         return known.at_reelection(now_ms, is_in_sync, self.epoch_start_offset)

@@ -175,8 +175,10 @@ class Story:
             self._look()
 
     def _wrote(self, what: str) -> None:
-        """Look at once who is in the ISR that was just stored."""
+        """Look at once who is in the ISR that was just stored, until something is found."""
         self.cluster.happened(what)
+        if self.cluster.store.broken:
+            return
         try:
             self.rules.check()
         except ViolationError as error:

@@ -354,6 +354,16 @@ def test_a_leader_that_goes_on_remembers() -> None:
     assert again.high_watermark == 9
 
 
+def test_a_leader_that_comes_back_after_another_forgets_what_followers_had() -> None:
+    """It may not have heard of the one in between, whom they followed, and who had them cut."""
+    old = leader(ME, OTHER, epoch=4)
+    fetched(old, OTHER, 9, end=10)
+    again = leader(ME, OTHER, epoch=6, end=10, high=7, previous=old)
+    assert again.remotes[OTHER].log_end_offset == -1
+    assert not again.advance(10, NOW)
+    assert again.high_watermark == 7
+
+
 def test_who_is_out_of_sync_has_to_fetch_before_it_counts_as_caught_up() -> None:
     old = leader(ME, epoch=4)
     fetched(old, OTHER, 10, end=10)
