@@ -7,56 +7,8 @@ import pytest
 from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.isr import Committed, PendingExpand, PendingShrink
-from kcompat.replication.leader import NOT_APPLIED, OVERTAKEN, IsrRule, Leader
-
-ME, OTHER, THIRD = 1, 2, 3
-NOW = 1_000_000
-LAG = 30_000
-
-
-class Cluster:
-    """Which brokers are alive."""
-
-    def __init__(self) -> None:
-        self.alive = {ME, OTHER, THIRD}
-
-    def rule(self) -> IsrRule:
-        return IsrRule(LAG, lambda broker: broker in self.alive)
-
-
-def leader(
-    *isr: int,
-    replicas: tuple[int, ...] = (ME, OTHER, THIRD),
-    min_insync: int = 1,
-    end: int = 10,
-    high: int = 7,
-    epoch: int = 4,
-    cluster: Cluster | None = None,
-    previous: Leader | None = None,
-    now_ms: int = NOW,
-) -> Leader:
-    """A leader since now, with a log that ends at `end`."""
-    role = Role(ME, epoch, isr, replicas)
-    made = Leader(
-        ME,
-        role,
-        (cluster or Cluster()).rule(),
-        min_insync_replicas=min_insync,
-        log_end_offset=end,
-        high_watermark=high,
-        now_ms=now_ms,
-        previous=previous,
-    )
-    made.check_invariants(end)
-    return made
-
-
-def fetched(of: Leader, replica: int, offset: int, *, end: int, now_ms: int = NOW, start: int = 0) -> bool:
-    """A fetch by a follower; True if the high watermark moved."""
-    moved = of.fetched(replica, offset, start, log_end_offset=end, now_ms=now_ms, broker_epoch=-1)
-    advanced = moved and of.advance(end, now_ms)
-    of.check_invariants(end)
-    return advanced
+from kcompat.replication.leader import NOT_APPLIED, OVERTAKEN, Leader
+from support.leaders import LAG, ME, NOW, OTHER, THIRD, Cluster, fetched, leader
 
 
 def test_the_only_replica_commits_at_once() -> None:

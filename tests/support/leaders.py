@@ -1,0 +1,56 @@
+"""Leaders of one partition with two other replicas, without logs."""
+
+from __future__ import annotations
+
+from kcompat.cluster.news import Role
+from kcompat.replication.leader import IsrRule, Leader
+
+ME, OTHER, THIRD = 1, 2, 3
+NOW = 1_000_000
+LAG = 30_000
+
+
+class Cluster:
+    """Which brokers are alive."""
+
+    def __init__(self) -> None:
+        self.alive = {ME, OTHER, THIRD}
+
+    def rule(self) -> IsrRule:
+        """Who may be in sync."""
+        return IsrRule(LAG, lambda broker: broker in self.alive)
+
+
+def leader(
+    *isr: int,
+    replicas: tuple[int, ...] = (ME, OTHER, THIRD),
+    min_insync: int = 1,
+    end: int = 10,
+    high: int = 7,
+    epoch: int = 4,
+    cluster: Cluster | None = None,
+    previous: Leader | None = None,
+    now_ms: int = NOW,
+) -> Leader:
+    """A leader since now, with a log that ends at `end`."""
+    role = Role(ME, epoch, isr, replicas)
+    made = Leader(
+        ME,
+        role,
+        (cluster or Cluster()).rule(),
+        min_insync_replicas=min_insync,
+        log_end_offset=end,
+        high_watermark=high,
+        now_ms=now_ms,
+        previous=previous,
+    )
+    made.check_invariants(end)
+    return made
+
+
+def fetched(of: Leader, replica: int, offset: int, *, end: int, now_ms: int = NOW, start: int = 0) -> bool:
+    """A fetch by a follower; True if the high watermark moved."""
+    moved = of.fetched(replica, offset, start, log_end_offset=end, now_ms=now_ms, broker_epoch=-1)
+    advanced = moved and of.advance(end, now_ms)
+    of.check_invariants(end)
+    return advanced
