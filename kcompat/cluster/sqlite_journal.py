@@ -164,6 +164,7 @@ class SqliteJournal:
             )
         if not tables:
             self._create()
+            return
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         if version == 1:

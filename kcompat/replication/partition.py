@@ -99,7 +99,8 @@ class Partition:
         if role.leader != surroundings.broker_id:
             self.state = Follower(role.leader_epoch, min(state.high_watermark, end))
         else:
-            self.log.hole, now_ms = None, surroundings.clock.now_ms()
+            now_ms = surroundings.clock.now_ms()
+            self.log.hole = None  # what the leader's log does not have is missing for good
             self.log.epochs.begin(role.leader_epoch, end)
             self.state = Leader(
                 surroundings.broker_id,
