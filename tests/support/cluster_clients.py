@@ -132,6 +132,13 @@ class ClusterClient:
                 if row.leader_epoch >= self.leaders.get(place, (-1, -1))[1]:
                     self.leaders[place] = (row.leader_id, row.leader_epoch)
 
+    def heard_of(self, place: Place, epoch: int) -> None:
+        """Take no broker for the leader any more that led before this epoch: it may not have what others have
+        read since (KIP-320).
+        """
+        if epoch > self.leaders.get(place, (-1, -1))[1]:
+            self.leaders[place] = (-1, epoch)
+
     async def pause(self) -> None:
         """Wait a moment before the next attempt."""
         await asyncio.sleep(self.random.uniform(0.2, 1) * PAUSE_S)
@@ -245,6 +252,8 @@ class Consumer(ClusterClient):
         self._history = history
         self._committed_only = committed_only
         self.position = 0
+        self.epoch = -1
+        """Of the leader that wrote the batch before the position."""
 
     async def run(self) -> None:
         """Read until cancelled."""
@@ -313,7 +322,7 @@ class Consumer(ClusterClient):
                     for record in read_records(batch)
                     if record.offset >= position
                 ]
-            self.position = header.next_offset
+            self.position, self.epoch = header.next_offset, header.leader_epoch
         if self.position > max(end, position):
             raise ViolationError(f"I4: {self.name} read up to {self.position} above {end}")
         return records

@@ -57,7 +57,8 @@ class CoordinatorClient(ClusterClient):
         self, group: str, topic: str, indexes: list[int], member: tuple[str | None, int] = (None, -1)
     ) -> dict[int, int] | None:
         """What a group has committed of partitions, once nothing is on its way there; None where the
-        coordinator does not say. `member` is an id and an epoch.
+        coordinator does not say. `member` is an id and an epoch. This client has heard of the epochs that
+        were committed along.
         """
         rows = [OffsetFetchRequest.OffsetFetchRequestTopics(topic, partition_indexes=indexes)]
         asked = OffsetFetchRequest.OffsetFetchRequestGroup(group, *member, topics=rows)
@@ -72,6 +73,8 @@ class CoordinatorClient(ClusterClient):
         if any(row.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT for row in partitions):
             await self.pause()
             return None
+        for row in partitions:
+            self.heard_of((topic, row.partition_index), row.committed_leader_epoch)
         return {row.partition_index: max(row.committed_offset, 0) for row in partitions}
 
     async def commit(

@@ -88,7 +88,8 @@ class Copier:
             if self._random.random() < 0.05:
                 await self._die()
                 return False
-        offsets = {index: self._member.known[index].position for index in records}
+        read = {index: self._member.known[index] for index in records}
+        offsets = {index: (source.position, source.epoch) for index, source in read.items()}
         await self.producer.send_offsets(COPIERS, self._company.topic, offsets, self._member.identity)
         if self._random.random() < 0.05:
             self._company.haunt(self.producer.ghost())
@@ -116,8 +117,10 @@ class Copier:
         company = self._company
         found = await self.producer.committed(COPIERS, company.topic, new, self._member.asks_as)
         for index, position in (found or {}).items():
-            source = company.reader((company.topic, index), f"{self.producer.name} source")
+            place = (company.topic, index)
+            source = company.reader(place, f"{self.producer.name} source")
             source.position = position
+            source.heard_of(place, self.producer.leaders.get(place, (-1, -1))[1])
             sources[index] = source
         return found is not None
 

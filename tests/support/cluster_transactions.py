@@ -134,14 +134,19 @@ class TransactionalProducer(CoordinatorClient):
         self._is_begun = True
 
     async def send_offsets(
-        self, group: str, topic: str, offsets: Mapping[int, int], member: tuple[str, int]
+        self, group: str, topic: str, offsets: Mapping[int, tuple[int, int]], member: tuple[str, int]
     ) -> None:
-        """Commit a group's offsets in the transaction; `member` is an id and a generation or epoch."""
+        """Commit a group's offsets, each with the epoch of what is before it, in the transaction; `member` is
+        an id and a generation or epoch.
+        """
         if self.version == 1:
             adding = AddOffsetsToTxnRequest(self.name, *self._identity, group)
             await self._insist(OF_TRANSACTIONS, self.name, adding, 3, lambda answer: int(answer.error_code))
         self._is_begun = True
-        rows = [TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(*each) for each in offsets.items()]
+        rows = [
+            TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(index, offset, epoch)
+            for index, (offset, epoch) in offsets.items()
+        ]
         wanted = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(topic, partitions=rows)
         member_id, epoch = member
         request = TxnOffsetCommitRequest(self.name, group, *self._identity, epoch, member_id, topics=[wanted])
