@@ -7,19 +7,30 @@ whatever the one before did.
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from types import TracebackType
 
 logger = logging.getLogger(__name__)
 
 
-@contextmanager
-def contained(what: str) -> Iterator[None]:
+class contained:  # noqa: N801 - as it is read behind `with`
     """Log what is raised inside, with its traceback, as a fault in `what`."""
-    try:
-        yield
-    except Exception:
-        logger.exception("A fault in %s", what)
+
+    # A class, not a generator: most answers of other brokers pass through one.
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        logger.error("A fault in %s", self._what, exc_info=error)
+        return True

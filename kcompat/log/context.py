@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import errno
 import logging
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kcompat.log.errors import StorageError
 from kcompat.log.files import FILES, OUT_OF_SPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from types import TracebackType
 
     from kcompat.log.files import Files
 
@@ -67,13 +67,9 @@ class LogContext:
         """Report that a sync failed, for whatever reason: nobody knows what is on the device."""
         return self.fault(OSError(errno.EIO, str(error)))
 
-    @contextmanager
-    def faults(self) -> Iterator[None]:
+    def faults(self) -> Faults:
         """Raise what the operating system refuses inside as the StorageError that `fault` makes of it."""
-        try:
-            yield
-        except OSError as error:
-            raise self.fault(error) from error
+        return Faults(self)
 
     def fault(self, error: OSError) -> StorageError:
         """Report a failed operation. A full disk passes; any other fault takes the directory offline."""
@@ -82,3 +78,22 @@ class LogContext:
             self.offline = fault
             logger.error("%s; the directory is offline until the next start", fault)
         return fault
+
+
+class Faults:
+    """See `LogContext.faults`."""
+
+    # A class, not a generator: every append of a follower passes through one.
+    __slots__ = ("_context",)
+
+    def __init__(self, context: LogContext) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError):
+            raise self._context.fault(error) from error

@@ -7,6 +7,7 @@ is bounded here; for all else the peer's own ranges decide. Kafka's counterpart:
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, TypeAlias
 
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
@@ -84,6 +85,7 @@ _LIMITS: Final[dict[ApiKey, tuple[tuple[Release, int], ...]]] = {
 }
 
 
+@cache
 def latest(key: ApiKey, limit: Release) -> int:
     """The last version of a request that may be sent, whatever the peer serves."""
     declared = API_FACTS[key].latest_stable
