@@ -25,6 +25,9 @@ class Clock(Protocol):
     def now_ms(self) -> int:
         """Wall-clock time in milliseconds since the epoch, as Kafka's timestamps count it."""
 
+    def call_soon(self, callback: Callable[[], object]) -> object:
+        """Run `callback` once what is being served now has been; from the loop's thread."""
+
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> Timer:
         """Run `callback` once after `delay_ms` milliseconds of monotonic time."""
 

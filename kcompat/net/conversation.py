@@ -10,8 +10,8 @@ One has buffers of its own only while a frame is half received, an answer waits 
 idle one costs about 1 KiB.
 
 Frames are handed on while `_gate` is zero. Its bits are the reasons to wait (see `gate`). Whoever clears one
-has the loop call `_go_on`, which hands on what was held. Only the transport's events and `_go_on` hand frames
-on, and the loop calls both, so no handler is called while it is busy with an earlier frame.
+has `_go_on` called at the end of the turn (see `turn`), which hands on what was held. Only the transport's
+events and `_go_on` hand frames on, and no handler calls either: none is called while busy with another frame.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class Conversation(ABC):
                         turn_ends = now + TURN_S
                     elif now > turn_ends:
                         self._gate = YIELDING
-                        self._schedule()
+                        self._hub.loop.call_soon(self._go_on)
         except Exception as error:
             self.request_failed(error)
         self._send_all(pieces)
@@ -354,10 +354,10 @@ class Conversation(ABC):
         self._schedule()
 
     def _schedule(self) -> None:
-        """Have the loop call `_go_on`, once: answers that are settled in one turn leave together then."""
+        """Call `_go_on` at the end of the turn, once: answers that are settled in one turn leave together."""
         if not self._scheduled:
             self._scheduled = True
-            self._hub.loop.call_soon(self._go_on)
+            self._hub.turn.call_soon(self._go_on)
 
     def _go_on(self) -> None:
         """Send what may be sent, hand on what may be handed on, and read again if that is of use."""

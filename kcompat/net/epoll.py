@@ -105,9 +105,11 @@ class EpollPoller:
 
     def _turn(self) -> None:
         self._in_turn = True
+        self._hub.turn.begin()
         try:
             for _ in range(POLLS_A_TURN):
                 if not self._serve(self._hub, self._epoll, self._readers, self._writers, self._sends):
                     break
         finally:
             self._in_turn = False
+            self._hub.turn.end()

@@ -13,6 +13,7 @@ from kcompat.net.frame_buffer import STEP, BufferPool, FrameBuffer, whole_size
 from kcompat.net.gate import STARVED
 from kcompat.net.limits import Limits, ReceiveMemory
 from kcompat.net.sizes import GRAIN, KIB
+from kcompat.net.turn import Turn
 
 if TYPE_CHECKING:
     import asyncio
@@ -71,8 +72,12 @@ S = TypeVar("S", bound=Shared)
 class Hub:
     """One per event loop. `start` it before the first connection, `stop` it after the last."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, limits: Limits | None = None) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, limits: Limits | None = None, turn: Turn | None = None
+    ) -> None:
+        """`turn` is that of the loop, if others have one already."""
         self.loop = loop
+        self.turn = turn or Turn(loop)
         self.limits = limits or Limits()
         self.scratch = bytearray(SCRATCH_SIZE + GRAIN)
         self.scratch_view = memoryview(self.scratch)

@@ -10,15 +10,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.clock import Timer
+    from kcompat.net.turn import Turn
 
 
 class LoopClock:
     """A `kcompat.clock.Clock`. Timers run on the loop's thread; the loop's handler gets their exceptions."""
 
-    __slots__ = ("_loop",)
+    __slots__ = ("_loop", "call_soon")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, turn: Turn | None = None) -> None:
+        """`turn` is that of the loop, if its sockets are served in one."""
         self._loop = loop
+        self.call_soon: Callable[[Callable[[], object]], object] = (turn or loop).call_soon
+        """See `Clock.call_soon`."""
 
     def now_ms(self) -> int:
         """Wall-clock milliseconds since the epoch."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kcompat.net.answers import FrameHandler
     from kcompat.net.limits import Limits
     from kcompat.net.listener import Listener
+    from kcompat.net.turn import Turn
 
 GRACE_S: Final = 1.0
 """How long a stop waits for answers in flight."""
@@ -22,11 +23,16 @@ class Server:
     """Opened listeners of one handler, started and stopped together on the running loop."""
 
     def __init__(
-        self, listeners: Iterable[Listener], handler: FrameHandler, limits: Limits | None = None
+        self,
+        listeners: Iterable[Listener],
+        handler: FrameHandler,
+        limits: Limits | None = None,
+        turn: Turn | None = None,
     ) -> None:
+        """`turn` is that of the running loop, if others have one already."""
         self.listeners = list(listeners)
         self._handler = handler
-        self.hub = Hub(asyncio.get_running_loop(), limits)
+        self.hub = Hub(asyncio.get_running_loop(), limits, turn)
 
     def start(self) -> None:
         """Accept connections."""

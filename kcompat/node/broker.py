@@ -112,7 +112,7 @@ class BrokerNode:
             await adopt(session, parts.logs, cluster_id, config, world.random)
 
         listeners = keep_open(world.bind, config, self._lifetime)
-        self.server = Server(listeners, parts.dispatcher, limits_of(config))
+        self.server = Server(listeners, parts.dispatcher, limits_of(config), world.turn)
         parts.config.subscribe(lambda changed: setattr(self.server.hub, "limits", limits_of(changed)))
         began(parts.leave, parts.desert)
         host = await host_for_all(config, world.host_name, is_alone=store.is_own)

@@ -25,6 +25,7 @@ from kcompat.net.host_name import host_name
 from kcompat.net.loop_clock import LoopClock
 from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.plain_listener import bind
+from kcompat.net.turn import Turn
 from kcompat.worker import ThreadWorker
 
 if TYPE_CHECKING:
@@ -80,13 +81,16 @@ class World(Struct, frozen=True):
     """The name at which other machines reach this one; the answer does not take long."""
     administration: Callable[[str, Mapping[str, Command]], Administration]
     """`administration(directory, commands)`: for commands of the same machine."""
+    turn: Turn | None = None
+    """That of the event loop, where the clock knows of one."""
 
 
 def real_world() -> World:
     """That of this process: its running event loop, its machine's clock, files and network."""
     loop = asyncio.get_running_loop()
+    turn = Turn(loop)
     return World(
-        clock=LoopClock(loop),
+        clock=LoopClock(loop, turn),
         random=SystemRandom(),
         files=FILES,
         start_worker=ThreadWorker,
@@ -96,6 +100,7 @@ def real_world() -> World:
         connect=SocketConnector(loop),
         host_name=host_name,
         administration=AdminSocket,
+        turn=turn,
     )
 
 

@@ -114,7 +114,7 @@ class Purgatory:
         """
         if key in self._waiting:
             if not self._woken:
-                self._clock.call_later(0, self._wake_pending)
+                self._clock.call_soon(self._wake_pending)
             self._woken[key] = None
 
     def _wake_pending(self) -> None:

@@ -183,6 +183,10 @@ class FaultyClock:
         self._injector.come_by(f"code: {code.co_filename.rpartition('/')[2]} {code.co_name}")
         return self._clock.now_ms()
 
+    def call_soon(self, callback: Callable[[], object]) -> None:
+        """See `Clock`."""
+        self._clock.call_soon(self._run(callback))
+
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> Timer:
         """See `Clock`."""
         return self._clock.call_later(delay_ms, self._run(callback))

@@ -38,6 +38,10 @@ class VirtualClock:
         """The present, in milliseconds since the epoch."""
         return int(self._now_ms)
 
+    def call_soon(self, callback: Callable[[], object]) -> None:
+        """Run `callback` in the next `advance`."""
+        self.call_later(0, callback)
+
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> VirtualTimer:
         """Run `callback` once `advance` has passed `delay_ms` milliseconds; 0 or less is the next one."""
         timer = VirtualTimer(self._now_ms + max(0.0, delay_ms), callback)

@@ -112,6 +112,10 @@ class VirtualLoopClock:
         """The loop's time, in milliseconds since the epoch."""
         return START_MS + round(self._loop.time() * 1000)
 
+    def call_soon(self, callback: Callable[[], object]) -> None:
+        """Run `callback` in the loop's next round."""
+        self._loop.call_later(0, callback)
+
     def call_later(self, delay_ms: float, callback: Callable[[], object]) -> Timer:
         """Run `callback` once after `delay_ms` milliseconds."""
         return self._loop.call_later(delay_ms / 1000, callback)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 
 import pytest
@@ -59,6 +60,34 @@ def busy_with(work, holds=0):
 async def turns(count=5):
     for _ in range(count):
         await asyncio.sleep(0)
+
+
+async def test_what_a_frame_completes_leaves_in_the_turn_that_served_it(request):
+    if "portable" in request.node.name:
+        return  # the loop itself watches the sockets there: its round is the turn
+    loop, later, seen = asyncio.get_running_loop(), Later(), asyncio.get_running_loop().create_future()
+
+    def script(connection, frame):
+        if frame != b"wake":
+            return later(connection, frame)
+        loop.call_soon(look)  # before anything that the answer might be left to
+        later.promises[0].complete([framed(b"woken")])
+        return None
+
+    def look():
+        try:
+            seen.set_result(waiting.recv(100))
+        except BlockingIOError:
+            seen.set_result(b"")
+
+    handler = ScriptedHandler(script)
+    async with serving(handler) as server, peer_of(server) as waker:
+        with socket.create_connection((server.listeners[0].host, server.listeners[0].port)) as waiting:
+            waiting.sendall(framed(b"b"))
+            await handler.until_frames(1)
+            waiting.setblocking(False)
+            waker.ask(b"wake")
+            assert await seen == framed(b"woken")
 
 
 async def test_pipelined_frames_are_handed_on_at_once_and_answered_in_request_order():

@@ -1,0 +1,57 @@
+"""The end of a turn: what is done once the sockets that are ready have been served, before the loop goes on.
+
+The event loop does what it is given in its next round, and a round takes as long as half a small request. So
+what a request has set going leaves in the turn that served it: the answer to a fetch that waited for its
+record, the answer to a produce that waited for a follower's fetch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kcompat.faults import contained
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+ROUNDS: Final = 3
+"""How often the calls of one end may add further ones to it. What comes after that waits for the loop's next
+round: calls that call for each other keep no socket waiting for longer."""
+
+
+class Turn:
+    """The turn of an event loop. Whoever serves its sockets begins and ends it."""
+
+    __slots__ = ("_calls", "_is_on", "_loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._is_on = False
+        self._calls: list[Callable[[], object]] = []
+
+    def call_soon(self, callback: Callable[[], object]) -> None:
+        """Run `callback` at the end of this turn, or in the loop's next round where none is on. Calls run in
+        order, and a fault in one is logged; from the loop's thread.
+        """
+        if self._is_on:
+            self._calls.append(callback)
+        else:
+            self._loop.call_soon(callback)
+
+    def begin(self) -> None:
+        """Collect calls until `end`."""
+        self._is_on = True
+
+    def end(self) -> None:
+        """Run what was collected."""
+        for _ in range(ROUNDS):
+            calls, self._calls = self._calls, []
+            for callback in calls:
+                with contained("a call at the end of a turn"):
+                    callback()
+        self._is_on = False
+        if self._calls:
+            calls, self._calls = self._calls, []
+            for callback in calls:
+                self._loop.call_soon(callback)

@@ -1,0 +1,68 @@
+"""What is done at the end of a turn."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcompat.net.turn import ROUNDS, Turn
+
+if TYPE_CHECKING:
+    import pytest
+
+
+async def test_calls_run_in_order_at_the_end() -> None:
+    turn, ran = Turn(asyncio.get_running_loop()), list[str]()
+    turn.begin()
+    turn.call_soon(partial(ran.append, "first"))
+    turn.call_soon(partial(ran.append, "second"))
+    assert not ran
+    turn.end()
+    assert ran == ["first", "second"]
+
+
+async def test_what_a_call_adds_runs_at_the_same_end() -> None:
+    turn, ran = Turn(asyncio.get_running_loop()), list[str]()
+    turn.begin()
+    turn.call_soon(lambda: turn.call_soon(partial(ran.append, "a wake's answer")))
+    turn.end()
+    assert ran == ["a wake's answer"]
+
+
+async def test_where_no_turn_is_on_the_loop_calls() -> None:
+    turn, ran = Turn(asyncio.get_running_loop()), asyncio.Event()
+    turn.call_soon(ran.set)
+    assert not ran.is_set()
+    await ran.wait()
+
+
+async def test_calls_that_call_for_each_other_let_the_loop_go_on() -> None:
+    turn, ran, enough = Turn(asyncio.get_running_loop()), list[int](), asyncio.Event()
+
+    def again() -> None:
+        ran.append(len(ran))
+        if len(ran) < 2 * ROUNDS:
+            turn.call_soon(again)
+        else:
+            enough.set()
+
+    turn.begin()
+    turn.call_soon(again)
+    turn.end()
+    assert len(ran) == ROUNDS
+    await enough.wait()
+
+
+async def test_a_fault_in_one_costs_the_others_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    turn, ran = Turn(asyncio.get_running_loop()), list[str]()
+
+    def fail() -> None:
+        raise ZeroDivisionError("a bug")
+
+    turn.begin()
+    turn.call_soon(fail)
+    turn.call_soon(partial(ran.append, "the other"))
+    turn.end()
+    assert ran == ["the other"]
+    assert "ZeroDivisionError: a bug" in caplog.text
