@@ -357,7 +357,7 @@ class Conversation(ABC):
         """Call `_go_on` at the end of the turn, once: answers that are settled in one turn leave together."""
         if not self._scheduled:
             self._scheduled = True
-            self._hub.turn.call_soon(self._go_on)
+            self._hub.turn.answer_soon(self._go_on)
 
     def _go_on(self) -> None:
         """Send what may be sent, hand on what may be handed on, and read again if that is of use."""

@@ -23,11 +23,12 @@ round: calls that call for each other keep no socket waiting for longer."""
 class Turn:
     """The turn of an event loop. Whoever serves its sockets begins and ends it."""
 
-    __slots__ = ("_calls", "_is_on", "_loop")
+    __slots__ = ("_answers", "_calls", "_is_on", "_loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._is_on = False
+        self._answers: list[Callable[[], object]] = []
         self._calls: list[Callable[[], object]] = []
 
     def call_soon(self, callback: Callable[[], object]) -> None:
@@ -39,6 +40,13 @@ class Turn:
         else:
             self._loop.call_soon(callback)
 
+    def answer_soon(self, callback: Callable[[], object]) -> None:
+        """As `call_soon`, ahead of all that is to be called: a peer waits for what this sends."""
+        if self._is_on:
+            self._answers.append(callback)
+        else:
+            self._loop.call_soon(callback)
+
     def begin(self) -> None:
         """Collect calls until `end`."""
         self._is_on = True
@@ -46,12 +54,18 @@ class Turn:
     def end(self) -> None:
         """Run what was collected."""
         for _ in range(ROUNDS):
-            calls, self._calls = self._calls, []
-            for callback in calls:
+            if not self._answers and not self._calls:
+                break
+            for callback in self._taken():
                 with contained("a call at the end of a turn"):
                     callback()
-        self._is_on = False
-        if self._calls:
-            calls, self._calls = self._calls, []
-            for callback in calls:
+        else:
+            for callback in self._taken():
                 self._loop.call_soon(callback)
+        self._is_on = False
+
+    def _taken(self) -> list[Callable[[], object]]:
+        taken = self._answers + self._calls
+        self._answers.clear()
+        self._calls.clear()
+        return taken

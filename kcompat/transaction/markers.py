@@ -107,7 +107,7 @@ class Markers:
             tuple(sorted(transaction.partitions)),
         )
         if not self._fresh:
-            self._clock.call_later(0, self._set_out)
+            self._clock.call_soon(self._set_out)
         self._left[name] = self._fresh[name] = _Left(partition, name, marker, done)
 
     def hurry(self, name: str) -> None:

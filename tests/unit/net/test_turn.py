@@ -22,6 +22,15 @@ async def test_calls_run_in_order_at_the_end() -> None:
     assert ran == ["first", "second"]
 
 
+async def test_answers_come_before_calls() -> None:
+    turn, ran = Turn(asyncio.get_running_loop()), list[str]()
+    turn.begin()
+    turn.call_soon(partial(ran.append, "markers"))
+    turn.answer_soon(partial(ran.append, "EndTxn"))
+    turn.end()
+    assert ran == ["EndTxn", "markers"]
+
+
 async def test_what_a_call_adds_runs_at_the_same_end() -> None:
     turn, ran = Turn(asyncio.get_running_loop()), list[str]()
     turn.begin()
@@ -32,9 +41,13 @@ async def test_what_a_call_adds_runs_at_the_same_end() -> None:
 
 async def test_where_no_turn_is_on_the_loop_calls() -> None:
     turn, ran = Turn(asyncio.get_running_loop()), asyncio.Event()
+    answered = asyncio.Event()
     turn.call_soon(ran.set)
+    turn.answer_soon(answered.set)
     assert not ran.is_set()
+    assert not answered.is_set()
     await ran.wait()
+    await answered.wait()
 
 
 async def test_calls_that_call_for_each_other_let_the_loop_go_on() -> None:
