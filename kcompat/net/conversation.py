@@ -10,7 +10,7 @@ One has buffers of its own only while a frame is half received, an answer waits 
 idle one costs about 1 KiB.
 
 Frames are handed on while `_gate` is zero. Its bits are the reasons to wait (see `gate`). Whoever clears one
-has `_go_on` called at the end of the turn (see `turn`), which hands on what was held. Only the transport's
+has `_go_on` called at the end of the turn (`loop_turn`), which hands on what was held. Only the transport's
 events and `_go_on` hand frames on, and no handler calls either: none is called while busy with another frame.
 """
 
@@ -249,7 +249,7 @@ class Conversation(ABC):
                         turn_ends = now + TURN_S
                     elif now > turn_ends:
                         self._gate = YIELDING
-                        self._hub.loop.call_soon(self._go_on)
+                        self._hub.loop.call_soon(self._go_on)  # others have theirs first
         except Exception as error:
             self.request_failed(error)
         self._send_all(pieces)

@@ -12,8 +12,8 @@ from kcompat.faults import contained
 from kcompat.net.frame_buffer import STEP, BufferPool, FrameBuffer, whole_size
 from kcompat.net.gate import STARVED
 from kcompat.net.limits import Limits, ReceiveMemory
+from kcompat.net.loop_turn import LoopTurn
 from kcompat.net.sizes import GRAIN, KIB
-from kcompat.net.turn import Turn
 
 if TYPE_CHECKING:
     import asyncio
@@ -73,11 +73,11 @@ class Hub:
     """One per event loop. `start` it before the first connection, `stop` it after the last."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, limits: Limits | None = None, turn: Turn | None = None
+        self, loop: asyncio.AbstractEventLoop, limits: Limits | None = None, turn: LoopTurn | None = None
     ) -> None:
         """`turn` is that of the loop, if others have one already."""
         self.loop = loop
-        self.turn = turn or Turn(loop)
+        self.turn = turn or LoopTurn(loop)
         self.limits = limits or Limits()
         self.scratch = bytearray(SCRATCH_SIZE + GRAIN)
         self.scratch_view = memoryview(self.scratch)

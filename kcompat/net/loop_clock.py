@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.clock import Timer
-    from kcompat.net.turn import Turn
+    from kcompat.net.loop_turn import LoopTurn
 
 
 class LoopClock:
@@ -18,7 +18,7 @@ class LoopClock:
 
     __slots__ = ("_loop", "call_soon")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, turn: Turn | None = None) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, turn: LoopTurn | None = None) -> None:
         """`turn` is that of the loop, if its sockets are served in one."""
         self._loop = loop
         self.call_soon: Callable[[Callable[[], object]], object] = (turn or loop).call_soon

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcompat.net.answers import FrameHandler
     from kcompat.net.limits import Limits
     from kcompat.net.listener import Listener
-    from kcompat.net.turn import Turn
+    from kcompat.net.loop_turn import LoopTurn
 
 GRACE_S: Final = 1.0
 """How long a stop waits for answers in flight."""
@@ -27,7 +27,7 @@ class Server:
         listeners: Iterable[Listener],
         handler: FrameHandler,
         limits: Limits | None = None,
-        turn: Turn | None = None,
+        turn: LoopTurn | None = None,
     ) -> None:
         """`turn` is that of the running loop, if others have one already."""
         self.listeners = list(listeners)

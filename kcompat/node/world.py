@@ -23,9 +23,9 @@ from kcompat.log.files import FILES
 from kcompat.net.admin_socket import AdminSocket
 from kcompat.net.host_name import host_name
 from kcompat.net.loop_clock import LoopClock
+from kcompat.net.loop_turn import LoopTurn
 from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.plain_listener import bind
-from kcompat.net.turn import Turn
 from kcompat.worker import ThreadWorker
 
 if TYPE_CHECKING:
@@ -81,14 +81,14 @@ class World(Struct, frozen=True):
     """The name at which other machines reach this one; the answer does not take long."""
     administration: Callable[[str, Mapping[str, Command]], Administration]
     """`administration(directory, commands)`: for commands of the same machine."""
-    turn: Turn | None = None
+    turn: LoopTurn | None = None
     """That of the event loop, where the clock knows of one."""
 
 
 def real_world() -> World:
     """That of this process: its running event loop, its machine's clock, files and network."""
     loop = asyncio.get_running_loop()
-    turn = Turn(loop)
+    turn = LoopTurn(loop)
     return World(
         clock=LoopClock(loop, turn),
         random=SystemRandom(),

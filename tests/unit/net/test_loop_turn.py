@@ -6,14 +6,14 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.net.turn import ROUNDS, Turn
+from kcompat.net.loop_turn import ROUNDS, LoopTurn
 
 if TYPE_CHECKING:
     import pytest
 
 
 async def test_calls_run_in_order_at_the_end() -> None:
-    turn, ran = Turn(asyncio.get_running_loop()), list[str]()
+    turn, ran = LoopTurn(asyncio.get_running_loop()), list[str]()
     turn.begin()
     turn.call_soon(partial(ran.append, "first"))
     turn.call_soon(partial(ran.append, "second"))
@@ -23,7 +23,7 @@ async def test_calls_run_in_order_at_the_end() -> None:
 
 
 async def test_answers_come_before_calls() -> None:
-    turn, ran = Turn(asyncio.get_running_loop()), list[str]()
+    turn, ran = LoopTurn(asyncio.get_running_loop()), list[str]()
     turn.begin()
     turn.call_soon(partial(ran.append, "markers"))
     turn.answer_soon(partial(ran.append, "EndTxn"))
@@ -32,7 +32,7 @@ async def test_answers_come_before_calls() -> None:
 
 
 async def test_what_a_call_adds_runs_at_the_same_end() -> None:
-    turn, ran = Turn(asyncio.get_running_loop()), list[str]()
+    turn, ran = LoopTurn(asyncio.get_running_loop()), list[str]()
     turn.begin()
     turn.call_soon(lambda: turn.call_soon(partial(ran.append, "a wake's answer")))
     turn.end()
@@ -40,7 +40,7 @@ async def test_what_a_call_adds_runs_at_the_same_end() -> None:
 
 
 async def test_where_no_turn_is_on_the_loop_calls() -> None:
-    turn, ran = Turn(asyncio.get_running_loop()), asyncio.Event()
+    turn, ran = LoopTurn(asyncio.get_running_loop()), asyncio.Event()
     answered = asyncio.Event()
     turn.call_soon(ran.set)
     turn.answer_soon(answered.set)
@@ -51,7 +51,7 @@ async def test_where_no_turn_is_on_the_loop_calls() -> None:
 
 
 async def test_calls_that_call_for_each_other_let_the_loop_go_on() -> None:
-    turn, ran, enough = Turn(asyncio.get_running_loop()), list[int](), asyncio.Event()
+    turn, ran, enough = LoopTurn(asyncio.get_running_loop()), list[int](), asyncio.Event()
 
     def again() -> None:
         ran.append(len(ran))
@@ -68,7 +68,7 @@ async def test_calls_that_call_for_each_other_let_the_loop_go_on() -> None:
 
 
 async def test_a_fault_in_one_costs_the_others_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    turn, ran = Turn(asyncio.get_running_loop()), list[str]()
+    turn, ran = LoopTurn(asyncio.get_running_loop()), list[str]()
 
     def fail() -> None:
         raise ZeroDivisionError("a bug")

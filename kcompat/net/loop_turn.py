@@ -20,7 +20,7 @@ ROUNDS: Final = 3
 round: calls that call for each other keep no socket waiting for longer."""
 
 
-class Turn:
+class LoopTurn:
     """The turn of an event loop. Whoever serves its sockets begins and ends it."""
 
     __slots__ = ("_answers", "_calls", "_is_on", "_loop")
