@@ -10,6 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from accidents import PATIENCE_S
+from kcompat.group.coordinator import WITHOUT_CONNECTION
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.update_features import UpdateFeaturesRequest
 from support.cluster_clients import NoAnswerError
@@ -64,7 +65,8 @@ class Reached:
 class Custody(Ownership):
     """As long as the coordinator cannot have given a member up, nobody else is told to own what it has.
 
-    That is so for the time of a session after a request that was answered. In a cluster that is cut in two
+    That is so after a request that was answered for as long as a session lasts without a connection, since
+    its client may have lost that right after it. In a cluster that is cut in two
     it need not be so: who has lost the coordination without knowing it yet lets its members be.
 
     Epochs begin anew where a classic group is left by all its members and becomes a consumer group: those of
@@ -102,7 +104,8 @@ class Custody(Ownership):
         self._has[group, member_id] = indexes
 
     def _is_certain(self, group: str, member_id: str) -> bool:
-        return time.monotonic() < self._lives_s.get((group, member_id), 0) + SESSION_MS / 1000
+        certain_s = SESSION_MS / 1000 * WITHOUT_CONNECTION
+        return time.monotonic() < self._lives_s.get((group, member_id), 0) + certain_s
 
 
 class Storm:

@@ -58,6 +58,7 @@ def handle(
     def told(answer: StreamsHeartbeatAnswer) -> StreamsGroupHeartbeatResponse:
         return _response(answer, _make_topics(context, answer))
 
+    context.services.groups.heard(context.connection, request.group_id, request.member_id)
     return context.services.streams_groups.heartbeat(_heartbeat(context, request)).map(told)
 
 

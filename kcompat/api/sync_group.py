@@ -43,7 +43,9 @@ def handle(
         protocol_name=request.protocol_name,
         assignments=tuple((entry.member_id, entry.assignment) for entry in request.assignments),
     )
-    return context.services.groups.sync(sync).map(_response)
+    groups = context.services.groups
+    groups.heard(context.connection, request.group_id, request.member_id)
+    return groups.sync(sync).map(_response)
 
 
 def _response(answer: SyncAnswer) -> SyncGroupResponse:

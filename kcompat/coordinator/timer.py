@@ -5,11 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from kcompat.clock import Clock, Timer
     from kcompat.coordinator.operation import ShardOperation
+
+
+class _Set(Struct, gc=False):
+    """A timer that is set, and what for; times in ms."""
+
+    timer: Timer
+    operation: ShardOperation[Any, None]
+    delay_ms: float
+    due_ms: float
 
 
 class KeyedTimers:
@@ -20,12 +31,19 @@ class KeyedTimers:
     def __init__(self, clock: Clock, run: Callable[[ShardOperation[Any, None]], object]) -> None:
         self._clock = clock
         self._run = run
-        self._timers: dict[Hashable, Timer] = {}
+        self._timers: dict[Hashable, _Set] = {}
 
     def schedule(self, key: Hashable, delay_ms: float, operation: ShardOperation[Any, None]) -> None:
         """Run `operation` in `delay_ms` milliseconds, unless the key is set again or cancelled before."""
         self.cancel(key)
-        self._timers[key] = self._clock.call_later(delay_ms, partial(self._expire, key, operation))
+        timer = self._clock.call_later(delay_ms, partial(self._expire, key, operation))
+        self._timers[key] = _Set(timer, operation, delay_ms, self._clock.now_ms() + delay_ms)
+
+    def hurry(self, key: Hashable, share: float) -> None:
+        """If the key has a timer, leave it no more than this share of its whole delay."""
+        known = self._timers.get(key)
+        if known is not None and known.due_ms > self._clock.now_ms() + share * known.delay_ms:
+            self.schedule(key, share * known.delay_ms, known.operation)
 
     def is_set(self, key: Hashable) -> bool:
         """Whether the key has a timer that is not due yet."""
@@ -33,9 +51,9 @@ class KeyedTimers:
 
     def cancel(self, key: Hashable) -> None:
         """Call the key's timer off, if it has one."""
-        timer = self._timers.pop(key, None)
-        if timer is not None:
-            timer.cancel()
+        known = self._timers.pop(key, None)
+        if known is not None:
+            known.timer.cancel()
 
     def cancel_all(self) -> None:
         """Call every timer off: the shard is leaving."""

@@ -56,6 +56,9 @@ class Group(Protocol):
     def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
         """A member, if there is one of this id, has committed: a sign of life where the kind takes it so."""
 
+    def is_static(self, member_id: str) -> bool:
+        """Whether there is a member of this id that may be away for all of its session (KIP-345)."""
+
     def delete_offsets_error(self) -> ErrorCode:
         """Whether offsets of the group may be deleted, those of topics it subscribes to excepted."""
 

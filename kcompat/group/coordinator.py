@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from kcompat.coordinator.operation import Writer
 from kcompat.coordinator.partitioning import partition_for
@@ -18,6 +18,7 @@ from kcompat.group.errors import commit_error, group_error, modern_error
 from kcompat.group.expected import ExpectedMembers
 from kcompat.group.mixed import by_kind
 from kcompat.group.modern.answer import HeartbeatAnswer
+from kcompat.group.presence import Presence, session_key
 from kcompat.group.requests import DescribedGroup, FetchAnswer, JoinAnswer, LeaveAnswer, SyncAnswer
 from kcompat.group.serde import GROUP_SERDE
 from kcompat.group.shard import GroupShard
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+WITHOUT_CONNECTION: Final = 2 / 5
+"""How much of its session a member has left that has lost its connection. Kafka's documentation asks for a
+heartbeat in each third (`heartbeat.interval.ms`); the rest is for connecting again."""
+
 
 class GroupCoordinator:
     """All groups of one broker, whose picture of the cluster is `image()`.
@@ -78,6 +83,7 @@ class GroupCoordinator:
         self._partition_count = partition_count
         self._new_uuid = new_uuid
         self._expected = ExpectedMembers()
+        self._presence = Presence(self._hurry)
         self.runtime: Runtime[GroupShard] = Runtime(
             log,
             GROUP_SERDE,
@@ -120,6 +126,21 @@ class GroupCoordinator:
     def note_question(self, connection: Connection, group_id: str) -> None:
         """FindCoordinator: who asks for a group mostly joins it next."""
         self._expected.note_question(connection, group_id, self._clock.now_ms())
+
+    def heard(self, connection: Connection, group_id: str, member_id: str) -> None:
+        """A member of any kind of group has sent a request: should this connection end, it has two fifths of
+        its session to be heard of again.
+        """
+        self._presence.heard(connection, group_id, member_id)
+
+    def _hurry(self, group_id: str, member_id: str) -> None:
+        def query(shard: GroupShard, _now_ms: int) -> ErrorCode:
+            group = shard.groups.get(group_id)
+            if group is not None and not group.is_static(member_id):
+                shard.timers.hurry(session_key(group_id, member_id), WITHOUT_CONNECTION)
+            return ErrorCode.NONE
+
+        self.runtime.read(self.partition_of(group_id), query, _itself)
 
     def join(self, request: JoinRequest) -> Promise[JoinAnswer]:
         """JoinGroup."""

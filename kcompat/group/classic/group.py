@@ -113,6 +113,11 @@ class ClassicGroup(Roster):
         if member is not None:
             rebalance.keep_alive(turn, self, member)
 
+    def is_static(self, member_id: str) -> bool:
+        """See `Group.is_static`."""
+        member = self.members.get(member_id)
+        return member is not None and member.is_static
+
     def delete_offsets_error(self) -> ErrorCode:
         """See `Group.delete_offsets_error`. Only consumers tell what they subscribe to (KIP-496)."""
         may = self.is_in(ClassicState.EMPTY) or self.is_consumer_group

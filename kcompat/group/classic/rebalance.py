@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.coordinator.turn import on_turn
 from kcompat.group.classic.state import ClassicState
+from kcompat.group.presence import session_key
 from kcompat.group.requests import JoinAnswer, SyncAnswer
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.group_records import GroupMetadataKey
@@ -101,7 +102,7 @@ def _complete_join(turn: GroupTurn, group: Roster) -> None:
     group.in_initial_delay = False
     turn.shard.timers.cancel(_join_key(group))
     for member in [m for m in group.members.values() if m.join is None and not m.is_static]:
-        turn.shard.timers.cancel(_session_key(group, member.member_id))
+        turn.shard.timers.cancel(session_key(group.group_id, member.member_id))
         group.remove(member.member_id)
     if group.members and not _elect_joined_leader(group):
         _wait_for_members(turn, group)
@@ -154,7 +155,7 @@ def _expire_syncs(turn: GroupTurn, group: Roster, generation: int) -> None:
         if member_id not in group.pending_syncs:
             continue
         turn.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
-        turn.shard.timers.cancel(_session_key(group, member_id))
+        turn.shard.timers.cancel(session_key(group.group_id, member_id))
         group.remove(member_id)
     prepare(turn, group)
 
@@ -175,7 +176,7 @@ def remove_member(turn: GroupTurn, group: Roster, member: Member) -> None:
     """A member leaves, or its session has ended: the others rebalance."""
     turn.answer(group.take_join(member), JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID))
     turn.answer(member.take_sync(), SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
-    turn.shard.timers.cancel(_session_key(group, member.member_id))
+    turn.shard.timers.cancel(session_key(group.group_id, member.member_id))
     group.remove(member.member_id)
     prepare_if_possible(turn, group)
 
@@ -184,7 +185,7 @@ def add_pending(turn: GroupTurn, group: Roster, member_id: str, session_timeout_
     """Remember a member id handed out; its owner has its session timeout to come back with it."""
     group.pending_members.add(member_id)
     turn.shard.timers.schedule(
-        _session_key(group, member_id),
+        session_key(group.group_id, member_id),
         session_timeout_ms,
         _on_group(group, partial(remove_pending, member_id=member_id)),
     )
@@ -192,7 +193,7 @@ def add_pending(turn: GroupTurn, group: Roster, member_id: str, session_timeout_
 
 def remove_pending(turn: GroupTurn, group: Roster, member_id: str) -> None:
     """The owner of a member id did not come back in time, or left."""
-    turn.shard.timers.cancel(_session_key(group, member_id))
+    turn.shard.timers.cancel(session_key(group.group_id, member_id))
     group.pending_members.discard(member_id)
     complete_if_all_joined(turn, group)
 
@@ -209,7 +210,7 @@ def limit_first_join(turn: GroupTurn, group: Roster, member: Member) -> None:
 
 def end_session(turn: GroupTurn, group: Roster, member_id: str) -> None:
     """Forget the timer of a member id that is no longer used."""
-    turn.shard.timers.cancel(_session_key(group, member_id))
+    turn.shard.timers.cancel(session_key(group.group_id, member_id))
 
 
 def dissolve(turn: GroupTurn, group: Roster) -> None:
@@ -227,7 +228,7 @@ def dissolve(turn: GroupTurn, group: Roster) -> None:
 
 def _schedule_session(turn: GroupTurn, group: Roster, member: Member, timeout_ms: int) -> None:
     turn.shard.timers.schedule(
-        _session_key(group, member.member_id),
+        session_key(group.group_id, member.member_id),
         timeout_ms,
         _on_group(group, partial(_expire_session, member_id=member.member_id)),
     )
@@ -259,7 +260,3 @@ def _join_key(group: Roster) -> tuple[str, str]:
 
 def _sync_key(group: Roster) -> tuple[str, str]:
     return ("sync", group.group_id)
-
-
-def _session_key(group: Roster, member_id: str) -> tuple[str, str, str]:
-    return ("session", group.group_id, member_id)

@@ -78,6 +78,11 @@ class ConsumerRoster(SubscribedGroup[ConsumerMember]):
         members = (member for _, member in self.members.committed_items())
         return _state(members, header.group_epoch, header.assignment_epoch)
 
+    def is_static(self, member_id: str) -> bool:
+        """See `Group.is_static`."""
+        member = self.members.get(member_id)
+        return member is not None and member.instance_id is not None
+
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:
         """The member of an instance id."""
         member_id = self.static_members.get(instance_id) if instance_id is not None else None

@@ -11,7 +11,8 @@ from kcompat.group.consumer import leaving, timers
 from kcompat.group.consumer.member import MemberState
 from kcompat.group.consumer.own_settings import settings_of
 from kcompat.group.consumer.roster import ConsumerRoster
-from kcompat.group.modern.expiry import expire, revocation_key, session_key
+from kcompat.group.modern.expiry import expire, revocation_key
+from kcompat.group.presence import session_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable

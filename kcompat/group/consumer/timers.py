@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.modern.expiry import revocation_key, session_key
+from kcompat.group.modern.expiry import revocation_key
+from kcompat.group.presence import session_key
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn

@@ -18,11 +18,6 @@ RETRY_MS = 500
 """After this a member is taken out whose tombstones could not be written."""
 
 
-def session_key(group_id: str, member_id: str) -> Key:
-    """The timer of a member's session."""
-    return ("session", group_id, member_id)
-
-
 def revocation_key(group_id: str, member_id: str) -> Key:
     """The timer of a member that has something to give up."""
     return ("revocation", group_id, member_id)

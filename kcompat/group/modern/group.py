@@ -158,6 +158,10 @@ class ModernGroup(ABC, Generic[M, T]):
     def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
         """See `Group.keep_alive`. Only heartbeats are signs of life here."""
 
+    def is_static(self, member_id: str) -> bool:  # noqa: ARG002 - not by the kind
+        """See `Group.is_static`. Share and streams groups have no static members."""
+        return False
+
     def subscribes_to(self, topic: str) -> bool:
         """See `Group.subscribes_to`."""
         return topic in self.subscribed_names()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kcompat.group.modern.expiry import expire, session_key
+from kcompat.group.modern.expiry import expire
 from kcompat.group.modern.subscribed import count_topics
+from kcompat.group.presence import session_key
 from kcompat.group.share import records
 from kcompat.group.share.own_settings import settings_of
 from kcompat.group.share.roster import ShareRoster

@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.group.modern.expiry import expire, revocation_key, session_key
+from kcompat.group.modern.expiry import expire, revocation_key
+from kcompat.group.presence import session_key
 from kcompat.group.streams import records
 from kcompat.group.streams.member import MemberState
 from kcompat.group.streams.own_settings import settings_of

@@ -67,3 +67,25 @@ def test_cancelled_timers_do_not_run(timers: KeyedTimers, clock: VirtualClock, r
     clock.advance(1000)
     assert ran == []
     assert clock.pending == 0
+
+
+def test_a_hurried_timer_has_a_share_of_its_delay_left(
+    timers: KeyedTimers, clock: VirtualClock, ran: list[str]
+) -> None:
+    timers.hurry("never set", 0.3)
+    timers.schedule("key", 100, operation("due"))
+    clock.advance(10)
+    timers.hurry("key", 0.3)
+    clock.advance(29)
+    assert ran == []
+    clock.advance(1)
+    assert ran == ["due"]
+    assert clock.pending == 0
+
+
+def test_no_timer_is_late_for_being_hurried(timers: KeyedTimers, clock: VirtualClock, ran: list[str]) -> None:
+    timers.schedule("key", 100, operation("due"))
+    clock.advance(90)
+    timers.hurry("key", 0.3)
+    clock.advance(10)
+    assert ran == ["due"]
