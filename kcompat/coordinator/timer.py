@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.operation import ShardOperation
 
 
-class _Set(Struct, gc=False):
+class _Set(Struct):
     """A timer that is set, and what for; times in ms."""
 
     timer: Timer

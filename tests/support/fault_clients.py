@@ -37,7 +37,7 @@ from kcompat.topics import CONSUMER_OFFSETS
 from support.raw_client import request_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Iterable
 
     from kcompat.api.dispatcher import Dispatcher
     from kcompat.net.answers import Answer, Connection
@@ -76,13 +76,16 @@ class Failure(NamedTuple):
 
 
 class Peer:
-    """The connection that a request came by, as far as handlers look at it."""
+    """The connection that a request came by, as far as handlers look at it. It never ends."""
 
     listener_name = "PLAINTEXT"
     peer_host = "127.0.0.1"
     local_address = ("localhost", 9092)
 
     def place_next(self, data: memoryview, position: int) -> None:
+        """See `Connection`."""
+
+    def when_closed(self, callback: Callable[[], object]) -> None:
         """See `Connection`."""
 
 

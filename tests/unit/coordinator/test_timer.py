@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -89,3 +91,20 @@ def test_no_timer_is_late_for_being_hurried(timers: KeyedTimers, clock: VirtualC
     timers.hurry("key", 0.3)
     clock.advance(10)
     assert ran == ["due"]
+
+
+def test_timers_that_are_not_called_off_go_with_their_shard() -> None:
+    """Whose operations mostly hold it."""
+
+    def begin() -> weakref.ref[object]:
+        timers = KeyedTimers(VirtualClock(), lambda _: None)
+
+        def run(_shard: Any, _now_ms: int) -> Result[None]:
+            raise AssertionError(timers)
+
+        timers.schedule("key", 100, run)
+        return weakref.ref(run)
+
+    begun = begin()
+    gc.collect()
+    assert begun() is None
