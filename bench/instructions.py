@@ -117,7 +117,7 @@ def fetch(broker: Counted, generator: Generator, count: int) -> None:
 
 def row(broker: Counted, generator: Generator, count: int, *, run: Callable[[Trial], Numbers]) -> None:
     """A measure of `bench/run.py` with so many thousandths of its work."""
-    run(Trial(broker, generator, broker.home, "bench", count / 1000))
+    run(Trial(broker=broker, generator=generator, directory=broker.home, label="bench", scale=count / 1000))
 
 
 def start(broker: Counted, generator: Generator, count: int) -> None:  # noqa: ARG001
