@@ -161,6 +161,11 @@ class Candidacy:
         if self._store.state is not SessionState.CONNECTED:
             return
         found = await election.holder(self._store)
+        if found is not None and found.broker_id == self._broker_id and not found.is_mine:
+            # A former process of this broker is it. It has ended: this one is registered in its place.
+            _log.info("a former process of this broker is the controller no more")
+            await election.depose(self._store, self._broker_id)
+            found = None
         if found is None or (found.is_mine and not self.is_here):
             await self._try(is_held=found is not None)
             return

@@ -156,6 +156,19 @@ async def test_a_controller_that_is_cut_off_resigns_at_once_and_takes_office_aga
         assert await world.create(1, "t", random) is ErrorCode.NONE
 
 
+async def test_the_office_of_a_former_process_is_given_up_before_its_session_ends() -> None:
+    """All brokers were killed and start at once: nobody sees a port that refuses."""
+    async with Candidates(2) as world:
+        killed = await world.store.session()
+        await election.elect(killed, 2, 0)
+        await world.all[1].candidacy.start()
+        assert world.known() == [2, None]
+        await world.all[2].candidacy.start()
+        await world.until(lambda: world.known() in ([1, 1], [2, 2]))
+        assert await world.epoch() == 2
+        assert world.all[1].candidacy.is_here is not world.all[2].candidacy.is_here
+
+
 async def test_a_controller_that_another_has_replaced_resigns(random: Random) -> None:
     async with Candidates(1) as world:
         await world.start()
