@@ -66,8 +66,8 @@ class Custody(Ownership):
     """As long as the coordinator cannot have given a member up, nobody else is told to own what it has.
 
     That is so after a request that was answered for as long as a session lasts without a connection, since
-    its client may have lost that right after it. In a cluster that is cut in two
-    it need not be so: who has lost the coordination without knowing it yet lets its members be.
+    its client may have lost that right after it. In a cluster that is cut in two it need not be so: who has
+    lost the coordination without knowing it yet lets its members be.
 
     Epochs begin anew where a classic group is left by all its members and becomes a consumer group: those of
     lost members are not looked at any more once there were later ones.

@@ -19,6 +19,13 @@ LEFT_MS = 10_000 * 2 // 5
 """Of the session of a classic member here."""
 
 
+def lose_connection(world: GroupWorld, member_id: str) -> None:
+    """The connection ends on which this member was last heard of."""
+    client = Client()
+    world.coordinator.heard(client, GROUP, member_id)
+    client.leave()
+
+
 @pytest.fixture
 def lost() -> list[str]:
     return []
@@ -69,9 +76,7 @@ def test_a_classic_member_that_lost_its_connection_is_out_after_two_fifths_of_it
     world: GroupWorld,
 ) -> None:
     stays, goes = world.stable("a", "b")
-    client = Client()
-    world.coordinator.heard(client, GROUP, goes)
-    client.leave()
+    lose_connection(world, goes)
     world.clock.advance(LEFT_MS - 1)
     assert world.heartbeat(stays, 2) == ErrorCode.NONE
     world.clock.advance(1)
@@ -81,9 +86,7 @@ def test_a_classic_member_that_lost_its_connection_is_out_after_two_fifths_of_it
 
 def test_a_heartbeat_on_another_connection_gives_it_its_whole_session(world: GroupWorld) -> None:
     (member_id,) = world.stable("a")
-    client = Client()
-    world.coordinator.heard(client, GROUP, member_id)
-    client.leave()
+    lose_connection(world, member_id)
     world.clock.advance(LEFT_MS - 1)
     assert world.heartbeat(member_id, 1) == ErrorCode.NONE
     world.clock.advance(9_999)
@@ -93,9 +96,7 @@ def test_a_heartbeat_on_another_connection_gives_it_its_whole_session(world: Gro
 def test_a_static_member_is_waited_for(world: GroupWorld) -> None:
     member_id = world.join(instance_id="i", session_timeout_ms=10_000).value.member_id
     world.sync(member_id, 1, {member_id: b""})
-    client = Client()
-    world.coordinator.heard(client, GROUP, member_id)
-    client.leave()
+    lose_connection(world, member_id)
     world.clock.advance(9_999)
     assert world.heartbeat(member_id, 1) == ErrorCode.NONE
 
@@ -114,9 +115,7 @@ def test_a_consumer_that_lost_its_connection(is_static: bool) -> None:
     world.enter("a")
     world.enter("b", **({"instance_id": "i"} if is_static else {}))
     world.settle("a", "b")
-    client = Client()
-    world.coordinator.heard(client, GROUP, "b")
-    client.leave()
+    lose_connection(world, "b")
     world.clock.advance(SESSION_MS * 2 / 5)
     world.settle("a")
     assert (world.owned("a")["t"] == [0, 1, 2]) is not is_static
