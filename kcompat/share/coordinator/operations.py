@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import NO_OFFSET
 from kcompat.share.coordinator.state import (
+    brought_up_to_date,
     cold_snapshot,
     initialized,
     snapshot_key,
@@ -88,7 +89,7 @@ def write(turn: ShareTurn, key: SharePartitionKey, news: StateWrite) -> Outcome:
         refusal = _unwritable(turn.shard, key, known, news)
     if not refusal.error:
         assert known is not None
-        _write(turn, key, known, news, known.leader_epoch)
+        _write(turn, key, known, brought_up_to_date(known, news), known.leader_epoch)
     return refusal
 
 

@@ -63,6 +63,19 @@ def initialized(
     )
 
 
+def brought_up_to_date(known: ShareState, write: StateWrite) -> StateWrite:
+    """What is written, without what the start has passed: in a state epoch it never goes back.
+
+    Who is not answered in time reads its state again, and may be far ahead when the same leader's write of
+    before arrives. To follow that would deliver again what was done with.
+    """
+    if write.start_offset == NO_OFFSET or write.start_offset >= known.start_offset:
+        return write
+    return write._replace(
+        start_offset=known.start_offset, delivery_complete_count=known.delivery_complete_count
+    )
+
+
 def updated(known: ShareState, write: StateWrite, leader_epoch: int) -> ShareUpdateValue:
     """The update that tells what was written."""
     return ShareUpdateValue(

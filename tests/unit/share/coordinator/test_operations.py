@@ -170,6 +170,17 @@ def test_writes_add_up(world: ShareWorld) -> None:
     assert read(world).start_offset == 7
 
 
+@pytest.mark.parametrize("updates_per_snapshot", [0, 500])
+def test_a_late_write_does_not_take_the_start_back(updates_per_snapshot: int) -> None:
+    world = ShareWorld(ShareCoordinatorConfig(updates_per_snapshot=updates_per_snapshot))
+    initialize(world)
+    world.write(StateBatch(0, 4, ACKNOWLEDGED, 1), start_offset=12, delivery_complete_count=1)
+    late = StateBatch(0, 4, ACKNOWLEDGED, 1), StateBatch(10, 14, ACKNOWLEDGED, 1)
+    assert world.write(*late, start_offset=0, delivery_complete_count=10) == ErrorCode.NONE
+    assert read(world) == StateRead(start_offset=12, batches=(StateBatch(12, 14, ACKNOWLEDGED, 1),))
+    assert summary(world) == StateSummary(start_offset=12, delivery_complete_count=1)
+
+
 def test_overlapping_news_are_written_as_one(world: ShareWorld) -> None:
     initialize(world)
     world.write(DELIVERED, StateBatch(0, 6, ACKNOWLEDGED, 1))
