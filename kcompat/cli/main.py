@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kcompat.cli import asyncio_without_tls
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -266,6 +268,7 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     match options.command:
         case "start":
+            asyncio_without_tls.load()
             from kcompat.cli import start
 
             return start.run(options)
@@ -294,6 +297,7 @@ def _run(options: argparse.Namespace) -> int:
 
             return take_over.run(options)
         case "container":
+            asyncio_without_tls.load()
             from kcompat.cli import container
 
             return container.run(options)

@@ -1,15 +1,10 @@
-"""One broker of a cluster of processes: `python -m kcompat.cli.processes.member SOCKET`, run by the command.
-
-SOCKET is the number of its end of the channel. It ends when it is told to, and when the command has ended.
-"""
+"""One broker of a cluster of processes. It ends when it is told to, and when the command has ended."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
-import socket
-import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -30,6 +25,8 @@ from kcompat.node.world import real_world
 from kcompat.node.zookeeper_port import ZooKeeperPort
 
 if TYPE_CHECKING:
+    import socket
+
     from kcompat.cli.processes.channel import Order
     from kcompat.node.world import World
 
@@ -37,10 +34,10 @@ PATIENCE_S = 10.0
 """How long a clean end may take when the command has ended: nobody is left who would end this process."""
 
 
-def main() -> int:
-    """Be the broker that the channel says; the exit code."""
+def run(end: socket.socket) -> int:
+    """Be the broker that is asked for at the other end of the channel; the exit code."""
     with asyncio.Runner(loop_factory=spinning_loop) as runner:
-        return runner.run(_live(socket.socket(fileno=int(sys.argv[1]))))
+        return runner.run(_live(end))
 
 
 async def _live(end: socket.socket) -> int:
@@ -126,7 +123,3 @@ async def _end(channel: Channel[Order], *, has_store: bool) -> bool:
     if told.result() is None:
         signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
     return False
-
-
-if __name__ == "__main__":
-    sys.exit(main())

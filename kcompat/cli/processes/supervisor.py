@@ -57,7 +57,7 @@ class _Process:
         ours, theirs = socket.socketpair()
         with theirs:
             process = await asyncio.create_subprocess_exec(
-                *child.command("kcompat.cli.processes.member", str(theirs.fileno())),
+                *child.command("kcompat.cli.processes", str(theirs.fileno())),
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 env=child.environment(),

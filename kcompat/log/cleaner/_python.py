@@ -8,7 +8,6 @@ empty. The caller keeps at least one empty, where a search ends.
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +32,8 @@ _DIGEST = struct.Struct("<QQ").unpack
 
 def locate(table: Table, key: bytes) -> tuple[int, int, int]:
     """Where the entry of a key stands, or the empty one where it belongs; and the halves of its digest."""
+    import hashlib  # brings OpenSSL, which is 4 MB of memory: not before something is cleaned
+
     first, second = _DIGEST(hashlib.md5(key, usedforsecurity=False).digest())
     return _seek(table, first, second), first, second
 
