@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
+.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults mixed-clusters exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -16,6 +16,7 @@ help:
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
 	@echo "make simulation  10,000 stories of replicas and 10,000 of coordinators with everything against them, KCOMPAT_SEEDS=N for another number: four hours"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
+	@echo "make mixed-clusters  100 leaders killed where one of three brokers is a kcompat and two are Kafka 3.9.2, and the reverse: an hour or more"
 	@echo "make exactly-once  100,000 records copied in transactions, money moved in them, clients and brokers killed 10 times each: twenty minutes"
 	@echo "make group-storm  groups of 200 members, of which one is killed every two seconds, and their coordinators: a quarter of an hour"
 	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three; make bench-groups: groups of 60"
@@ -73,6 +74,10 @@ simulation: $(TOOLS)
 # `make test` has a short form of it too.
 cluster-faults: fetched
 	KCOMPAT_FAULTS=100 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_cluster_faults.py
+
+# `make test` has a short form of it too, with two brokers of each kind.
+mixed-clusters: fetched
+	KCOMPAT_KILLS=100 $(BIN)/pytest -q -s interop-tests/test_mixed_clusters.py
 
 # `make test` has a short form of it too.
 exactly-once: fetched
