@@ -98,7 +98,7 @@ class ShareCoordinators(SlowLogMachine):
         write = StateWrite(state, leader, start, 0, tuple(batches))
         if self.appends(lambda: self.world.coordinator.write(key, write)):
             known_start, records = self.model[key]
-            start = known_start if start == -1 else start
+            start = max(known_start, start)
             for offset, delivery in record_by_record(batches, -1).items():
                 records[offset] = max(records.get(offset, delivery), delivery)
             self.model[key] = (start, {at: delivery for at, delivery in records.items() if at >= start})
