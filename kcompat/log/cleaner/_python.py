@@ -32,7 +32,7 @@ _DIGEST = struct.Struct("<QQ").unpack
 
 def locate(table: Table, key: bytes) -> tuple[int, int, int]:
     """Where the entry of a key stands, or the empty one where it belongs; and the halves of its digest."""
-    import hashlib  # brings OpenSSL, which is 4 MB of memory: not before something is cleaned
+    import hashlib  # it loads OpenSSL, some MB of memory: not before something is cleaned
 
     first, second = _DIGEST(hashlib.md5(key, usedforsecurity=False).digest())
     return _seek(table, first, second), first, second
