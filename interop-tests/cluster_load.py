@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import kafka
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from support.history import History, Outcome, Polled, Sent
 from support.new_epochs import refused
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 POLL_S = 0.05
 DRAIN_S = 60
 SEND_PAUSE_S = 0.002
+DENIED_PAUSE_S = 0.05
 LIGHT_PAUSE_S = 0.01
 """As much as it takes to have records under way at every moment, where a Kafka works for each of them."""
 PATIENT = {
@@ -52,8 +53,8 @@ PATIENT = {
 class Sender(Protocol):
     """A producer of some client."""
 
-    def send(self, place: Place, value: bytes, told: Told) -> None:
-        """Send one record."""
+    def send(self, place: Place, value: bytes, told: Told) -> bool:
+        """Send one record; False where a broker has said that there is no such topic."""
 
     def close(self) -> None:
         """Wait for what was sent."""
@@ -65,14 +66,21 @@ class Confluent:
     def __init__(self, bootstrap: str, said: Said, settings: Mapping[str, Any] = {}) -> None:
         self._producer = Producer({"bootstrap.servers": bootstrap, **settings}, logger=_Listener(said))
 
-    def send(self, place: Place, value: bytes, told: Told) -> None:
+    def send(self, place: Place, value: bytes, told: Told) -> bool:
         """See `Sender`."""
 
         def delivered(error: KafkaError | None, message: Any) -> None:
             told(None if error else message.offset())
 
-        self._producer.produce(place[0], value, partition=place[1], on_delivery=delivered)
+        try:
+            self._producer.produce(place[0], value, partition=place[1], on_delivery=delivered)
+        except KafkaException as denial:
+            if denial.args[0].code() != KafkaError._UNKNOWN_TOPIC:
+                raise
+            self._producer.poll(DENIED_PAUSE_S)
+            return False
         self._producer.poll(0)
+        return True
 
     def close(self) -> None:
         """See `Sender`."""
@@ -85,11 +93,12 @@ class KafkaPython:
     def __init__(self, bootstrap: str, _: Said) -> None:
         self._producer = kafka.KafkaProducer(bootstrap_servers=bootstrap)
 
-    def send(self, place: Place, value: bytes, told: Told) -> None:
+    def send(self, place: Place, value: bytes, told: Told) -> bool:
         """See `Sender`."""
         sent = self._producer.send(place[0], value, partition=place[1])
         sent.add_callback(lambda metadata: told(metadata.offset))
         sent.add_errback(lambda _: told(None))
+        return True
 
     def close(self) -> None:
         """See `Sender`."""
@@ -124,6 +133,8 @@ class Load:
         """When (monotonic seconds) a record of which partition was acknowledged, in order."""
         self.refusals: list[Refused] = []
         """Batches that were refused for a gap before them, as the producers say."""
+        self.denials = 0
+        """How often a producer heard that there is no such topic, as a Kafka says that has just started."""
         self.errors: list[str] = []
         """What the consumer was told of in place of records."""
         self._bootstrap = bootstrap
@@ -214,8 +225,10 @@ class Load:
         while not self._ending.is_set():
             place = self.places[number % len(self.places)]
             value = f"{name}-{number}".encode()
-            sender.send(place, value, self._told(name, number, place, value))
-            number += 1
+            if sender.send(place, value, self._told(name, number, place, value)):
+                number += 1
+            else:
+                self.denials += 1
             time.sleep(self._pause_s)
         sender.close()
 

@@ -126,6 +126,7 @@ class Proof:
         self.load.read_to_the_end()
         history = self.load.history
         assert len(history.sent) > 100
+        assert self.load.denials == 0
         for partition in range(PARTITIONS):
             eventually(partial(self._are_alike, partition), f"replicas of {partition} are alike")
         logs = {place: self._stored(place[1]).pop() for place in self.load.places}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.cluster.image import NO_CONTROLLER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
+from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from kcompat.api.context import RequestContext
-    from kcompat.cluster.image import BrokerInfo, PartitionInfo
+    from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo
 
 
 def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
@@ -40,6 +42,24 @@ def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
 def cluster_operations(context: RequestContext) -> int:
     """What the client may do to the cluster, as a bit field; nothing if it may not even describe it."""
     return context.operations_on(CLUSTER) if context.may(Operation.DESCRIBE, CLUSTER) else 0
+
+
+def knows_topics(image: ClusterImage) -> bool:
+    """Whether this broker was told which topics there are. One that has just started may be asked before the
+    controller has reached it.
+    """
+    return image.controller_id != NO_CONTROLLER
+
+
+def absence_error(name: str, image: ClusterImage) -> ErrorCode:
+    """Why a topic of this name is not shown.
+
+    UNKNOWN_TOPIC_OR_PARTITION, from a broker that knows no topics yet, would have librdkafka give up a topic
+    that it writes to; LEADER_NOT_AVAILABLE makes every client ask again.
+    """
+    if name_problem(name):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if knows_topics(image) else ErrorCode.LEADER_NOT_AVAILABLE
 
 
 def leader_error(

@@ -9,15 +9,16 @@ Behaviour
   TOPIC_AUTHORIZATION_FAILED, where they are named.
 - Authorised operations are always given. Eligible leader replicas belong to KRaft: the lists are empty, as on
   a Kafka broker without that feature.
-- Topics are never created. An empty name is refused as INVALID_TOPIC_EXCEPTION like any illegal one (Kafka
-  fails the whole request with UNKNOWN_SERVER_ERROR).
+- Topics are never created. Before this broker was told which topics there are, they are LEADER_NOT_AVAILABLE.
+- An empty name is refused as INVALID_TOPIC_EXCEPTION like any illegal one (Kafka fails the whole request with
+  UNKNOWN_SERVER_ERROR).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.cluster_view import leader_error, offline_replicas, reachable_brokers
+from kcompat.api.cluster_view import absence_error, leader_error, offline_replicas, reachable_brokers
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -25,7 +26,6 @@ from kcompat.protocol.messages.describe_topic_partitions import (
 )
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
-from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def handle(
             break
         topic = image.topics.get(name)
         if topic is None:
-            response.topics.append(_unknown(name))
+            response.topics.append(TopicAnswer(error_code=absence_error(name, image), name=name))
             continue
         indexes = [index for index in topic.partitions if index >= start]
         response.topics.append(_describe(topic, indexes[:room], image, reachable))
@@ -82,14 +82,6 @@ def handle(
             TopicAnswer(error_code=denied, name=name) for name in wanted if name not in allowed
         ]
     return response
-
-
-def _unknown(name: str) -> TopicAnswer:
-    illegal = name_problem(name) is not None
-    return TopicAnswer(
-        error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        name=name,
-    )
 
 
 def _describe(

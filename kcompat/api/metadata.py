@@ -6,6 +6,7 @@ Behaviour
 - Unknown names are created with the broker's defaults if `auto.create.topics.enable` and the client allow it.
   The answer waits for the creation, so the client finds its topic at once; Kafka answers
   UNKNOWN_TOPIC_OR_PARTITION and has the client ask again.
+- Before this broker was told which topics there are, none is created, and they are LEADER_NOT_AVAILABLE.
 - Rows keep the order of the request, names asked for twice are answered once. Partitions are in ascending
   order.
 - Topics that the client may not describe are left out of all topics, and are TOPIC_AUTHORIZATION_FAILED where
@@ -26,13 +27,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.cluster_view import cluster_operations, leader_error, offline_replicas, reachable_brokers
+from kcompat.api.cluster_view import (
+    absence_error,
+    cluster_operations,
+    knows_topics,
+    leader_error,
+    offline_replicas,
+    reachable_brokers,
+)
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import NOT_REQUESTED, Operation
-from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,9 +73,8 @@ def handle(context: RequestContext, request: MetadataRequest) -> MetadataRespons
     names = list(dict.fromkeys(topic.name for topic in asked if topic.name is not None))
     denied = {name for name in names if not _may_describe(context, name)}
     missing = [name for name in names if name not in image.topics and name not in denied]
-    if not missing or not (
-        request.allow_auto_topic_creation and context.services.config.auto_create_topics_enable
-    ):
+    may_create = request.allow_auto_topic_creation and context.services.config.auto_create_topics_enable
+    if not missing or not may_create or not knows_topics(image):
         return _by_name(context, request, names, denied, {})
     if not context.may(Operation.CREATE, CLUSTER):
         denied.update(name for name in missing if not context.may(Operation.CREATE, Resource.topic(name)))
@@ -122,23 +128,17 @@ def _by_name(
     errors: Mapping[str, ErrorCode],
 ) -> MetadataResponse:
     """Answer for names. Of those denied nothing is told; `errors` says why others could not be created."""
-    topics = context.services.cluster.image.topics
+    image = context.services.cluster.image
     found, failed = [], []
     for name in names:
         if name in denied:
             failed.append(TopicAnswer(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name))
-        elif name in topics:
-            found.append(topics[name])
+        elif name in image.topics:
+            found.append(image.topics[name])
         else:
-            failed.append(TopicAnswer(error_code=_unknown_topic_error(name, errors), name=name))
+            error = errors.get(name) or absence_error(name, image)
+            failed.append(TopicAnswer(error_code=error, name=name))
     return _response(context, request, found, failed)
-
-
-def _unknown_topic_error(name: str, errors: Mapping[str, ErrorCode]) -> ErrorCode:
-    error = errors.get(name, ErrorCode.NONE)
-    if error is not ErrorCode.NONE:
-        return error
-    return ErrorCode.INVALID_TOPIC_EXCEPTION if name_problem(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _response(

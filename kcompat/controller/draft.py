@@ -4,6 +4,8 @@ An event makes a `Draft` of the state, changes it, and turns it into a `Decision
 partition, it is written once, in one new leader epoch. Requests come in this order for each broker: the
 brokers that are there, if that changed; roles; the picture; replicas to stop. So a broker knows the leader
 that it shall follow, has taken its roles before clients are shown them, and hides a topic before its logs go.
+One that has just registered is shown everything first, as it was before the decision: until then it can tell
+its clients nothing.
 """
 
 from __future__ import annotations
@@ -146,7 +148,7 @@ class Draft:
         self._tells_brokers = True
 
     def greet(self, broker_id: int) -> None:
-        """Show everything to a broker that has just registered."""
+        """Show everything to a broker that has just registered, first of all."""
         self._greeted.add(broker_id)
 
     # -- the decision ------------------------------------------------------------------------------------
@@ -188,17 +190,15 @@ class Draft:
         changed = [shown_partition(after, after.topics[name], index) for name, index in self._shown]
         news = picture(after, [*changed, *self._hidden])
         brokers_alone = picture(after)
+        everything = picture(after, shown(self.state, self.state.topics.values())) if self._greeted else None
         for broker_id in after.brokers:
-            is_greeted = broker_id in self._greeted
-            if is_greeted or self._tells_brokers:
+            if everything is not None and broker_id in self._greeted:
+                yield broker_id, everything
+            elif self._tells_brokers:
                 yield broker_id, brokers_alone
             if broker_id in self._roles:
                 yield broker_id, leader_and_isr(after, list(self._assigned(after, broker_id)))
-            if is_greeted:
-                everything = [*shown(after, after.topics.values()), *self._hidden]
-                if everything:
-                    yield broker_id, picture(after, everything)
-            elif changed or self._hidden:
+            if changed or self._hidden:
                 yield broker_id, news
             if broker_id in self._stops:
                 stopped = list(self._stops[broker_id].values())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -130,6 +132,36 @@ def test_what_was_acknowledged_outlives_a_killed_leader(cluster: Cluster) -> Non
     cluster.brokers[second].kill()
     third = other_leader(cluster, second)
     assert read(cluster, third, 3) == [b"one", b"two", b"three"]
+
+
+@pytest.mark.parametrize("makes_topics", [False, True])
+def test_a_broker_that_returns_denies_no_topic_from_its_first_answer_on(
+    cluster: Cluster, makes_topics: bool
+) -> None:
+    create(cluster, partitions=3)
+    errors: list[int] = []
+
+    def ask(host: str, port: str) -> None:
+        deadline = time.monotonic() + TIMEOUT_S
+        request = MetadataRequest(
+            topics=[MetadataRequest.MetadataRequestTopic(name=TOPIC)], allow_auto_topic_creation=makes_topics
+        )
+        while ErrorCode.NONE not in errors:
+            assert time.monotonic() < deadline, errors
+            with suppress(OSError), RawClient((host, int(port)), TIMEOUT_S) as asking:
+                while ErrorCode.NONE not in errors:
+                    errors.append(asking.call(request, 9).topics[0].error_code)
+
+    for broker in cluster.brokers:
+        errors.clear()
+        address = broker.bootstrap_servers.rsplit(":", 1)
+        broker.kill()
+        with ThreadPoolExecutor() as clients:
+            asked = clients.submit(ask, *address)
+            broker.start()
+            asked.result()
+        assert set(errors) <= {ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE}
+        cluster.wait_until_in_sync(TIMEOUT_S)
 
 
 def test_a_broker_that_stops_has_moved_its_leaderships_first(cluster: Cluster) -> None:

@@ -9,6 +9,7 @@ import pytest
 from kcompat.api import (
     describe_topic_partitions,
 )
+from kcompat.cluster.image import ClusterImage
 from kcompat.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
@@ -70,6 +71,12 @@ async def test_describe_topic_partitions(
         await ask_metadata(world, 12, "b", "a")
         asked = None if cursor is None else Cursor(topic_name=cursor[0], partition_index=cursor[1])
         assert await describe(world, *names, limit=limit, cursor=asked) == (rows, following)
+
+
+async def test_before_the_controller_has_said_which_topics_there_are_none_is_denied() -> None:
+    async with ClusterWorld() as world:
+        world.cluster.update(ClusterImage("the-cluster"))
+        assert await describe(world, "a", "a b") == ([("a", 5, []), ("a b", 17, [])], None)
 
 
 async def test_describe_topic_partitions_never_gives_more_than_the_broker_allows() -> None:

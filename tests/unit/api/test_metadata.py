@@ -9,6 +9,7 @@ import pytest
 from kcompat.api import (
     metadata,
 )
+from kcompat.cluster.image import ClusterImage
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
@@ -78,6 +79,18 @@ async def test_metadata_creates_only_where_both_allow_it(setting: str) -> None:
         ]
         assert [topic.topic_authorized_operations for topic in response.topics] == [ALL_OF_TOPIC] * 3
         assert not world.cluster.image.topics
+
+
+async def test_before_the_controller_has_said_which_topics_there_are_none_is_created_nor_denied() -> None:
+    async with ClusterWorld() as world:
+        known = world.cluster.image
+        world.cluster.update(ClusterImage(known.cluster_id))
+        response = await ask_metadata(world, 12, "t", "a b")
+        assert [(topic.name, topic.error_code) for topic in response.topics] == [("t", 5), ("a b", 17)]
+        assert (response.brokers, response.controller_id) == ([], -1)
+        world.cluster.update(known)
+        assert not await world.session.children("/brokers/topics")
+        assert [topic.error_code for topic in (await ask_metadata(world, 12, "t")).topics] == [0]
 
 
 async def test_metadata_says_why_a_topic_was_not_created() -> None:

@@ -83,16 +83,17 @@ def test_a_broker_that_starts_hears_everything_and_the_others_of_it(three: Contr
     decision = seen(state, broker(1), broker(2), broker(3))
     assert partitions(decision)[1] == ControlledPartition(3, 5, (3,), (3, 1), 10)
     assert len(decision.writes) == 1
-    alone, roles, everything = told(decision, 3)
-    assert isinstance(alone, UpdateMetadata)
-    assert (sorted(alone.brokers), alone.partitions) == ([1, 2, 3], [])
+    everything, roles, elected = told(decision, 3)
+    assert isinstance(everything, UpdateMetadata)
+    assert sorted(everything.brokers) == [1, 2, 3]
+    assert [(part.index, part.info.leader) for part in everything.partitions] == [(0, 1), (1, -1), (2, 2)]
     assert isinstance(roles, LeaderAndIsr)
     assert [(part.index, part.role.leader, part.is_new) for part in roles.partitions] == [
         (0, 1, False),
         (1, 3, False),
     ]
-    assert isinstance(everything, UpdateMetadata)
-    assert [part.index for part in everything.partitions] == [0, 1, 2]
+    assert isinstance(elected, UpdateMetadata)
+    assert [(part.index, part.info.leader) for part in elected.partitions] == [(1, 3)]
     assert [type(news) for news in told(decision, 2)] == [UpdateMetadata, UpdateMetadata]
 
 
@@ -166,7 +167,7 @@ def test_a_controller_that_begins_tells_every_broker_everything(three: Controlle
         if isinstance(news, LeaderAndIsr)
     }
     assert roles == {1: [0], 2: [0], 3: [1]}
-    assert told(decision, 2)[-1] == UpdateMetadata(
+    assert told(decision, 2)[0] == UpdateMetadata(
         1,
         7,
         {each: broker(each).info for each in (1, 2, 3)},
