@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from kcompat.log.errors import StorageError
-from kcompat.log.files import FILES, OUT_OF_SPACE
+from kcompat.log.files import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,18 +63,22 @@ class LogContext:
         """Why a log here takes no more appends: the fault of the directory, or else `reason`."""
         return self.offline or StorageError(self.path, reason)
 
-    def failed_sync(self, error: Exception) -> StorageError:
-        """Report that a sync failed, for whatever reason: nobody knows what is on the device."""
+    def lasting_fault(self, error: Exception) -> StorageError:
+        """Report a failure, of whatever reason, after which nobody knows what is on the disk: a sync, or a
+        change that was begun and cannot be finished.
+        """
         return self.fault(OSError(errno.EIO, str(error)))
 
-    def faults(self) -> Faults:
-        """Raise what the operating system refuses inside as the StorageError that `fault` makes of it."""
-        return Faults(self)
+    def faults(self, *, last: bool = False) -> Faults:
+        """Raise what the operating system refuses inside as the StorageError that `fault` makes of it, or
+        `lasting_fault`.
+        """
+        return Faults(self.lasting_fault if last else self.fault)
 
     def fault(self, error: OSError) -> StorageError:
         """Report a failed operation. A full disk passes; any other fault takes the directory offline."""
         fault = StorageError(self.path, error)
-        if error.errno not in OUT_OF_SPACE and self.offline is None:
+        if not fault.passes and self.offline is None:
             self.offline = fault
             logger.error("%s; the directory is offline until the next start", fault)
         return fault
@@ -84,10 +88,10 @@ class Faults:
     """See `LogContext.faults`."""
 
     # A class, not a generator: every append of a follower passes through one.
-    __slots__ = ("_context",)
+    __slots__ = ("_report",)
 
-    def __init__(self, context: LogContext) -> None:
-        self._context = context
+    def __init__(self, report: Callable[[OSError], StorageError]) -> None:
+        self._report = report
 
     def __enter__(self) -> None:
         pass
@@ -96,4 +100,4 @@ class Faults:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, OSError):
-            raise self._context.fault(error) from error
+            raise self._report(error) from error

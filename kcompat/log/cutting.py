@@ -21,7 +21,6 @@ def truncate_to(log: Log, offset: int) -> bool:
     (KAFKA-10706).
     """
     assert offset >= 0, "an offset is not negative"
-    log.make()
     log.epochs.truncate(end=offset)
     log.epochs.save()
     if offset >= log.log_end_offset:
@@ -38,7 +37,6 @@ def truncate_to(log: Log, offset: int) -> bool:
 
 def truncate_fully_and_start_at(log: Log, offset: int) -> None:
     """Drop everything and go on with an empty log at `offset`."""
-    log.make()
     log.local.start_anew(offset, log.durability.last_flush_ms)
     log.producer_state = ProducerState(end_offset=offset)
     log.epochs.clear()
@@ -59,9 +57,15 @@ def _end_at(log: Log, offset: int) -> None:
 def delete_records_before(log: Log, offset: int) -> None:
     """Advance the log start to `offset` (DeleteRecords, or a leader's answer), and store it."""
     assert offset <= log.log_end_offset, "the log start cannot pass the log end"
-    if offset > log.log_start_offset:
+    former = log.log_start_offset
+    if offset > former:
         log.log_start_offset = offset
-        log.context.log_start_moved()  # before the epochs are cut: a crash leaves no record without its epoch
+        try:
+            # Before the epochs are cut: a crash leaves no record without its epoch.
+            log.context.log_start_moved()
+        except OSError:
+            log.log_start_offset = former  # so that who asks again has it stored
+            raise
         _start_at(log, offset)
 
 

@@ -127,7 +127,7 @@ class Durability:
         try:
             flush = log.begin_flush()
         except Exception as error:
-            self._context.failed_sync(error)
+            self._context.lasting_fault(error)
             self._ended(log)
         else:
             self._context.sync(flush.run, partial(self._ended, log))

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+from typing import Final
+
+OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Faults that pass: no room on the volume, and no room for one more open file."""
+
 
 class StorageError(Exception):
     """The operating system refused a read or a write below `directory`, or that is out of service.
@@ -13,6 +19,11 @@ class StorageError(Exception):
         super().__init__(f"storage fault in {directory}: {cause}")
         self.directory = directory
         self.cause = cause
+
+    @property
+    def passes(self) -> bool:
+        """Whether the same may succeed a little later."""
+        return isinstance(self.cause, OSError) and self.cause.errno in OUT_OF_SPACE
 
 
 class LogDirectoryError(Exception):

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
     Readable = bytes | bytearray | memoryview
 
-OUT_OF_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""Faults that pass: no room on the volume, and no room for one more open file."""
-
 RESERVE_FROM: Final = 1 << 20
 """Bytes a file holds before room is reserved ahead of it."""
 _MAX_RESERVE: Final = 16 << 20

@@ -62,7 +62,7 @@ class Flushes:
             if not flush.done or (flush.begin > self._point and flush.error is None):
                 unknown.append(flush)
             elif flush.error is not None:
-                self._context.failed_sync(flush.error)
+                self._context.lasting_fault(flush.error)
             else:
                 self._point = max(self._point, flush.offset)
         self._pending = unknown

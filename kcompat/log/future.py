@@ -7,7 +7,6 @@ Kafka's counterpart: what `LogManager` does with `futureLogs` and `preferredLogD
 
 from __future__ import annotations
 
-import errno
 from typing import TYPE_CHECKING
 
 from kcompat.log.errors import LogDirectoryError
@@ -108,6 +107,6 @@ def reopened(log: Log, directory: LogDirectory, path: str, now_ms: int) -> Log:
             context=directory,
         )
     except OSError as error:
-        raise directory.fault(OSError(errno.EIO, str(error))) from error
+        raise directory.lasting_fault(error) from error
     again.durability.cut(on_device)  # that it was closed well does not mean that it was synced
     return again

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from kcompat.log.errors import OUT_OF_SPACE
 from kcompat.log.files import pread_all
 
 if TYPE_CHECKING:
@@ -70,7 +71,12 @@ class _IndexFile:
         self.last = entry
         self.is_full = len(self) >= self._limit
         if len(self._recent) >= _GROUP:
-            self.flush()
+            try:
+                self.flush()
+            except OSError as error:
+                # The batch of this entry is in the log already. The next entry tries again.
+                if error.errno not in OUT_OF_SPACE:
+                    raise
 
     def flush(self) -> None:
         """Hand entries that are only in memory to the file (created if need be)."""

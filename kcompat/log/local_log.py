@@ -103,7 +103,12 @@ class LocalLog:
             self.segments.replace([full], segment)
             self._remove_now([full])
         else:
-            full.retire()
+            try:
+                full.retire()
+            except OSError:
+                # Appends may go on in the full one, and a restart would take this for the end of the log.
+                self._remove_now([segment])
+                raise
             self.segments.push(segment)
         return segment
 

@@ -7,7 +7,6 @@ leaves here as StorageError, whatever was called.
 
 from __future__ import annotations
 
-import errno
 from typing import TYPE_CHECKING
 
 from kcompat.log import cutting, following, timestamps
@@ -247,7 +246,7 @@ class Log:
         """Note who wrote a batch that was just appended, and its marker if it is one. Raises StorageError."""
         aborted = self.producer_state.note(header, marker, base_offset, timestamp)
         if aborted is not None:
-            with self.context.faults():
+            with self.context.faults(last=True):  # without its entry it would pass for committed
                 self.local.segments.active.txn_index.append(aborted)
 
     @property
@@ -304,11 +303,15 @@ class Log:
     def truncate_to(self, offset: int) -> bool:
         """Remove everything from `offset` on; False if there was nothing. Raises StorageError."""
         with self.context.faults():
+            self.make()
+        with self.context.faults(last=True):
             return cutting.truncate_to(self, offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything and go on with an empty log at `offset`. Raises StorageError."""
         with self.context.faults():
+            self.make()
+        with self.context.faults(last=True):
             cutting.truncate_fully_and_start_at(self, offset)
 
     def delete_records_before(self, offset: int) -> None:
@@ -331,10 +334,8 @@ class Log:
         If any step fails the directory goes offline: the next start finishes it or undoes it
         (`LocalLog.replace`). Raises StorageError.
         """
-        try:
+        with self.context.faults(last=True):
             self.local.replace(old, self.config.file_delete_delay_ms)
-        except OSError as error:
-            raise self.context.fault(OSError(errno.EIO, str(error))) from error
 
     # -- reading ---------------------------------------------------------------------------------------------
 
