@@ -11,8 +11,8 @@ of it. Logs are read and written through `FollowedLog`.
   cut before its high watermark or log start is touched by the same answer (KAFKA-14704).
 - Where the offset is not in the leader's log, ListOffsets says where that ends and starts.
 - What may pass is asked again after a pause, which doubles up to `replica.fetch.backoff.ms`. (Kafka always
-  pauses so long, although a leader that has not heard of its election yet will in a moment.) What cannot
-  pass, as a failed disk, ends the following until the next role.
+  pauses so long, although a leader that has not heard of its election yet will in a moment.) So does a disk
+  that is full. What cannot pass, as a failed disk, ends the following until the next role.
 
 Kafka's counterparts: `AbstractFetcherThread`, `ReplicaFetcherThread` and `RemoteLeaderEndPoint`.
 """
@@ -244,8 +244,8 @@ class Fetcher:
             assert isinstance(records, memoryview)
             try:
                 error = log.append(records, following.leader_epoch)
-            except StorageError:
-                self._give_up(key, "its disk has failed")
+            except StorageError as fault:
+                self._disk_failed(key, fault, now_ms)
                 return
             if error == ErrorCode.CORRUPT_MESSAGE:
                 logger.error("%s-%d got damaged records from its leader", *key)
@@ -256,8 +256,8 @@ class Fetcher:
                 return
         try:
             log.heard(answer.high_watermark, answer.log_start_offset)
-        except StorageError:
-            self._give_up(key, "its disk has failed")
+        except StorageError as fault:
+            self._disk_failed(key, fault, now_ms)
             return
         if self._following.get(key) is not following:
             return  # that was all it was followed for
@@ -268,6 +268,14 @@ class Fetcher:
             self._session.drop(key)
         else:
             self._session.want(key, self._asks(following))
+
+    def _disk_failed(self, key: Key, fault: StorageError, now_ms: int) -> None:
+        if not fault.passes:
+            self._give_up(key, "its disk has failed")
+            return
+        if not self._following[key].failures:
+            logger.warning("%s-%d is behind its leader until this passes: %s", *key, fault)
+        self._pause(key, now_ms)
 
     def _found_epoch(self, key: Key, answer: EpochAnswer, now_ms: int) -> None:
         following = self._about(key, Stage.TRUNCATING)

@@ -43,7 +43,8 @@ class MemoryLog:
         self.cache = LeaderEpochCache()
         for at, epoch in enumerate(self.records, start):
             self.cache.assign(epoch, at)
-        self.has_failed = self.holds = False
+        self.fault: OSError | None = None
+        self.holds = False
         self.cuts: list[int] = []
         self.first_offset = start
 
@@ -64,8 +65,8 @@ class MemoryLog:
         return self.cache.end_offset_for(epoch, self.log_end_offset)
 
     def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
-        if self.has_failed:
-            raise StorageError("/disk", "failed")
+        if self.fault is not None:
+            raise StorageError("/disk", self.fault)
         for _, header in iter_headers(records):
             if header.leader_epoch > leader_epoch:
                 break
@@ -83,8 +84,8 @@ class MemoryLog:
         return self.holds and lag != 0
 
     def truncate_to(self, offset: int) -> None:
-        if self.has_failed:
-            raise StorageError("/disk", "failed")
+        if self.fault is not None:
+            raise StorageError("/disk", self.fault)
         if offset < self.log_end_offset:
             self.cuts.append(offset)
             del self.records[offset - self.first_offset :]

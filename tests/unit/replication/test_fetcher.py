@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from kcompat.protocol.errors import ErrorCode
@@ -160,9 +162,21 @@ def test_who_is_fenced_waits_for_its_next_role() -> None:
 
 def test_a_failed_disk_ends_it() -> None:
     pair = one()
-    pair.logs[0].has_failed = True
+    pair.logs[0].fault = OSError(errno.EIO, "Input/output error")
     pair.step()
     assert pair.fetcher.failed == {(TOPIC, 0)}
+
+
+def test_a_full_disk_may_have_room_after_a_pause() -> None:
+    pair = one()
+    pair.logs[0].fault = OSError(errno.ENOSPC, "No space left on device")
+    for pause_ms in (FIRST_BACKOFF_MS, 2 * FIRST_BACKOFF_MS):
+        pair.step()
+        assert pair.fetcher.due_ms() == pair.now_ms + pause_ms
+        pair.now_ms += pause_ms
+    pair.logs[0].fault = None
+    pair.step()
+    assert pair.logs[0].written == "0011"
 
 
 def test_records_that_do_not_fit_end_it() -> None:
