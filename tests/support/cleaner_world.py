@@ -57,6 +57,7 @@ class CleanerWorld:
         self.stable: dict[str, int] = {}
         self.jobs: list[CleanJob] = []
         self.kills = 0
+        self.lacks_descriptors = False
         self.open()
 
     def open(self) -> None:
@@ -74,6 +75,8 @@ class CleanerWorld:
         return SlowRunner(job, self.files)
 
     def stable_offset(self, log: Log) -> int | None:
+        if self.lacks_descriptors:
+            raise OSError(errno.EMFILE, "too many open files")
         return self.stable.get(log.topic, log.log_end_offset)
 
     def log(self, topic: str, config: LogConfig = COMPACT) -> Log:

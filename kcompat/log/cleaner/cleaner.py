@@ -252,7 +252,12 @@ class LogCleaner:
             begin = first_dirty(self._logs.clean_offset(log), log.log_start_offset, log.log_end_offset)
             return assess(list(log.local.segments), log.config, begin, stable_offset, self._clock.now_ms())
         except OSError as error:
-            self._mark_uncleanable(log, str(log.context.fault(error)))
+            fault = log.context.fault(error)
+            if fault.passes:
+                logger.warning("%s", fault)
+                self._pause(log, str(fault))
+            else:
+                self._mark_uncleanable(log, str(fault))
         except Exception as bug:
             self._mark_uncleanable(log, repr(bug), bug)
         return None

@@ -27,6 +27,18 @@ def test_a_cleaning_that_was_killed_is_tried_again(world: CleanerWorld) -> None:
     assert offsets(log) == [3]
 
 
+def test_a_log_that_cannot_be_looked_at_for_a_moment_is_cleaned_later(world: CleanerWorld) -> None:
+    log = world.log("a")
+    fill(log)
+    world.lacks_descriptors = True
+    world.cleaner.start()
+    world.run(1000)
+    assert (world.cleaner.uncleanable, log.is_failed) == ({}, False)
+    world.lacks_descriptors = False
+    world.run(2 * BACKOFF_MS)
+    assert offsets(log) == [3]
+
+
 @pytest.mark.leaves_damage("a damaged batch is not cleaned, and stays")
 def test_a_damaged_log_does_not_stop_the_others(
     world: CleanerWorld, caplog: pytest.LogCaptureFixture
