@@ -239,8 +239,11 @@ def _grown(spec: PartitionsSpec, state: ControllerState) -> ControlledTopic:
 
 
 def _new_partition(replicas: tuple[int, ...], state: ControllerState) -> ControlledPartition:
-    """The first live replica leads, all live ones are in sync, epochs start at 0."""
-    live = tuple(broker for broker in replicas if broker in state.brokers)
+    """The first live replica leads, all live ones are in sync, epochs start at 0. A broker that shuts down
+    has left every ISR, and comes into a new one only where nobody else is.
+    """
+    there = tuple(broker for broker in replicas if broker in state.brokers)
+    live = tuple(broker for broker in there if broker not in state.shutting_down) or there
     return ControlledPartition(live[0] if live else NO_LEADER, 0, live, replicas, 0)
 
 

@@ -236,6 +236,16 @@ def test_three_brokers_share_the_leaders(three: ControllerState, config: BrokerC
     assert all(set(part.replicas) == {1, 2, 3} for part in partitions)
 
 
+def test_who_shuts_down_is_in_sync_from_the_beginning_only_where_nobody_else_is(
+    three: ControllerState, config: BrokerConfig
+) -> None:
+    state = replace(three, shutting_down=frozenset({1}))
+    shared, own = TopicSpec("t", -1, -1, [(0, [1, 2]), (1, [2, 1])]), TopicSpec("u", -1, -1, [(0, [1])])
+    topics = create(state, config, shared, own).state.topics
+    assert [(part.leader, part.isr) for part in topics["t"].partitions] == [(2, (2,)), (2, (2,))]
+    assert [(part.leader, part.isr) for part in topics["u"].partitions] == [(1, (1,))]
+
+
 def test_each_broker_hears_of_its_own_roles_and_all_see_the_picture(
     three: ControllerState, config: BrokerConfig
 ) -> None:
