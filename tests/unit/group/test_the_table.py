@@ -132,6 +132,21 @@ def test_completing_rebalance_to_preparing_rebalance_when_the_assignment_is_not_
     assert world.describe_state() == PREPARING
 
 
+def test_stable_to_preparing_rebalance_when_a_member_leaves(world: GroupWorld) -> None:
+    reach(world, STABLE)
+    world.leave(FOLLOWER)
+    assert world.describe_state() == PREPARING
+
+
+@pytest.mark.parametrize("state", [EMPTY, PREPARING, COMPLETING, STABLE])
+def test_each_state_to_dead_when_another_coordinates_the_group(world: GroupWorld, state: str) -> None:
+    reach(world, state)
+    for partition, _ in list(world.coordinator.runtime.active()):
+        world.coordinator.unload(partition, leader_epoch=world.epoch + 1)
+    assert world.heartbeat(LEADER, GENERATION) == ErrorCode.NOT_COORDINATOR
+    assert world.group() is None
+
+
 @pytest.mark.parametrize(
     ("previous", "state"),
     [
