@@ -22,6 +22,7 @@ class Reader:
         self.text = text
         self.alphabet = alphabet
         self.at = 0
+        self._last = text.rfind(":]")
 
     @property
     def has_more(self) -> bool:
@@ -36,6 +37,10 @@ class Reader:
     def is_at(self, text: str) -> bool:
         """Whether this comes next."""
         return self.text.startswith(text, self.at)
+
+    def end_of_name(self) -> int:
+        """Where the next `:]` is; -1 if there is none, which takes no search of all the rest."""
+        return self.text.find(":]", self.at) if self.at <= self._last else -1
 
 
 def read_class(reader: Reader, folds: bool) -> int:
@@ -70,7 +75,7 @@ def _class_character(reader: Reader) -> int:
 
 def _named_class(reader: Reader, folds: bool) -> int | None:
     """`[:name:]` or `[:^name:]`; None if it is not ended, and so just two characters."""
-    end = reader.text.find(":]", reader.at)
+    end = reader.end_of_name()
     if end < 0:
         return None
     name = reader.text[reader.at + 2 : end]

@@ -7,12 +7,15 @@ they do not have decides nothing.
 from __future__ import annotations
 
 import string
-import unicodedata
 from bisect import bisect_left, bisect_right
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final
 
+from kcompat.regex.cases import Cases, cases
+from kcompat.regex.scripts import NAMES, names_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 END: Final = 128
 """Stands for the character after the last. Those below it are ASCII, those above an alphabet's own."""
@@ -38,7 +41,6 @@ class Alphabet:
     def __init__(self, beyond: str = "") -> None:
         self._sorted = sorted(set(beyond))
         self._codes = {each: END + 1 + number for number, each in enumerate(self._sorted)}
-        self._cases = {each: _cases(each) for each in self._codes}
         self.everything = ALL_OF_ASCII | sum(1 << code for code in self._codes.values())
 
     def codes(self, text: str) -> Sequence[int]:
@@ -68,24 +70,29 @@ class Alphabet:
         for code, letters in _FOLD_TO_ASCII.items():
             if low <= code <= high:
                 mask |= letters
+        return mask | self._cases.those_in(low, high)
+
+    @cached_property
+    def _by_name(self) -> dict[str, int]:
+        """The own characters of each category and script that has any."""
+        found: dict[str, int] = {}
         for each, code in self._codes.items():
-            if any(low <= ord(case) <= high for case in self._cases[each]):
-                mask |= 1 << code
-        return mask
+            for name in names_of(each):
+                found[name] = found.get(name, 0) | 1 << code
+        return found
+
+    @cached_property
+    def _cases(self) -> Cases:
+        """The own characters that have another case."""
+        return Cases((ord(case), 1 << code) for each, code in self._codes.items() for case in cases(each))
 
     def unicode_class(self, name: str) -> int | None:
         """The class of a general category or a script; None for a name that is neither."""
         if name == "Any":
             return self.everything
-        if name in _CATEGORIES:
-            return self._those(lambda each: unicodedata.category(each).startswith(name))
-        if name in ("Latin", "Common") or name in _SCRIPTS_WITHOUT_ASCII:
-            return self._those(lambda each: _script(each) == name)
-        return None
-
-    def _those(self, is_meant: Callable[[str], bool]) -> int:
-        mask = sum(1 << code for code in range(END) if is_meant(chr(code)))
-        return mask | sum(1 << code for each, code in self._codes.items() if is_meant(each))
+        if name not in NAMES:
+            return None
+        return ascii_of(name) | self._by_name.get(name, 0)
 
 
 ASCII: Final = Alphabet()
@@ -114,48 +121,7 @@ POSIX = {
 }
 
 
-def _cases(character: str) -> set[str]:
-    """A letter and its other cases."""
-    cases, todo = {character}, [character]
-    while todo:
-        each = todo.pop()
-        found = {each.upper(), each.lower(), each.title()} - cases
-        new = {case for case in found if len(case) == 1}
-        cases |= new
-        todo += new
-    return cases
-
-
-def _script(character: str) -> str:
-    """The script of a character, as its name begins; `Common` for all that is no letter."""
-    if unicodedata.category(character)[0] not in "LM":
-        return "Common"
-    name = unicodedata.name(character, "")
-    if name.startswith("CJK "):
-        return "Han"
-    found = [each for each in _SCRIPTS if name.startswith(f"{each.upper().replace('_', ' ')} ")]
-    return max(found, key=len, default="Common")
-
-
-_SCRIPTS_WITHOUT_ASCII = frozenset(
-    """
-    Arabic Armenian Avestan Balinese Bamum Batak Bengali Bopomofo Brahmi Braille Buginese Buhid
-    Canadian_Aboriginal Carian Cham Cherokee Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari
-    Egyptian_Hieroglyphs Ethiopic Georgian Glagolitic Gothic Greek Gujarati Gurmukhi Han Hangul Hanunoo
-    Hebrew Hiragana Imperial_Aramaic Inherited Inscriptional_Pahlavi Inscriptional_Parthian Javanese
-    Kaithi Kannada Katakana Kayah_Li Kharoshthi Khmer Lao Lepcha Limbu Linear_B Lisu Lycian Lydian
-    Malayalam Mandaic Meetei_Mayek Mongolian Myanmar New_Tai_Lue Nko Ogham Ol_Chiki Old_Italic
-    Old_Persian Old_South_Arabian Old_Turkic Oriya Osmanya Phags_Pa Phoenician Rejang Runic Samaritan
-    Saurashtra Shavian Sinhala Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet
-    Tamil Telugu Thaana Thai Tibetan Tifinagh Ugaritic Unknown Vai Yi
-    """.split()  # noqa: SIM905  so many names read better as text
-)
-
-
-_SCRIPTS = _SCRIPTS_WITHOUT_ASCII | {"Latin"}
-
-_CATEGORIES = frozenset(
-    """
-    C Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs
-    """.split()  # noqa: SIM905  as above
-)
+@cache
+def ascii_of(name: str) -> int:
+    """The ASCII characters of a category or script. It is kept, so it must be one of `NAMES`."""
+    return mask_of(filter(lambda each: name in names_of(each), map(chr, range(END))))

@@ -15,6 +15,9 @@ from kcompat.regex.classes import ASCII, Alphabet
 from kcompat.regex.errors import PatternError
 from kcompat.regex.nodes import UNLIMITED, Node, Where
 
+MAX_LENGTH = 5_000
+"""Characters of a pattern: it is read and compiled in one go, while everybody waits."""
+
 MAX_REPEAT = 1000
 _FLAGS = "imsU"
 _PLACES = {"A": Where.BEGIN, "z": Where.END, "b": Where.WORD_EDGE, "B": Where.NO_WORD_EDGE}
@@ -40,6 +43,8 @@ class _Group:
 
 def parse(text: str, alphabet: Alphabet = ASCII) -> Node:
     """The pattern's parts, for texts with these characters. Raises `PatternError`."""
+    if len(text) > MAX_LENGTH:
+        raise PatternError(f"expression longer than {MAX_LENGTH} characters")
     return _Parser(text, alphabet).parse()
 
 

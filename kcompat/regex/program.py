@@ -34,6 +34,11 @@ class Pattern:
         self._weight = 0
         self.start: Place = (frozenset((self._emit(root, 0),)), None)
 
+    @property
+    def size(self) -> int:
+        """How many instructions it has."""
+        return len(self._next)
+
     def matches(self, text: str) -> bool:
         """Whether the whole text matches."""
         place: Place | bool = self.start
@@ -100,7 +105,7 @@ class Pattern:
                     then = self._emit(part, then)
                 return then
             case Choice(parts=parts):
-                return self._add(0, None, tuple(self._emit(part, then) for part in parts))
+                return self._add(0, None, tuple({self._emit(part, then): None for part in parts}))
             case Repeat(part=part, least=least, most=most):
                 return self._emit_repeat(part, least, most, then)
             case _:

@@ -13,8 +13,9 @@ from kcompat.coordinator.runtime import Runtime
 from kcompat.coordinator.turn import on_turn
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
+from kcompat.regex.scan import Scan
 from kcompat.transaction import additions, describe, ending, producers
-from kcompat.transaction.describe import DescribedTransaction, scan_for
+from kcompat.transaction.describe import DescribedTransaction
 from kcompat.transaction.errors import transaction_error
 from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
 from kcompat.transaction.serde import TRANSACTION_SERDE
@@ -163,7 +164,7 @@ class TransactionCoordinator:
         others have their turn meanwhile.
         """
         found: Promise[frozenset[str]] = Promise()
-        scan = scan_for(pattern, names)
+        scan = Scan([pattern], names)
 
         def go_on() -> None:
             if scan.run(STEPS_IN_A_SLICE):

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.regex.pattern import compiled
-from kcompat.regex.scan import Scan
 from kcompat.transaction.states import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
     from kcompat.transaction.base import Transactions
@@ -52,12 +50,6 @@ def describe(shard: Transactions, name: str) -> DescribedTransaction:
     transaction = shard.transactions.committed(name)
     error = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if transaction is None else ErrorCode.NONE
     return DescribedTransaction(error, transaction)
-
-
-def scan_for(pattern: str, names: Sequence[str]) -> Scan:
-    """A comparison of ids with a pattern that can be compiled."""
-    beyond = {each for name in names if not name.isascii() for each in name if not each.isascii()}
-    return Scan({pattern: compiled(pattern, "".join(sorted(beyond)))}, names)
 
 
 def list_all(

@@ -13,7 +13,8 @@ from kcompat.group.consumer.patterns import PatternChange, ResolvedPattern, is_d
 from kcompat.group.consumer.roster import ConsumerRoster
 from kcompat.group.modern.refusal import Refusal
 from kcompat.protocol.errors import ErrorCode
-from kcompat.regex.pattern import compiled, problem
+from kcompat.regex.parser import MAX_LENGTH
+from kcompat.regex.pattern import problem
 from kcompat.regex.scan import Scan
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from kcompat.group.base import GroupTurn
     from kcompat.group.consumer.member import ConsumerMember
+
+SHOWN = 100
+"""Characters of a pattern that is too long to be told in full."""
 
 STEPS_IN_A_SLICE = 20_000
 """How much of a scan is done before the loop has its turn: a few milliseconds."""
@@ -76,7 +80,7 @@ def _change(
         if wrong is not None:
             return Refusal(
                 ErrorCode.INVALID_REGULAR_EXPRESSION,
-                f"SubscribedTopicRegex `{new}` is not a valid regular expression: {wrong}.",
+                f"SubscribedTopicRegex `{_shown(new)}` is not a valid regular expression: {wrong}.",
             )
         return PatternChange.UNRESOLVED, True
     is_resolved = group.patterns.get(new) is not None
@@ -84,9 +88,11 @@ def _change(
 
 
 def _begin(turn: GroupTurn, group_id: str, texts: list[str], may_describe: Callable[[str], bool]) -> None:
-    """Compare the patterns with the topics that there are now, beginning after this operation."""
-    valid = [text for text in texts if problem(text) is None]  # a Kafka may have stored others
-    scan = Scan({text: compiled(text) for text in valid}, list(turn.shard.image().topics))
+    """Compare the patterns with the topics that there are now, beginning after this operation.
+
+    A Kafka may have stored some that are not valid here; they stand for no topics.
+    """
+    scan = Scan(texts, list(turn.shard.image().topics))
     began_ms = turn.now_ms
 
     def go_on(turn: GroupTurn) -> None:
@@ -94,7 +100,7 @@ def _begin(turn: GroupTurn, group_id: str, texts: list[str], may_describe: Calla
             turn.shard.timers.schedule(_key(group_id), 0, on_turn(go_on))
             return
         visible = {text: frozenset(filter(may_describe, names)) for text, names in scan.found.items()}
-        resolved = {text: ResolvedPattern(visible.get(text, frozenset()), began_ms) for text in texts}
+        resolved = {text: ResolvedPattern(names, began_ms) for text, names in visible.items()}
         _conclude(turn, group_id, resolved)
 
     turn.shard.timers.schedule(_key(group_id), 0, on_turn(go_on))
@@ -119,6 +125,11 @@ def _conclude(turn: GroupTurn, group_id: str, resolved: Mapping[str, ResolvedPat
     if bump or metadata_hash != group.header.metadata_hash:
         records.write_epoch(turn, group_id, group.group_epoch + 1, metadata_hash)
         group.refreshed(group.group_epoch + 1, topics, image)
+
+
+def _shown(pattern: str) -> str:
+    """A pattern for a message: its beginning, if it is one of those that are too long."""
+    return pattern if len(pattern) <= MAX_LENGTH else f"{pattern[:SHOWN]}..."
 
 
 def _key(group_id: str) -> tuple[str, str]:

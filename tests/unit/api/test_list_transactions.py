@@ -9,6 +9,7 @@ import pytest
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_transactions import ListTransactionsRequest
+from kcompat.regex.parser import MAX_LENGTH
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
@@ -115,8 +116,9 @@ def test_by_a_pattern_of_the_whole_id(broker: TransactionHandlers, pattern: str,
     assert names(answer.value if isinstance(answer, Promise) else answer) == found
 
 
-def test_a_pattern_that_is_none(broker: TransactionHandlers) -> None:
-    answer = broker.ask(by("(id"), 2)
+@pytest.mark.parametrize("pattern", ["(id", "x" * (MAX_LENGTH + 1)])
+def test_a_pattern_that_is_none(broker: TransactionHandlers, pattern: str) -> None:
+    answer = broker.ask(by(pattern), 2)
     assert (answer.error_code, answer.transaction_states) == (ErrorCode.INVALID_REGULAR_EXPRESSION, [])
 
 

@@ -77,7 +77,7 @@ def test_what_is_refused(pattern: str, what: str) -> None:
 
 
 def test_thousands_of_parentheses_do_no_harm() -> None:
-    assert compiled("(" * 10_000 + "a" + ")" * 10_000).matches("a")
+    assert compiled("(" * 2_499 + "a" + ")" * 2_499).matches("a")
 
 
 def test_a_pattern_that_takes_others_forever_takes_one_step_a_character() -> None:
@@ -95,12 +95,12 @@ def test_a_pattern_that_takes_others_forever_takes_one_step_a_character() -> Non
 
 def test_a_scan_is_done_in_slices() -> None:
     names = [f"topic-{index}" for index in range(1_000)]
-    scan = Scan({"topic-.*[13579]": compiled("topic-.*[13579]"), "x": compiled("x")}, names)
+    scan = Scan(["topic-.*[13579]", "x", "("], names)
     slices = 1
     while not scan.run(500):
         slices += 1
     assert slices > 10
-    assert scan.found == {"topic-.*[13579]": names[1::2], "x": []}
+    assert scan.found == {"topic-.*[13579]": names[1::2], "x": [], "(": []}
 
 
 E_ACUTE, BIG_E_ACUTE, ZHE, BIG_ZHE, HAN, KELVIN, LONG_S, EURO = (

@@ -9,6 +9,7 @@ import pytest
 from kcompat.group.consumer.patterns import ResolvedPattern, is_due
 from kcompat.group.consumer.roster import ConsumerState
 from kcompat.protocol.errors import ErrorCode
+from kcompat.regex.parser import MAX_LENGTH
 
 if TYPE_CHECKING:
     from kcompat.group.modern.answer import HeartbeatAnswer
@@ -47,6 +48,16 @@ def test_an_invalid_pattern_is_refused(world: ConsumerGroupWorld) -> None:
     assert (refused.error, refused.message) == (
         ErrorCode.INVALID_REGULAR_EXPRESSION,
         "SubscribedTopicRegex `(t` is not a valid regular expression: missing closing ).",
+    )
+    assert not world.log.appends
+
+
+def test_a_pattern_that_is_too_long_is_refused_and_told_in_part(world: ConsumerGroupWorld) -> None:
+    refused = enter(world, "a", "t" * (MAX_LENGTH + 1))
+    assert (refused.error, refused.message) == (
+        ErrorCode.INVALID_REGULAR_EXPRESSION,
+        f"SubscribedTopicRegex `{'t' * 100}...` is not a valid regular expression: "
+        "expression longer than 5000 characters.",
     )
     assert not world.log.appends
 
