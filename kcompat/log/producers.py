@@ -265,12 +265,16 @@ class ProducerState:
         offsets.extend(self._open.values())
         return min(offsets, default=None)
 
-    def last_stable_offset(self, high_watermark: int) -> int:
-        """Where read_committed stops: the first unstable offset, at most the high watermark."""
+    def last_stable_offset(self, log_start_offset: int, high_watermark: int) -> int:
+        """Where read_committed stops: the first unstable offset, at most the high watermark. Records may be
+        deleted while their transaction is open; a reader cannot stop before the log starts.
+        """
         if not self._open and not self._unreplicated:
             return high_watermark
         unstable = self.first_unstable_offset(high_watermark)
-        return high_watermark if unstable is None else min(unstable, high_watermark)
+        if unstable is None:
+            return high_watermark
+        return min(max(unstable, log_start_offset), high_watermark)
 
     def check_invariants(self) -> None:
         """Assert that open transactions and remembered batches agree with each other."""

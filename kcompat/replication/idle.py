@@ -32,7 +32,7 @@ class Idle(Struct, frozen=True):
 
     def lasts(self, partition: Partition, spec: FetchSpec, reader: Reader) -> bool:
         """Whether the same is asked, and would be found. Each election has a `Leader` of its own, and where
-        the high watermark stays the last stable offset does.
+        high watermark and log start stay the last stable offset does.
         """
         log, leader, fetched = partition.log, self.leader, self.fetched
         return (

@@ -321,7 +321,8 @@ class Partition:
     @property
     def last_stable_offset(self) -> int:
         """Where read_committed stops: the first open transaction, or the high watermark."""
-        return self.log.producer_state.last_stable_offset(self.high_watermark)
+        log = self.log
+        return log.producer_state.last_stable_offset(log.log_start_offset, self.high_watermark)
 
     def check_epoch(self, leader_epoch: int) -> ErrorCode:
         """Fence a client that knows another leader epoch (KIP-320); insist on leading and on a sound disk."""
@@ -352,7 +353,7 @@ class Partition:
             return Fetched(state)
         log = self.log
         high_watermark = state.high_watermark
-        stable = log.producer_state.last_stable_offset(high_watermark)
+        stable = log.producer_state.last_stable_offset(log.log_start_offset, high_watermark)
         answer = Fetched(ErrorCode.NONE, high_watermark, stable, log.log_start_offset)
         if reader.choice is not None and isinstance(state, Leader):
             answer.preferred_replica = reader.choice.choose(state, spec.offset)
@@ -392,8 +393,7 @@ class Partition:
         return ErrorCode.NONE, *self.log.end_offset_for_epoch(requested_epoch)
 
     def check_invariants(self) -> None:
-        """Assert log start <= high watermark <= log end, and that the parts agree."""
+        """Assert log start <= last stable offset <= high watermark <= log end, and that the parts agree."""
         self.state.check_invariants(self.log.log_end_offset)
-        assert self.log.log_start_offset <= self.high_watermark
-        assert self.last_stable_offset <= self.high_watermark
+        assert self.log.log_start_offset <= self.last_stable_offset <= self.high_watermark
         assert self.state.epoch == self.role.leader_epoch

@@ -222,7 +222,7 @@ class Workload:
         assert log.log_end_offset == end
         assert not [path for path in self.harness.directory.iterdir() if path.suffix in (".cleaned", ".swap")]
         self.take_over_horizons()
-        stable = log.producer_state.last_stable_offset(log.log_end_offset)
+        stable = log.producer_state.last_stable_offset(log.log_start_offset, log.log_end_offset)
         before = [written for written in self.committed if written.offset < stable]
         at_least = {w for w in self.compacted_up_to(job.rules.upper_offset) if w.offset < stable}
         found = self.read_committed()
@@ -247,7 +247,7 @@ class Workload:
         filtered as it does.
         """
         log = self.harness.log
-        stable = log.producer_state.last_stable_offset(log.log_end_offset)
+        stable = log.producer_state.last_stable_offset(log.log_start_offset, log.log_end_offset)
         offset = log.log_start_offset
         found: list[Written] = []
         while data := log.read(offset, self.random.choice([1, 300, 1 << 20]), stable):
@@ -275,7 +275,7 @@ class Workload:
     def check(self) -> None:
         log = self.harness.log
         log.check_invariants()
-        stable = log.producer_state.last_stable_offset(log.log_end_offset)
+        stable = log.producer_state.last_stable_offset(log.log_start_offset, log.log_end_offset)
         assert self.read_committed() == [written for written in self.committed if written.offset < stable]
         readable = {written.offset for written in self.committed}
         leftover = {record.offset for record in self.harness.records()} - readable

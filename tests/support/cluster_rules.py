@@ -162,7 +162,8 @@ class ClusterRules:
                     f"I4: {name} has {batch} below its high watermark {partition.high_watermark}, in "
                     f"{partition.role}; {known} was committed as far as broker {witness} knew"
                 )
-        least, most = replica.stability.last_stable_offsets(partition.high_watermark)
+        start, high_watermark = partition.log.log_start_offset, partition.high_watermark
+        least, most = replica.stability.last_stable_offsets(start, high_watermark)
         if not least <= partition.last_stable_offset <= most:
             raise ViolationError(
                 f"I13: the last stable offset of {name} is {partition.last_stable_offset}, not {least}"

@@ -73,7 +73,7 @@ class CompactionHarness(LogHarness):
     ) -> CleanJob | None:
         """What there is to clean from `first_dirty` on; None if nothing is."""
         log = self.log
-        stable = log.producer_state.last_stable_offset(log.log_end_offset)
+        stable = log.producer_state.last_stable_offset(log.log_start_offset, log.log_end_offset)
         cleanable = assess(list(log.local.segments), log.config, first_dirty, stable, now_ms)
         return make_job(log, cleanable, config, now_ms) if cleanable.dirty_bytes else None
 

@@ -1,7 +1,7 @@
 """What must hold of the coordinators of a cluster, beside what holds of all partitions.
 
 - I13: consumers of what is committed may read up to the first offset of the earliest transaction that is
-  open, or whose marker is not below the high watermark.
+  open, or whose marker is not below the high watermark; up to the log start where that offset was deleted.
 - I17: replaying a coordinator's log gives what the coordinator has.
 - I18: what was decided of a transaction stays decided: commit or abort, then done; and no partition has a
   marker of what nobody decided.
@@ -59,11 +59,14 @@ class Stability:
         elif header.is_transactional:
             self._open.setdefault(header.producer_id, header.base_offset)
 
-    def last_stable_offsets(self, high_watermark: int) -> tuple[int, int]:
-        """Between where and where readers of what is committed stop."""
+    def last_stable_offsets(self, log_start_offset: int, high_watermark: int) -> tuple[int, int]:
+        """Between where and where readers of what is committed stop; they cannot do so before the log
+        starts.
+        """
         self._closed = [each for each in self._closed if each[1] >= high_watermark]
         most = min([high_watermark, *self._open.values()])
         least = min([most, *(first for first, _ in self._closed)])
+        least, most = max(least, log_start_offset), max(most, log_start_offset)
         return least, least if self._is_new else most
 
 

@@ -83,7 +83,7 @@ def test_transactions_end_in_the_transaction_index(harness: Any) -> None:
     )
     assert log.append_as_leader(marker, read_header(marker), 0, 1, BY_COORDINATOR).base_offset == 2
     assert log.producer_state.first_open_offset is None
-    assert (log.producer_state.last_stable_offset(2), log.producer_state.last_stable_offset(3)) == (0, 3)
+    assert [log.producer_state.last_stable_offset(0, mark) for mark in (2, 3)] == [0, 3]
     harness.append()
     assert log.aborted_transactions(0, 4) == [(5, 0)]
     assert log.aborted_transactions(3, 4) == []

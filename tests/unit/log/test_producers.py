@@ -98,6 +98,18 @@ def test_a_transaction_holds_the_last_stable_offset_until_its_marker_is_committe
     assert producers.state.first_unstable_offset(high_watermark=8) is None
 
 
+def test_the_last_stable_offset_is_not_below_the_start_of_the_log() -> None:
+    """Records of a transaction that is open can be deleted: who reads what is committed waits behind them."""
+    producers = Producers()
+    producers.send(header(0, 5, attributes=TRANSACTIONAL))
+    producers.send(header(0, 5, producer_id=8))
+    stable = producers.state.last_stable_offset
+    assert [stable(start, 10) for start in (0, 3, 7, 10)] == [0, 3, 7, 10]
+    assert producers.end(ControlType.COMMIT) is None
+    assert stable(7, 10) == 7, "the marker at 10 is not committed"
+    assert stable(7, 11) == 11
+
+
 def test_an_abort_with_data_gives_an_entry_with_the_stable_offset_of_that_time() -> None:
     producers = Producers()
     producers.send(header(0, producer_id=8, attributes=TRANSACTIONAL))
