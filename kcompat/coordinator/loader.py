@@ -32,8 +32,10 @@ class Loader:
     """One pass over one partition's log.
 
     A shard may take many records of a batch at a time. Of others, where records are keyed and outside
-    transactions, only the last one of a key in a slice is replayed: the topic is a compacted one, so the
-    state cannot depend on the others. What cannot be read is skipped with a warning, as the rest is good.
+    transactions, only the last one of a key in a slice is replayed, and each tombstone: the topic is a
+    compacted one, so the state cannot depend on the others. It can on a tombstone as long as a transaction is
+    open, since that deletes what was committed in there too, and compaction keeps away from such records.
+    What cannot be read is skipped with a warning, as the rest is good.
 
     The log is replayed up to its end, as by Kafka, above the high watermark too: whoever loads the shard
     shows it to nobody before all of that is committed.
@@ -93,9 +95,7 @@ class Loader:
                 if header.is_transactional or not self._is_keyed:
                     self._replay_record(record, header.producer_id)
                 else:
-                    key = record.key or b""
-                    self._latest.pop(key, None)  # so that keys stay in the order of their last records
-                    self._latest[key] = record
+                    self._note_latest(record.key or b"", record)
         except RecordsDamaged as damage:
             logger.warning("Skipped a batch of %s at offset %d: %s", self._name, header.base_offset, damage)
 
@@ -109,6 +109,15 @@ class Loader:
             return
         for fields in scanning.read_records((records[taken:],), header.base_offset, header.base_timestamp):
             yield Record(*fields)
+
+    def _note_latest(self, key: bytes, record: Record) -> None:
+        known = self._latest.get(key)
+        if known is not None:
+            if known.value is None:
+                self._replay_latest()
+            else:
+                del self._latest[key]  # so that keys stay in the order of their last records
+        self._latest[key] = record
 
     def _replay_latest(self) -> None:
         for record in self._latest.values():

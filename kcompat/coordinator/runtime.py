@@ -67,8 +67,8 @@ class Runtime(Generic[S]):
         in_bulk: Callable[[S], InBulk] = lambda _: None,
     ) -> None:
         """`make_shard(partition, timers)` makes the shard of a partition, of which nothing is loaded yet.
-        `is_keyed` says that the last record of a key tells all that those before it did; `in_bulk(shard)`
-        applies many records together while the log is loaded, where the shard can.
+        `is_keyed` says that the last record of a key tells all that those before it did, but for tombstones;
+        `in_bulk(shard)` applies many records together while the log is loaded, where the shard can.
         """
         self._log = log
         self._serde = serde

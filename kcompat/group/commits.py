@@ -137,7 +137,7 @@ def delete(turn: GroupTurn, group_id: str, partitions: Iterable[TopicPartition])
 
 
 def write_offset_tombstone(turn: GroupTurn, group_id: str, partition: TopicPartition) -> None:
-    """Write the tombstone of an offset, if the group has committed one."""
+    """Write the tombstone of an offset, if the group has committed one, or is about to in a transaction."""
     offsets = turn.shard.offsets.get(group_id)
     if offsets is not None and offsets.has(partition):
         topic, index = partition

@@ -7,6 +7,7 @@ transactional commits of one partition take effect in the order of their records
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -44,7 +45,7 @@ class GroupOffsets:
         self._staged: dict[int, dict[TopicPartition, CommittedOffset]] = {}
 
     def replay(self, key: TopicPartition, value: CommittedOffset | None, record_offset: int) -> None:
-        """A commit outside any transaction, or the tombstone of an offset."""
+        """A commit outside any transaction, or the tombstone of an offset (see `unstage`)."""
         self._committed.set(key, value, record_offset)
 
     def filling(self) -> dict[TopicPartition, CommittedOffset]:
@@ -54,6 +55,18 @@ class GroupOffsets:
     def stage(self, producer_id: int, key: TopicPartition, value: CommittedOffset) -> None:
         """A commit inside a transaction that is still open."""
         self._staged.setdefault(producer_id, {})[key] = value
+
+    def unstage(self, key: TopicPartition) -> list[int]:
+        """The tombstone of an offset ends commits of it in open transactions too (KAFKA-14505). Gives the
+        producers that have nothing left here.
+        """
+        finished = []
+        for producer_id, staged in self._staged.items():
+            if staged.pop(key, None) is not None and not staged:
+                finished.append(producer_id)
+        for producer_id in finished:
+            del self._staged[producer_id]
+        return finished
 
     def end_transaction(self, producer_id: int, committed: bool, marker_offset: int) -> None:
         """The transaction's marker: its offsets are dropped, or take effect where no later commit has."""
@@ -74,13 +87,20 @@ class GroupOffsets:
         """All that the log says, committed yet or not."""
         return self._committed.items()
 
+    def partitions(self) -> list[TopicPartition]:
+        """All that the log has an offset of, in open transactions too; each once."""
+        return list(dict.fromkeys(chain(self._committed.keys(), *self._staged.values())))
+
     def has(self, key: TopicPartition) -> bool:
-        """Whether the log has an offset of the partition."""
-        return self._committed.get(key) is not None
+        """Whether the log has an offset of the partition, in an open transaction too."""
+        return self._committed.get(key) is not None or self._is_staged(key)
 
     def is_unstable(self, key: TopicPartition) -> bool:
         """Whether a commit of the partition is on its way, plain or in a transaction (KIP-447)."""
-        return self._committed.is_pending(key) or any(key in staged for staged in self._staged.values())
+        return self._committed.is_pending(key) or self._is_staged(key)
+
+    def _is_staged(self, key: TopicPartition) -> bool:
+        return any(key in staged for staged in self._staged.values())
 
     @property
     def staged(self) -> dict[int, dict[TopicPartition, CommittedOffset]]:

@@ -19,7 +19,7 @@ MAX_TOMBSTONES = 1000
 
 
 def delete_group(turn: GroupTurn, group_id: str) -> ErrorCode:
-    """Delete a group that has no members, and its offsets."""
+    """Delete a group that has no members, and its offsets, those of open transactions too."""
     group = turn.shard.groups.get(group_id)
     if group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND
@@ -27,7 +27,7 @@ def delete_group(turn: GroupTurn, group_id: str) -> ErrorCode:
     if error != ErrorCode.NONE:
         return error
     offsets = turn.shard.offsets.get(group_id)
-    for partition in [partition for partition, _ in offsets.items()] if offsets is not None else ():
+    for partition in offsets.partitions() if offsets is not None else ():
         write_offset_tombstone(turn, group_id, partition)
     _delete_group(turn, group_id, group)
     return ErrorCode.NONE
@@ -37,7 +37,7 @@ def forget_topics(turn: GroupTurn, gone: Callable[[TopicPartition], bool]) -> bo
     """Delete the offsets of partitions that exist no more; False if there may be more."""
     left = MAX_TOMBSTONES
     for group_id, offsets in turn.shard.offsets.items():
-        for partition in [partition for partition, _ in offsets.items() if gone(partition)][:left]:
+        for partition in [partition for partition in offsets.partitions() if gone(partition)][:left]:
             write_offset_tombstone(turn, group_id, partition)
             left -= 1
         if left <= 0:

@@ -135,6 +135,8 @@ class GroupShard:
             offsets = self.offsets.get(group_id)
             if offsets is not None:
                 offsets.replay(partition, None, position.offset)
+                for producer_id in offsets.unstage(partition):
+                    self._left_transaction(producer_id, group_id)
             return
         offsets = self._offsets_of(group_id)
         committed = CommittedOffset(
@@ -150,6 +152,13 @@ class GroupShard:
             self._open_transactions.setdefault(position.producer_id, set()).add(group_id)
         else:
             offsets.replay(partition, committed, position.offset)
+
+    def _left_transaction(self, producer_id: int, group_id: str) -> None:
+        """Of what the group had in a transaction nothing is left."""
+        group_ids = self._open_transactions[producer_id]
+        group_ids.discard(group_id)
+        if not group_ids:
+            del self._open_transactions[producer_id]
 
     def _replay_group(self, group_id: str, value: GroupMetadataValue | None) -> None:
         group = self.groups.get(group_id)

@@ -151,13 +151,37 @@ class Groups(GroupMachine, SlowLogMachine):
     @rule()
     def delete_group(self) -> None:
         self.acknowledged.clear()
-        self.world.coordinator.delete(GROUP).then(lambda _: self.acknowledged.clear())
+
+        def heard(error: ErrorCode) -> None:
+            self.acknowledged.clear()
+            if error == ErrorCode.NONE:
+                assert not self.staged(), "what is deleted does not come back with a marker"
+
+        self.world.coordinator.delete(GROUP).then(heard)
 
     @rule(partition=st.sampled_from(TOPIC_PARTITIONS))
     def delete_offset(self, partition: tuple[str, int]) -> None:
         self.acknowledged.pop(partition, None)
-        deleted = self.world.coordinator.delete_offsets(GROUP, [partition])
-        deleted.then(lambda _: self.acknowledged.pop(partition, None))
+
+        def heard(answer: tuple[ErrorCode, dict[tuple[str, int], ErrorCode]]) -> None:
+            self.acknowledged.pop(partition, None)
+            if answer == (ErrorCode.NONE, {partition: ErrorCode.NONE}):
+                assert partition not in self.staged()
+
+        self.world.coordinator.delete_offsets(GROUP, [partition]).then(heard)
+
+    @precondition(lambda self: not self.held)
+    @rule(partition=st.sampled_from(TOPIC_PARTITIONS))
+    def a_partition_is_deleted(self, partition: tuple[str, int]) -> None:
+        self.acknowledged.pop(partition, None)
+        self.world.coordinator.forget_topics(lambda each: each == partition)
+        if self.world.log.error == ErrorCode.NONE:
+            assert partition not in self.staged()
+
+    def staged(self) -> set[tuple[str, int]]:
+        """The partitions of which open transactions have offsets."""
+        _, _, staged = durable(self.world.coordinator).get(GROUP, (None, {}, {}))
+        return set().union(*staged.values())
 
     # --- what happens to the coordinator
 

@@ -209,6 +209,15 @@ def test_plain_records_are_replayed_before_the_marker_that_follows_them(world: R
     assert world.load().replayed == [("a", 1, -1), ("a", 3, -1)]
 
 
+def test_a_tombstone_is_replayed_though_its_key_comes_again(world: RegisterWorld) -> None:
+    """It may end more than what the records before it with the same key have begun: what open transactions
+    have committed of an offset.
+    """
+    append(world, build_batch([record(b"a"), record(b"b", None)]))
+    append(world, build_batch([record(b"a"), record(b"b"), record(b"c"), record(b"b")]))
+    assert world.load().replayed == [("b", 1, -1), ("a", 2, -1), ("c", 4, -1), ("b", 5, -1)]
+
+
 class RepeatingLog(MemoryCoordinatorLog):
     """Gives the batch before the one that is asked for as well."""
 
