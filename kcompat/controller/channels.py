@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica
+from kcompat.cluster.news import LEADER_EPOCH_DURING_DELETION, LeaderAndIsr, Reply, StopReplica
 from kcompat.controller.deletion import ReplicasStopped
 from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.pending import Queue
@@ -23,7 +23,7 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.cluster.news import Answered, BrokerPort, News
+    from kcompat.cluster.news import Answered, BrokerPort, News, StoppedPartition
     from kcompat.controller.pending import Pending
     from kcompat.controller.state import ControllerState, RegisteredBroker
 
@@ -141,12 +141,19 @@ class OfRegistration(Struct, frozen=True):
 def event_of_reply(broker_id: int, news: News, reply: Reply) -> Event[None] | None:
     """What the controller has to decide after a broker's reply."""
     if isinstance(news, StopReplica):
-        deleted = [(partition.topic, partition.index) for partition in news.partitions if partition.delete]
+        deleted = [(each.topic, each.index) for each in news.partitions if _is_of_deleted_topic(each)]
         if not deleted:
             return None
         return ReplicasStopped(broker_id, deleted, set(deleted) if reply.error else reply.partitions.keys())
     failed = failures(reply)
     return ReplicasFailed(broker_id, failed.keys()) if failed else None
+
+
+def _is_of_deleted_topic(stopped: StoppedPartition) -> bool:
+    """Whether this log goes with its whole topic. One that a reassignment moves elsewhere is deleted too, but
+    in a leader epoch of its partition, and says nothing of the broker's other logs of the topic.
+    """
+    return stopped.delete and stopped.leader_epoch == LEADER_EPOCH_DURING_DELETION
 
 
 def _partitions(news: News) -> list[tuple[str, int]]:

@@ -158,6 +158,14 @@ def test_events_of_answers() -> None:
     assert event(stop_all(*partitions, delete=False), FAILED) is None
 
 
+def test_a_replica_that_a_reassignment_took_away_is_no_answer_to_the_deletion_of_its_topic() -> None:
+    """The broker may have other partitions of it, which it has not been told to delete."""
+    moved = StoppedPartition("t", 0, leader_epoch=5, delete=True)
+    assert event_of_reply(2, StopReplica(1, 7, [moved]), DONE) is None
+    both = StopReplica(1, 7, [moved, StoppedPartition("u", 0, leader_epoch=-2, delete=True)])
+    assert event_of_reply(2, both, DONE) == ReplicasStopped(2, [("u", 0)], set())
+
+
 def test_a_request_that_is_refused_as_a_whole_has_deleted_nothing() -> None:
     refused = Reply(ErrorCode.STALE_CONTROLLER_EPOCH)
     assert event_of_reply(2, stop_all(("t", 0)), refused) == ReplicasStopped(2, [("t", 0)], {("t", 0)})
