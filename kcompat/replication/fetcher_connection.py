@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from kcompat.replication.follower_session import keep_what_is_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+FIRST_WITH_IDS: Final = 13
 FIRST_WITH_REPLICA_STATE: Final = 15
 
 
@@ -114,8 +116,11 @@ class FetcherConnection:
 
 
 def _fitted(request: Message, version: int) -> Message:
-    """The request as this version carries it: who follows moved to another field."""
-    if isinstance(request, FetchRequest) and version < FIRST_WITH_REPLICA_STATE:
-        request.replica_id = request.replica_state.replica_id
-        request.replica_state = FetchRequest.ReplicaState()
+    """The request as this version carries it: who follows moved to another field, and topics got ids."""
+    if isinstance(request, FetchRequest):
+        if version < FIRST_WITH_REPLICA_STATE:
+            request.replica_id = request.replica_state.replica_id
+            request.replica_state = FetchRequest.ReplicaState()
+        if version < FIRST_WITH_IDS and request.forgotten_topics_data:
+            keep_what_is_asked(request)
     return request

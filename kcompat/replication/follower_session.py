@@ -135,3 +135,13 @@ class FollowerSession:
         """The next request names everything, and closes the session of this id."""
         self._id = session_id
         self._epoch = INITIAL_EPOCH
+
+
+def keep_what_is_asked(request: FetchRequest) -> None:
+    """Forget nothing that the request asks for, where it names topics without their ids: of a topic that was
+    made anew the partition that is gone and the one to fetch have the same name, and leaders forget last.
+    """
+    asked = {(topic.topic, row.partition) for topic in request.topics for row in topic.partitions}
+    for gone in request.forgotten_topics_data:
+        gone.partitions = [index for index in gone.partitions if (gone.topic, index) not in asked]
+    request.forgotten_topics_data = [gone for gone in request.forgotten_topics_data if gone.partitions]

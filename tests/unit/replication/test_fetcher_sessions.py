@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.replication.fetcher import FIRST_BACKOFF_MS
-from support.follower_pair import EPOCH, answer, asked, one
+from kcompat.replication.fetcher_connection import FetcherConnection
+from support.follower_pair import EPOCH, ME, Pair, answer, asked, one
 from support.replica_logs import TOPIC, TOPIC_ID, MemoryLog
+from support.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.protocol.api_keys import ApiKey
+    from kcompat.protocol.message import Message
 
 # -- answers that come too late --------------------------------------------------------------------------
 
@@ -104,3 +115,39 @@ def test_a_topic_that_was_made_anew_is_another() -> None:
     assert isinstance(request, FetchRequest)
     assert [topic.topic_id for topic in request.forgotten_topics_data] == [TOPIC_ID]
     assert [topic.topic_id for topic in request.topics] == [anew.topic_id]
+
+
+class OldLeader:
+    """Keeps what it is asked in this version of Fetch."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.asked: list[Message] = []
+
+    def ask(self, _: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:
+        assert timeout_ms
+        self.asked.append(make(self.version))
+        return Promise()
+
+    def disconnect(self) -> None:
+        raise AssertionError("nobody gives it up")
+
+
+@pytest.mark.parametrize(("version", "forgotten"), [(12, [[1]]), (13, [[0, 1]])])
+def test_what_was_made_anew_is_forgotten_only_where_topics_have_ids(
+    version: int, forgotten: list[list[int]]
+) -> None:
+    """By its name the new partition would be forgotten too: leaders do that after they have added."""
+    pair = Pair(MemoryLog("0"), MemoryLog("0", index=1), leads=[MemoryLog("0"), MemoryLog("0", index=1)])
+    pair.step()
+    anew = MemoryLog()
+    anew.topic_id = b"u" * 16
+    pair.fetcher.follow(anew, EPOCH)
+    pair.fetcher.forget((TOPIC, 1))
+    leader, clock = OldLeader(version), VirtualClock()
+    FetcherConnection(ME, pair.fetcher, lambda: leader, clock, 30_000).go_on_soon()
+    clock.advance(0)
+    (request,) = leader.asked
+    assert isinstance(request, FetchRequest)
+    assert asked(request) == [(0, 0)]
+    assert [gone.partitions for gone in request.forgotten_topics_data] == forgotten
