@@ -2,7 +2,7 @@
 
 Behaviour
 - Each partition stands alone: one refused batch does not touch the others. A partition named twice is
-  written and answered once, with its last batch.
+  written and answered once, with its last batch, be it in one entry of its topic or in two.
 - acks=0 has no answer; a failure then closes the connection, the only signal Kafka gives.
 - acks=1 is answered after the local append, acks=all once the high watermark has passed it or after the
   request's timeout; neither before the sync that the append waits for (`flush.messages`).
@@ -85,7 +85,10 @@ def handle(
 ) -> ProduceResponse | Promise[ProduceResponse] | Busy[ProduceResponse] | Close | None:
     """Append every batch, then answer as `acks` asks."""
     production = _Production(context, request, [], [], {}, [])
-    if has_transactional(request):
+    is_transactional = has_transactional(request)
+    if len(request.topic_data) > 1:
+        request.topic_data = _merged(request.topic_data)
+    if is_transactional:
         return _handle_transactional(production)
     answer = production.go_on(None)
     return production.go_on_later(answer) if isinstance(answer, Acceptance) else answer
@@ -361,6 +364,18 @@ def _has_one_batch(request: ProduceRequest) -> bool:
 def _once(rows: list[PartitionData]) -> list[PartitionData]:
     """Each partition once, with the batch that came last."""
     return list({row.index: row for row in rows}.values())
+
+
+def _merged(topics: list[TopicData]) -> list[TopicData]:
+    """Each topic once, with all that is named of it. A partition in two entries would be written twice, and
+    only the later batch be waited for: acks=all would be answered for the other before it is replicated.
+    """
+    merged: dict[tuple[str, bytes], TopicData] = {}
+    for topic in topics:
+        known = merged.setdefault((topic.name, topic.topic_id), topic)
+        if known is not topic:
+            known.partition_data += topic.partition_data
+    return list(merged.values())
 
 
 def _refuse_batch(

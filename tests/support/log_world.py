@@ -144,12 +144,20 @@ class LogWorld:
         **more: Any,
     ) -> Any:
         """What the handler says to batches for partitions of a topic."""
-        rows = [ProduceRequest.PartitionProduceData(index=index, records=data) for index, data in batches]
+        topics = [topic_data(*batches, topic=topic, **more)]
+        return self.produce_all(topics, version=version, acks=acks, transactional_id=transactional_id)
+
+    def produce_all(
+        self,
+        topics: list[ProduceRequest.TopicProduceData],
+        *,
+        version: int = 9,
+        acks: int = 1,
+        transactional_id: str | None = None,
+    ) -> Any:
+        """What the handler says to these entries of topics."""
         request = ProduceRequest(
-            transactional_id=transactional_id,
-            acks=acks,
-            timeout_ms=1000,
-            topic_data=[ProduceRequest.TopicProduceData(name=topic, partition_data=rows, **more)],
+            transactional_id=transactional_id, acks=acks, timeout_ms=1000, topic_data=topics
         )
         frame = bytearray(b"".join(request.encode(version)))
         read = ProduceRequest.decode(memoryview(frame), version)
@@ -157,6 +165,14 @@ class LogWorld:
         for position in range(len(frame)):
             frame[position] = 0xEE
         return answer
+
+
+def topic_data(
+    *batches: tuple[int, bytes | None], topic: str = "t", **more: Any
+) -> ProduceRequest.TopicProduceData:
+    """An entry of a Produce request: batches for partitions of a topic."""
+    rows = [ProduceRequest.PartitionProduceData(index=index, records=data) for index, data in batches]
+    return ProduceRequest.TopicProduceData(name=topic, partition_data=rows, **more)
 
 
 def batch(value: bytes, codec: Codec = Codec.NONE, **fields: Any) -> bytes:

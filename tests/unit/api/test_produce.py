@@ -14,7 +14,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Denying
-from support.log_world import ME, LogWorld, batch, rows
+from support.log_world import ME, ONE, TWO, LogWorld, batch, rows, topic_data
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +77,45 @@ def test_needs_to_write_to_the_transactional_id(broker: LogWorld) -> None:
         answer = broker.produce((0, data), (1, data), transactional_id=transactional_id)
         assert [row[1] for row in rows(answer)] == [error, error]
     assert broker.produce((0, sent), transactional_id="x", acks=0) is CLOSE
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+def test_a_topic_in_two_entries_is_one(broker: LogWorld, by_id: bool) -> None:
+    """Its partition waits for its last batch, and no row of it is answered before."""
+    version = 13 if by_id else 9
+    broker.create("one", partitions=2, topic_id=ONE)
+    broker.create("two", topic_id=TWO)
+    both = Role(leader=ME, leader_epoch=1, isr=(ME, OTHER), replicas=(ME, OTHER))
+    broker.replicas.take_role("one", 0, both)
+
+    def entry(name: str, *batches: tuple[int, bytes | None]) -> Any:
+        topic_id = {"one": ONE, "two": TWO}[name]
+        return topic_data(*batches, topic_id=topic_id) if by_id else topic_data(*batches, topic=name)
+
+    waiting = broker.produce_all(
+        [
+            entry("one", (0, batch(b"a"))),
+            entry("two", (0, batch(b"b"))),
+            entry("one", (1, batch(b"c")), (0, batch(b"d"))),
+        ],
+        version=version,
+        acks=-1,
+    )
+    assert broker.values("one") == [b"d"]
+    assert not waiting.done
+    broker.clock.advance(1000)
+    answer = waiting.value
+    assert rows(answer) == [(0, ErrorCode.REQUEST_TIMED_OUT, -1), (1, 0, 0), (0, 0, 0)]
+    named = [topic.topic_id if by_id else topic.name for topic in answer.responses]
+    assert named == ([ONE, TWO] if by_id else ["one", "two"])
+
+
+def test_a_transaction_in_a_batch_that_another_replaces_needs_its_permission(broker: LogWorld) -> None:
+    broker.services.authorizer = Denying((Operation.WRITE, Resource.transactional_id("x")))
+    sent = batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    entries = [topic_data((0, sent)), topic_data((0, batch(b"v")))]
+    answer = broker.produce_all(entries, transactional_id="x")
+    assert {error for _, error, _ in rows(answer)} == {ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED}
 
 
 OTHER = 2
