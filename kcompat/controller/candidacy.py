@@ -108,6 +108,10 @@ class Candidacy:
         """Have the controller of this process decide an event. NOT_CONTROLLER where it is elsewhere."""
         return self._controller.submit(event)
 
+    def report(self, event: Event[None]) -> None:
+        """Tell the controller of this process of something that it would not hear of otherwise."""
+        self._controller.report(event)
+
     def process_ended(self, broker_id: int, broker_epoch: int) -> None:
         """The port of a broker that is watched over refuses. One that is the controller is so no more: the
         epoch fences it if it lives.

@@ -32,6 +32,7 @@ from kcompat.controller.channels import Channels, OfRegistration, event_of_reply
 from kcompat.controller.config_changes import ConfigsHeard
 from kcompat.controller.election_requests import BalanceLeaders
 from kcompat.controller.processes import watch_over_nobody
+from kcompat.controller.put_off import PutOff
 from kcompat.controller.watches import AT_THE_BEGINNING, LOOKS, Watches, drop_notifications
 from kcompat.controller.writing import ControllerMovedError, Writer
 from kcompat.promise import Promise
@@ -92,6 +93,8 @@ class Controller:
         self._state: ControllerState | None = None
         self._running: asyncio.Task[None] | None = None
         self._watches: Watches | None = None
+        self._put_off: PutOff[Event[Any] | _ToLook] = PutOff(clock, self._again)
+        self._cluster = cluster
         self._balance: Timer | None = None
         config.subscribe(lambda _: self._configs_changed({}))
         cluster.subscribe_to_configs(self._configs_changed)
@@ -170,6 +173,7 @@ class Controller:
         self._watch_over({})
         if self._watches is not None:
             self._watches.close()
+        self._put_off.clear()
         if self._balance is not None:
             self._balance.cancel()
         self._refuse(list(self._errands))
@@ -185,8 +189,25 @@ class Controller:
             errand.refuse(ErrorCode.REQUEST_TIMED_OUT)
         else:
             self._errands[errand] = None
+            self._put_off.retry()  # what was found goes before what is asked
             self._put(_ASKED, event, errand)
         return errand.promise
+
+    def report(self, event: Event[None]) -> None:
+        """Queue an event that nobody asked for, before what is asked; ignored out of office."""
+        if self._running is not None:
+            self._put(_FOUND, event, None)
+
+    def _again(self, what: Event[Any] | _ToLook) -> None:
+        """Queue what the store refused, as things stand now: nothing that came since may be undone by it."""
+        match what:
+            case _ToLook():
+                self._look(what.path, what.how)
+            case ConfigsHeard():
+                known = self._cluster.image.entity_configs
+                self._configs_changed({key: known.get(key, {}) for key in what.changed})
+            case _:
+                self.report(what)
 
     def _look(self, path: str, how: Look) -> None:
         """Look at something in the store, once for all that has changed there until then."""
@@ -199,8 +220,7 @@ class Controller:
         return self._config.current.get("unclean.leader.election.enable") is True
 
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-        if self._running is not None:
-            self._put(_FOUND, ConfigsHeard(changed, self._elects_uncleanly), None)
+        self.report(ConfigsHeard(changed, self._elects_uncleanly))
 
     def _balance_later(self) -> None:
         config = self._config.current
@@ -230,9 +250,11 @@ class Controller:
         except (ControllerMovedError, SessionExpiredError, UnknownOutcomeError):
             _log.exception("the controller has moved: this broker resigns")
             return False
-        except StoreUnavailableError:
-            _log.exception("the metadata store refused a write; nothing changed")
+        except StoreUnavailableError as error:
+            _log.error("the metadata store refused a write; nothing changed: %s", error)
             self._fail(errand, ErrorCode.KAFKA_STORAGE_ERROR)
+            if (errand is None or what is not errand.event) and not isinstance(what, BalanceLeaders):
+                self._put_off.put(what)
         except Exception:
             _log.exception("a fault in %s; the controller goes on", type(what).__name__)
             self._fail(errand, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -245,7 +267,7 @@ class Controller:
         try:
             return await what.how(self._store, self._state)
         except StoreError as error:
-            if isinstance(error, SessionExpiredError | UnknownOutcomeError):
+            if isinstance(error, SessionExpiredError | UnknownOutcomeError | StoreUnavailableError):
                 raise
             _log.warning("what was found in the metadata store is left alone: %s", error)
             return None

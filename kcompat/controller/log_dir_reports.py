@@ -42,7 +42,7 @@ class LogDirReports:
     def replicas_failed(self, partitions: Sequence[tuple[str, int]]) -> None:
         """This broker cannot serve these partitions any more: their log directory is offline."""
         if self._candidacy.is_here:
-            self._candidacy.submit(ReplicasFailed(self._broker_id, frozenset(partitions)))
+            self._candidacy.report(ReplicasFailed(self._broker_id, frozenset(partitions)))
         elif self._leaving is None:
             self._notify()
 
