@@ -7,6 +7,7 @@ here. When it has caught up it takes the place of the log. Everybody else sees o
   each new leader epoch.
 - Where the disk of the copy fails, the move is over, and the replica is as it was. Where that of the replica
   fails, the copy waits for it, as nobody knows what is missing.
+- Where a power cut has left a hole in the log, nothing is copied until a leader is known: see `log.holes`.
 - A replica that is not here yet is made in the directory that was asked for.
 
 Kafka's counterparts: `ReplicaManager.alterReplicaLogDirs` and `ReplicaAlterLogDirsManager`.
@@ -142,6 +143,8 @@ class Moves:
         if future.topic_id == ZERO_UUID:  # a crash left it without
             with self._reported(key):
                 future.assign_topic_id(partition.topic_id)
+        if partition.log.hole is not None:
+            return  # a copy would not know of the hole; the role that settles it has the move go on
         future.update_config(partition.log.config)
         with self._reported(key):
             cut_to_follow(future)
