@@ -6,11 +6,10 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.log.checkpoint_files import CheckpointFiles
 from kcompat.log.checkpoints import (
     CheckpointDamaged,
     format_clean_shutdown,
-    format_offsets,
-    parse_offsets,
     parse_properties,
     read_optional,
 )
@@ -32,13 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from kcompat.clock import Clock
+    from kcompat.log.checkpoint_files import Offsets
     from kcompat.log.files import Files, OpenFile
     from kcompat.log.log import Log
     from kcompat.worker import Worker
 
 logger = logging.getLogger(__name__)
-
-Offsets = dict[tuple[str, int], int]
 
 META_VERSIONS = ("0", "1")
 """Of `meta.properties`: what Kafka writes with ZooKeeper, and with KRaft (MetaPropertiesVersion)."""
@@ -53,7 +51,7 @@ class LogDirectory(LogContext):
         self._worker = worker
         self._syncer = syncer
         self._lock: OpenFile | None = None
-        self._written: dict[str, bytes] = {}
+        self._checkpoints = CheckpointFiles(self)
         self._loaded = False
         self.names_changed = False
         """Whether a partition's directory was given another name and that was not synced."""
@@ -120,27 +118,16 @@ class LogDirectory(LogContext):
         if self.was_clean:
             self.files.remove([marker])
             self.files.sync_directory(self.path)
-        recovery_points = self._read_offsets(RECOVERY_POINTS)
+        recovery_points = self._checkpoints.read(RECOVERY_POINTS)
         self.was_clean = self.was_clean and recovery_points is not None
         self.recovery_points = recovery_points or {}
-        self.log_starts = self._read_offsets(LOG_STARTS) or {}
-        self.high_watermarks = self._read_offsets(HIGH_WATERMARKS) or {}
-        self.cleaner_offsets = self._read_offsets(CLEANER_OFFSETS) or {}
+        self.log_starts = self._checkpoints.read(LOG_STARTS) or {}
+        self.high_watermarks = self._checkpoints.read(HIGH_WATERMARKS) or {}
+        self.cleaner_offsets = self._checkpoints.read(CLEANER_OFFSETS) or {}
 
     def end_loading(self) -> None:
         """All logs are loaded: a clean stop may be noted from now on."""
         self._loaded = True
-
-    def _read_offsets(self, name: str) -> Offsets | None:
-        """The offsets in a checkpoint file, none if it is missing; None if it was damaged and is removed."""
-        path = f"{self.path}/{name}"
-        data = read_optional(self.files, path)
-        try:
-            return parse_offsets(data or b"")
-        except CheckpointDamaged as damage:
-            logger.warning("%s is damaged (%s) and will be rebuilt", path, damage)
-            self.files.remove([path])
-            return None
 
     def close(self) -> None:
         """Flush all logs, write the checkpoints, note that the stop was clean, and unlock. Faults make it
@@ -162,8 +149,8 @@ class LogDirectory(LogContext):
             log.close(sync=False)
         self.files.sync_filesystem(self.path)
         if sound:
-            self._replace(RECOVERY_POINTS, self._recovery_points())
-            self._replace(LOG_STARTS, self._log_starts())
+            self._checkpoints.replace(RECOVERY_POINTS, self._recovery_points())
+            self._checkpoints.replace(LOG_STARTS, self._log_starts())
             if whole:
                 self.files.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", format_clean_shutdown(-1), sync=True)
 
@@ -201,9 +188,24 @@ class LogDirectory(LogContext):
         self._logs[log.topic, log.partition] = log
 
     def discard(self, log: Log) -> None:
-        """Forget a log, and what the checkpoints hold of it."""
+        """Forget a log. What the files hold of it may stay there until `forget_earlier`."""
         key = log.topic, log.partition
         self._logs.pop(key, None)
+        self._forget_offsets(key)
+
+    def forget_earlier(self, topic: str, partition: int) -> None:
+        """Forget what the checkpoints hold of an earlier log of this name: one is about to be made that must
+        not begin, or count as compacted or synced, where that did. Raises StorageError.
+
+        The files lose it here and not when the earlier one is deleted: the deletion of many logs costs no
+        writes, and succeeds on a full disk; and what a crash left of one goes, too.
+        """
+        key = topic, partition
+        self._forget_offsets(key)
+        with self.faults():
+            self._checkpoints.forget(key, self._logs)
+
+    def _forget_offsets(self, key: tuple[str, int]) -> None:
         for offsets in (self.recovery_points, self.log_starts, self.high_watermarks, self.cleaner_offsets):
             offsets.pop(key, None)
 
@@ -216,11 +218,11 @@ class LogDirectory(LogContext):
 
     def checkpoint_recovery_points(self) -> None:
         """Store up to where each log is on the device; in the background."""
-        self._replace_aside(RECOVERY_POINTS, self._recovery_points())
+        self._checkpoints.replace_aside(RECOVERY_POINTS, self._recovery_points())
 
     def checkpoint_log_starts(self) -> None:
         """Store where each log starts, if that is not a segment's base offset; now."""
-        self._replace(LOG_STARTS, self._log_starts())
+        self._checkpoints.replace(LOG_STARTS, self._log_starts())
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Store the high watermarks of the logs in this directory; in the background."""
@@ -229,11 +231,11 @@ class LogDirectory(LogContext):
             for key, log in self._logs.items()
             if key in high_watermarks
         }
-        self._replace_aside(HIGH_WATERMARKS, mine)
+        self._checkpoints.replace_aside(HIGH_WATERMARKS, mine)
 
     def checkpoint_cleaner_offsets(self) -> None:
         """Store up to where each log is compacted; in the background."""
-        self._replace_aside(CLEANER_OFFSETS, self._cleaner_offsets())
+        self._checkpoints.replace_aside(CLEANER_OFFSETS, self._cleaner_offsets())
 
     def take_clean_offset(self, log: Log, source: LogDirectory) -> None:
         """A log has come from another directory: up to where it is compacted goes with it."""
@@ -252,8 +254,8 @@ class LogDirectory(LogContext):
         self._worker.close()  # an older checkpoint that is still being written must not come after this one
         self.cleaner_offsets = self._cleaner_offsets()
         if self.cleaner_offsets:
-            self._replace(CLEANER_OFFSETS, self.cleaner_offsets)
-        self._replace(RECOVERY_POINTS, self._recovery_points(), sync=True)
+            self._checkpoints.replace(CLEANER_OFFSETS, self.cleaner_offsets)
+        self._checkpoints.replace(RECOVERY_POINTS, self._recovery_points(), sync=True)
 
     def _cleaner_offsets(self) -> Offsets:
         """Up to where each log in this directory is compacted, at most to its end."""
@@ -272,24 +274,6 @@ class LogDirectory(LogContext):
             for key, log in self._logs.items()
             if log.log_start_offset > log.local.segments.first_base_offset
         }
-
-    def _replace(self, name: str, offsets: Offsets, *, sync: bool = False) -> None:
-        data = format_offsets(offsets)
-        if self._written.get(name) != data:
-            self.files.replace_file(f"{self.path}/{name}", data, sync=sync)
-            self._written[name] = data
-
-    def _replace_aside(self, name: str, offsets: Offsets) -> None:
-        data = format_offsets(offsets)
-        if self._written.get(name) != data and self.offline is None:
-            self._written[name] = data
-            self.run(partial(self._replace_synced, f"{self.path}/{name}", data))
-
-    def _replace_synced(self, path: str, data: bytes) -> None:
-        try:
-            self.files.replace_file(path, data, sync=True)
-        except OSError as error:
-            logger.warning("%s was not written: %s", path, self.fault(error))
 
     # -- background ------------------------------------------------------------------------------------------
 

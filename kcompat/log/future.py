@@ -51,6 +51,7 @@ class FutureLogs:
     def create(self, current: Log, directory: LogDirectory) -> Log:
         """An empty log in another directory, for what `current` holds. Raises StorageError."""
         topic, partition = current.topic, current.partition
+        directory.forget_earlier(topic, partition)
         log = create_log(
             f"{directory.path}/{future_directory(topic, partition, self._random)}",
             topic,

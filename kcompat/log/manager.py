@@ -202,6 +202,7 @@ class LogManager:
         directory = min(online, key=LogDirectory.count) if preferred is None else preferred
         if directory.offline is not None:
             raise directory.offline
+        directory.forget_earlier(topic, partition)
         path = f"{directory.path}/{partition_directory(topic, partition)}"
         now_ms = self._clock.now_ms()
         log = create_log(path, topic, partition, config, topic_id=topic_id, now_ms=now_ms, context=directory)
