@@ -111,8 +111,10 @@ class LogCleaner:
         self._requests: list[_Request] = []
         self._paused_until_ms: dict[str, int] = {}
         self._idle_since_ms = -(1 << 62)
-        self.uncleanable: dict[str, str] = {}
-        """Directories of logs that could not be cleaned, and why; left alone until the next start."""
+        self.uncleanable: dict[tuple[str, bytes], str] = {}
+        """Logs, by directory and topic id, that could not be cleaned, and why; left alone until the next
+        start. A topic that is made again has another id: nothing is wrong with its logs.
+        """
         self._timer: Timer | None = None
 
     # -- start and stop --------------------------------------------------------------------------------------
@@ -141,7 +143,7 @@ class LogCleaner:
         requests = [_Request(log) for log in logs]
         for log in (request.log for request in requests if request.log.config.compacts):
             log.roll(self._clock.now_ms())
-            self.uncleanable.pop(log.directory, None)
+            self.uncleanable.pop((log.directory, log.topic_id), None)
         self._requests += requests
         self._turn()
         return [request.outcome for request in requests]
@@ -210,7 +212,7 @@ class LogCleaner:
             log = request.log
             if log.directory in self._running:
                 continue
-            problem = self.uncleanable.get(log.directory)
+            problem = self.uncleanable.get((log.directory, log.topic_id))
             cleanable = None if problem else self._assess(log)
             if cleanable and cleanable.dirty_bytes and cleanable.first_dirty_offset < request.target:
                 return log, cleanable
@@ -229,7 +231,7 @@ class LogCleaner:
                 not log.config.compacts
                 or len(log.local.segments) == 1
                 or log.directory in self._running
-                or log.directory in self.uncleanable
+                or (log.directory, log.topic_id) in self.uncleanable
             ):
                 continue
             if self._paused_until_ms.get(log.directory, 0) > self._clock.now_ms():
@@ -330,7 +332,7 @@ class LogCleaner:
 
     def _mark_uncleanable(self, log: Log, message: str, bug: Exception | None = None) -> None:
         logger.error("%s cannot be cleaned until the next start: %s", log.directory, message, exc_info=bug)
-        self.uncleanable[log.directory] = message
+        self.uncleanable[log.directory, log.topic_id] = message
 
     def _pause(self, log: Log, problem: str) -> None:
         """Leave the log alone for a while, and tell those who wait for it."""

@@ -53,11 +53,29 @@ def test_a_damaged_log_does_not_stop_the_others(
     world.cleaner.start()
     world.run(5 * BACKOFF_MS)
     assert world.cleaned() == ["bad-0", "good-0"], "the damaged one is not tried again"
-    assert "is damaged at byte 0" in world.cleaner.uncleanable[bad.directory]
+    assert "is damaged at byte 0" in world.cleaner.uncleanable[bad.directory, bad.topic_id]
     assert "bad-0 cannot be cleaned" in caplog.text
     assert offsets(good) == [3]
     assert not bad.is_failed
     put(bad, ("k", "v"))
+
+
+@pytest.mark.leaves_damage("a damaged batch is not cleaned, and stays")
+def test_a_topic_that_is_made_again_is_cleaned_whatever_was_wrong_with_the_other(world: CleanerWorld) -> None:
+    log = world.log("t")
+    fill(log)
+    path = world.path / "t-0" / f"{0:020d}.log"
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    world.cleaner.start()
+    world.run(5 * BACKOFF_MS)
+    assert list(world.cleaner.uncleanable) == [(log.directory, log.topic_id)]
+    world.manager.delete("t", 0)
+    again = world.manager.create("t", 0, b"again".ljust(16), log.config)
+    fill(again)
+    world.run(5 * BACKOFF_MS)
+    assert offsets(again) == [3]
 
 
 def test_a_full_disk_passes(world: CleanerWorld) -> None:
@@ -104,7 +122,7 @@ def test_a_bug_met_in_one_log_keeps_no_other_from_being_cleaned(world: CleanerWo
     world.cleaner.start()
     world.run()
     assert world.cleaned() == ["good-0"]
-    assert "a bug" in world.cleaner.uncleanable[bad.directory]
+    assert "a bug" in world.cleaner.uncleanable[bad.directory, bad.topic_id]
 
 
 def test_a_bug_in_a_cleaning_ends_that_one_alone(world: CleanerWorld) -> None:
@@ -124,7 +142,7 @@ def test_a_bug_in_a_cleaning_ends_that_one_alone(world: CleanerWorld) -> None:
     world.cleaner._start_runner = start_broken_at_bad
     world.cleaner.start()
     world.run()
-    assert list(world.cleaner.uncleanable) == [bad.directory]
+    assert list(world.cleaner.uncleanable) == [(bad.directory, bad.topic_id)]
     assert offsets(good) == [3]
 
 
