@@ -60,11 +60,12 @@ class Result(Struct, Generic[T]):
 
     `records` are appended as one batch, replayed, and `response` is given once they are committed; without
     records it is given once all is that the operation may have built on, which mostly is so at once. A
-    response that is itself a promise is passed on when it comes; None tells nobody anything, and waits for
-    nothing but records. `appended` runs before any other operation once the records are replayed, and never
-    if they are refused. `settled` runs with NONE when what is waited for is committed, or with the error that
-    kept it from that. `answers` go out when the operation is over, before anything is committed: they must
-    not tell of the records.
+    response that is itself a promise is passed on when it comes; if the shard leaves this broker before the
+    records are committed, and leaves the promise unanswered, the runtime answers. None tells nobody anything,
+    and waits for nothing but records. `appended` runs before any other operation once the records are
+    replayed, and never if they are refused. `settled` runs with NONE when what is waited for is committed, or
+    with the error that kept it from that. `answers` go out when the operation is over, before anything is
+    committed: they must not tell of the records.
     """
 
     response: T | Promise[T]

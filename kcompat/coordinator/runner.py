@@ -300,7 +300,9 @@ class ShardRunner(Generic[S]):
         for pending in self._pending:
             assert pending.timer is not None
             pending.timer.cancel()
-            self._respond(pending, ErrorCode.NOT_COORDINATOR)
+            # What would have gone on after the commit, and may be all that knows of a promised response, runs
+            # no more. Whoever the shard itself has told above is not told again.
+            self._refuse(pending.promise, pending.failed, ErrorCode.NOT_COORDINATOR)
         self._pending.clear()
 
 

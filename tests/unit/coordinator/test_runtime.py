@@ -101,6 +101,34 @@ def test_an_answer_that_builds_on_what_is_lost_tells_that(world: RegisterWorld) 
     assert moved.value == "failed NOT_COORDINATOR"
 
 
+@pytest.mark.parametrize("is_given_up", [False, True])
+def test_who_was_promised_an_answer_after_the_commit_is_told_that_the_shard_is_gone(
+    world: RegisterWorld, *, is_given_up: bool
+) -> None:
+    """What would have answered runs no more, and the shard may know nothing of it. Whom the shard knows it
+    tells itself.
+    """
+
+    def broken(_shard: Registers, _now_ms: int, _outcome: ErrorCode) -> Result[None]:
+        raise ZeroDivisionError
+
+    shard = world.load()
+    world.log.hold()
+    shard.parked.append(Promise())
+    known = world.write(put("a", "1", response=shard.parked[0]))
+    unknown = world.write(put("b", "1", response=Promise()))
+    if is_given_up:
+        world.write(put("c", response=None, settled=broken)).then(_nothing, _nothing)
+    else:
+        world.runtime.unload(0, leader_epoch=2)
+    assert unknown.done
+    assert (known.value, unknown.value) == ("moved", "failed NOT_COORDINATOR")
+
+
+def _nothing(_: object) -> None:
+    """Nobody cares."""
+
+
 def test_an_answer_without_records_is_given_up_in_time(world: RegisterWorld) -> None:
     world.load()
     world.log.hold()

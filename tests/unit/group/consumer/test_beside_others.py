@@ -243,3 +243,16 @@ def test_an_empty_consumer_group_becomes_a_classic_one_with_its_offsets(world: C
     world.restart()
     assert isinstance(world.group(), ClassicGroup)
     assert world.describe_state() == "Stable"
+
+
+def test_a_join_that_waits_for_a_consumer_group_to_give_way_hears_that_the_coordinator_moved(
+    world: ConsumerGroupWorld,
+) -> None:
+    """It is in no group by then, which could tell it."""
+    world.enter("a")
+    world.beat("a", -1)
+    world.log.hold()
+    joined = world.join()
+    assert not joined.done
+    world.coordinator.unload(world.coordinator.partition_of(GROUP), 2)
+    assert joined.value.error == ErrorCode.NOT_COORDINATOR
