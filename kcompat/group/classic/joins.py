@@ -191,19 +191,19 @@ def _replace_static(
     if group.is_in(ClassicState.STABLE) and group.select_protocol() == group.protocol_name:
 
         def stored(turn: GroupTurn, error: ErrorCode) -> None:
-            waiting = group.take_join(member)
-            if waiting is None:
-                return  # a rebalance has answered it meanwhile
+            if member.join is not promise:
+                return  # answered meanwhile, by a rebalance or as the member came back once more
+            group.take_join(member)
             if error == ErrorCode.NONE:
                 turn.answer(
-                    waiting, _same_generation(group, member_id, old_leader, request.can_skip_assignment)
+                    promise, _same_generation(group, member_id, old_leader, request.can_skip_assignment)
                 )
                 return
             group.update(member, *before)
             group.rename_static(instance_id, old_member_id)
             rebalance.end_session(turn, group, member_id)
             rebalance.keep_alive(turn, group, member)
-            turn.answer(waiting, _not_stored(group, old_leader, group_error(error)))
+            turn.answer(promise, _not_stored(group, old_leader, group_error(error)))
 
         assignments = {m.member_id: m.assignment for m in group.members.values()}
         rebalance.store(turn, group, assignments)

@@ -78,6 +78,33 @@ def test_the_old_id_stays_when_the_new_one_cannot_be_written(world: GroupWorld) 
     assert group.members["s1-1"].protocols == (("range", b"meta"),)
 
 
+def test_of_two_returns_that_wait_for_their_records_the_later_one_goes_on(world: GroupWorld) -> None:
+    """The client asked again before the first was answered, so it has the id of the second."""
+    static_group(world)
+    world.log.hold()
+    first, second = world.join(instance_id="s2"), world.join(instance_id="s2")
+    assert first.value == JoinAnswer(ErrorCode.FENCED_INSTANCE_ID, member_id="s2-3")
+    assert not second.done
+    world.log.release()
+    assert (second.value.error, second.value.member_id) == (ErrorCode.NONE, "s2-4")
+    assert world.sync("s2-4", 2, instance_id="s2").value.assignment == b"two"
+
+
+def test_a_return_that_could_not_be_written_does_not_take_back_a_later_one(world: GroupWorld) -> None:
+    static_group(world)
+    world.log.hold()
+    world.join(instance_id="s2")
+    world.clock.advance(3_000)
+    second = world.join(instance_id="s2")
+    world.clock.advance(2_000)
+    assert not second.done, "only the first has waited for too long"
+    world.log.release()
+    assert (second.value.error, second.value.member_id) == (ErrorCode.NONE, "s2-4")
+    assert world.heartbeat("s2-4", 2, instance_id="s2") == ErrorCode.NONE
+    world.restart()
+    assert world.heartbeat("s2-4", 2, instance_id="s2") == ErrorCode.NONE
+
+
 def test_a_change_of_protocol_starts_a_rebalance(world: GroupWorld) -> None:
     world.join(instance_id="s1", protocols=(("range", b""), ("sticky", b"")))
     world.sync("s1-1", 1, {})
