@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 
 def completed(turn: GroupTurn, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:
-    """These have state: members may have them."""
+    """These have state: members may have them. What was deleted meanwhile is not waited for any more."""
     group = find_group(turn.shard, group_id)
     if not isinstance(group, Refusal):
-        records.write_initialization(turn, group_id, group.initialization.with_completed(topics))
+        image = turn.shard.image()
+        there = {topic_id: row for topic_id, row in topics.items() if image.topic_by_id(topic_id) is not None}
+        state = group.initialization.with_given_up(topics).with_completed(there)
+        records.write_initialization(turn, group_id, state)
 
 
 def given_up(turn: GroupTurn, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> None:

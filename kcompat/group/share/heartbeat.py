@@ -72,7 +72,8 @@ def _go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOut
     subscribers = Counter(group.subscribers)
     count_topics(subscribers, before.subscribed_topics if group.members.get(before.member_id) else (), -1)
     count_topics(subscribers, after.subscribed_topics, 1)
-    bump = names_changed or (group.assignment_epoch >= group.group_epoch and is_incomplete(group))
+    has_target = group.assignment_epoch >= group.group_epoch
+    bump = names_changed or (has_target and is_incomplete(group, turn.shard.image()))
     epoch, bumped = _group_epoch(turn, group, subscribers, bump=bump)
     target_epoch, target = next_target(turn, group, epoch, after, settings.assignment_interval_ms)
     reconciled = _reconcile(turn, group, after, target_epoch, target, bumped=bumped)

@@ -51,9 +51,9 @@ def _spec(group: ShareGroup, members: Mapping[str, ShareMember], image: ClusterI
     return GroupSpec(specs, counts, is_homogeneous, assignable)
 
 
-def is_incomplete(group: ShareGroup) -> bool:
+def is_incomplete(group: ShareGroup, image: ClusterImage) -> bool:
     """Whether other share partitions have state by now than the members are to have, taken together (Kafka's
-    `initializedAssignmentPending`).
+    `initializedAssignmentPending`). No assignment has those of a topic that does not exist any more.
     """
     if not len(group.members):
         return False
@@ -64,5 +64,5 @@ def is_incomplete(group: ShareGroup) -> bool:
     return any(
         assigned.get(topic_id, set()) != row.partitions
         for topic_id, row in group.initialization.initialized.items()
-        if row.name in group.subscribers
+        if row.name in group.subscribers and image.topic_by_id(topic_id) is not None
     )

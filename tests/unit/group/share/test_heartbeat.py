@@ -10,11 +10,20 @@ from kcompat.cluster.config_entities import GROUPS
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
 from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.modern.share_settings import ShareGroupConfig
+from kcompat.group.share.initialization import Initialization
+from kcompat.group.share.requests import ShareHeartbeatRequest
 from kcompat.protocol.errors import ErrorCode
 from support.share_group_world import GROUP, ShareGroupWorld, topic_id
 
 T, U = topic_id("t"), topic_id("u")
 SESSION_MS = 45_000
+
+
+def entering(member_id: str) -> ShareHeartbeatRequest:
+    """The first heartbeat of a member that subscribes to `t`."""
+    return ShareHeartbeatRequest(
+        GROUP, member_id, 0, "client", "/127.0.0.1", subscribed_topics=frozenset("t")
+    )
 
 
 def test_share_partitions_are_begun_before_anybody_has_them(world: ShareGroupWorld) -> None:
@@ -105,6 +114,31 @@ def test_a_topic_that_is_deleted(world: ShareGroupWorld) -> None:
     world.settle_share("a")
     assert world.told["a"] == {"t": [0, 1, 2]}
     assert world.sharers().initialization.initialized.keys() == {T}
+
+
+def test_a_topic_that_is_deleted_while_it_is_begun(world: ShareGroupWorld) -> None:
+    world.share_groups.heartbeat(entering("a"))
+    world.delete("t")
+    world.share_groups.forget_topics({T})
+    world.shares.topics = {T: 3}  # the share coordinator hears of it later
+    world.clock.advance(0)
+    assert world.shares.states(), "it was asked after the answer"
+    assert world.sharers().initialization == Initialization()
+
+
+def test_a_topic_that_is_gone_is_awaited_no_more(world: ShareGroupWorld) -> None:
+    """That it was deleted could not be written, so the group holds it for one that there is."""
+    world.enter_share("a")
+    world.settle_share("a")
+    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    world.delete("t")
+    world.share_groups.forget_topics({T})
+    world.log.error = ErrorCode.NONE
+    assert T in world.sharers().initialization.initialized
+    world.settle_share("a")
+    appends, epoch = world.log.appends, world.sharers().group_epoch
+    world.settle_share("a")
+    assert (world.log.appends, world.sharers().group_epoch) == (appends, epoch)
 
 
 def test_the_answer_to_the_last_heartbeat_may_have_been_lost(world: ShareGroupWorld) -> None:
