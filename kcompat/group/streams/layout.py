@@ -45,13 +45,14 @@ def take_topology(turn: GroupTurn, group: StreamsRoster, brought: Topology | Non
 
 def lay_out(turn: GroupTurn, group: StreamsRoster, topology: Topology) -> Layout | Refusal:
     """Look at the topics, if they may be others than when the group looked last."""
-    image, metadata_hash, configured = turn.shard.image(), group.header.metadata_hash, group.configured
+    image, configured = turn.shard.image(), group.configured
     if configured is not None and group.topology is not None and not group.refresh_due(image):
-        return Layout(configured, metadata_hash, is_news=False)
+        return Layout(configured, group.configured_hash, is_news=False)
     found_hash = turn.shard.hashes.of(topology.required_topics(), image)
-    if configured is None or group.topology is None or found_hash != metadata_hash:
+    if configured is None or group.topology is None or found_hash != group.configured_hash:
         try:
             configured = group.configured = configure(topology, image)
         except InvalidTopologyError as error:
             return Refusal(ErrorCode.STREAMS_INVALID_TOPOLOGY, str(error))
+        group.configured_hash = found_hash
     return Layout(configured, found_hash, is_news=True)

@@ -64,6 +64,8 @@ class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
         self._copies: dict[Task, set[str]] = {}
         self.configured: ConfiguredTopology | None = None
         """The topology on the topics that there were when they were looked at last."""
+        self.configured_hash = 0
+        """The hash of those topics. The log has another where it could not be written."""
         self.endpoint_epoch = 0
         """Raised when it changes what can be asked at which endpoint."""
         self.shutdown_by: str | None = None

@@ -50,6 +50,20 @@ def test_a_source_topic_that_is_deleted(world: StreamsGroupWorld) -> None:
     assert world.described().state is StreamsState.NOT_READY
 
 
+def test_a_layout_that_could_not_be_written_is_not_kept(world: StreamsGroupWorld) -> None:
+    """The topics are again as the log says they were, and so they are looked at again."""
+    world.delete("t")
+    world.enter_streams("a")
+    world.make("t", 3)
+    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert world.report_tasks("a").error == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.log.error = ErrorCode.NONE
+    world.delete("t")
+    told = world.report_tasks("a")
+    assert (codes(told), active(told)) == ([StatusCode.MISSING_SOURCE_TOPICS], None)
+    assert world.described().state is StreamsState.NOT_READY
+
+
 def test_a_source_topic_that_grows_away_from_its_changelog(world: StreamsGroupWorld) -> None:
     world.enter_streams("a", STATEFUL)
     world.settle_streams("a")
