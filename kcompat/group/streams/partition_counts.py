@@ -116,17 +116,23 @@ def _repartition_topics(subtopologies: Iterable[Subtopology]) -> tuple[frozenset
 
 
 def _copartition_groups(subtopology: Subtopology) -> Iterable[frozenset[str]]:
+    sources = subtopology.source_topics
+    repartitioned = subtopology.repartition_source_topics
     for group in subtopology.copartition_groups:
-        try:
-            yield frozenset(
-                [subtopology.source_topics[place] for place in group.source_topics]
-                + [subtopology.repartition_source_topics[p].name for p in group.repartition_source_topics]
-            )
-        except IndexError as error:
+        if not _are_places(group.source_topics, sources) or not _are_places(
+            group.repartition_source_topics, repartitioned
+        ):
             raise InvalidTopologyError(
                 f"A copartition group of subtopology {subtopology.subtopology_id} has a topic that the "
                 "subtopology does not have."
-            ) from error
+            )
+        names = [sources[place] for place in group.source_topics]
+        yield frozenset(names + [repartitioned[place].name for place in group.repartition_source_topics])
+
+
+def _are_places(places: Iterable[int], topics: Collection[object]) -> bool:
+    """Whether there is a topic at each of these places. Python would count negative ones from the end."""
+    return all(0 <= place < len(topics) for place in places)
 
 
 def _copartitioned(

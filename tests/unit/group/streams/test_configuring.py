@@ -14,6 +14,7 @@ from support.streams_group_world import reads, topology
 LEADS = PartitionInfo(leader=1, leader_epoch=0, isr=(1,), replicas=(1,))
 BOTH_SOURCES = (CopartitionGroup(source_topics=(0, 1)),)
 SOURCE_AND_REPARTITION = (CopartitionGroup(source_topics=(0,), repartition_source_topics=(0,)),)
+BEFORE_THE_FIRST = (CopartitionGroup(source_topics=(0, -1)),)
 BOTH_REPARTITIONS = (CopartitionGroup(repartition_source_topics=(0, 1)),)
 
 
@@ -152,6 +153,7 @@ def test_three_of_the_missing_topics_are_named() -> None:
         (topology(joined("0", TopicInfo("x"), sources=("a",))), "never used as a sink topic"),
         (topology(reads(name="0")), "No source topics found for subtopology 0"),
         (topology(reads("a", copartition_groups=BOTH_SOURCES)), "copartition group of subtopology 0"),
+        (topology(reads("a", copartition_groups=BEFORE_THE_FIRST)), "copartition group of subtopology 0"),
         (topology(writes(reads("a"), "x"), joined("1", TopicInfo("x", -2))), "cannot have -2 partitions"),
     ],
 )
