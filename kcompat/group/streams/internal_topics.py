@@ -10,14 +10,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcompat.controller.values import USE_DEFAULT, TopicSpec
+from kcompat.controller.values import USE_DEFAULT, TopicResult, TopicSpec
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kcompat.clock import Clock
-    from kcompat.controller.values import TopicResult
     from kcompat.group.streams.configured import InternalTopic
     from kcompat.promise import Promise
 
@@ -62,7 +61,11 @@ class InternalTopics:
                     logger.warning("Topic %s of a streams application was not made: %s", result.name, reason)
                     self._failures[result.name] = _Failure(reason, until_ms)
 
-        self._create([_spec(topic) for topic in wanted]).then(made)
+        def broken(fault: Exception) -> None:
+            logger.error("Topics of a streams application were not made", exc_info=fault)
+            made([TopicResult(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in names])
+
+        self._create([_spec(topic) for topic in wanted]).then(made, broken)
 
     def failures(self, names: Iterable[str]) -> dict[str, str]:
         """Why some of these could not be made a moment ago."""

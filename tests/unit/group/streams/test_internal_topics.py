@@ -34,6 +34,10 @@ class Controller:
         specs = self.asked[len(self.asked) - len(self._promises)]
         self._promises.pop(0).complete([TopicResult(spec.name, error, message) for spec in specs])
 
+    def break_down(self) -> None:
+        """Raise instead of an answer to the oldest question."""
+        self._promises.pop(0).fail(ZeroDivisionError("controller"))
+
 
 @pytest.fixture
 def controller() -> Controller:
@@ -78,3 +82,14 @@ def test_what_fails_is_left_alone_for_a_while(
     topics.make(A, BACKOFF_MS)
     controller.answer(ErrorCode.REQUEST_TIMED_OUT)
     assert topics.failures(["a"]) == {"a": ErrorCode.REQUEST_TIMED_OUT.message}
+
+
+def test_a_controller_that_breaks_down_is_asked_again_after_a_while(
+    topics: InternalTopics, controller: Controller, clock: VirtualClock
+) -> None:
+    topics.make(A, BACKOFF_MS)
+    controller.break_down()
+    assert topics.failures(["a"]) == {"a": ErrorCode.UNKNOWN_SERVER_ERROR.message}
+    clock.advance(BACKOFF_MS)
+    topics.make(A, BACKOFF_MS)
+    assert len(controller.asked) == 2
