@@ -223,17 +223,21 @@ class TransactionCoordinator:
         self._markers.begin(partition, epoch, name, transaction, partial(self._marked, partition, name))
 
     def _marked(self, partition: int, name: str, producer: Producer) -> None:
-        """Complete it; where that cannot be written now, ask again in a moment, for as long as it is ours."""
+        """Complete it; where that cannot be written now, ask again in a moment, for as long as it is ours.
+
+        Nobody else would: the markers are written, and forgotten. So it is the runtime that tells whether it
+        is ours, and no error of the log: a disk that is full for a moment is no other coordinator.
+        """
 
         def written(error: ErrorCode) -> None:
-            if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
+            if error and self.runtime.gate(partition) != ErrorCode.NOT_COORDINATOR:
                 self._clock.call_later(RETRY_MS, partial(self._marked, partition, name, producer))
 
         def decide(turn: TransactionTurn) -> ErrorCode:
             ending.complete(turn, name, producer)
             return ErrorCode.NONE
 
-        self._run(partition, decide, transaction_error).then(written)
+        self._run(partition, decide, lambda error: error).then(written)
 
     def _look_later(self, look: Callable[[], None], interval_ms: int) -> None:
         def again() -> None:

@@ -152,7 +152,16 @@ class Transactions(SlowLogMachine):
         else:
             self.world.brokers.release()
 
-    @rule(error=st.sampled_from([ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.MESSAGE_TOO_LARGE]))
+    @rule(
+        error=st.sampled_from(
+            [
+                ErrorCode.NONE,
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                ErrorCode.MESSAGE_TOO_LARGE,
+                ErrorCode.KAFKA_STORAGE_ERROR,
+            ]
+        )
+    )
     def appends_fail(self, error: ErrorCode) -> None:
         self.world.log.error = error
 

@@ -215,16 +215,3 @@ def test_an_end_that_is_committed_late_has_its_markers_all_the_same(world: Trans
     assert sent(world) == []
     world.log.release()
     assert world.state == "CompleteCommit"
-
-
-def test_a_completion_that_cannot_be_written_is_tried_again(world: TransactionWorld) -> None:
-    producer = world.begin()
-    world.brokers.hold()
-    world.end(producer)
-    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
-    world.brokers.release()
-    world.clock.advance(5 * RETRY_MS)
-    assert world.state == "PrepareCommit"
-    world.log.error = ErrorCode.NONE
-    world.clock.advance(RETRY_MS)
-    assert world.state == "CompleteCommit"
