@@ -220,9 +220,11 @@ class TransactionCoordinator:
 
     def _decided(self, partition: int, name: str, transaction: Transaction) -> None:
         epoch = self.runtime.leader_epoch(partition)
-        self._markers.begin(partition, epoch, name, transaction, partial(self._marked, partition, name))
+        self._markers.begin(
+            partition, epoch, name, transaction, partial(self._marked, partition, name, transaction)
+        )
 
-    def _marked(self, partition: int, name: str, producer: Producer) -> None:
+    def _marked(self, partition: int, name: str, decided: Transaction) -> None:
         """Complete it; where that cannot be written now, ask again in a moment, for as long as it is ours.
 
         Nobody else would: the markers are written, and forgotten. So it is the runtime that tells whether it
@@ -231,10 +233,10 @@ class TransactionCoordinator:
 
         def written(error: ErrorCode) -> None:
             if error and self.runtime.gate(partition) != ErrorCode.NOT_COORDINATOR:
-                self._clock.call_later(RETRY_MS, partial(self._marked, partition, name, producer))
+                self._clock.call_later(RETRY_MS, partial(self._marked, partition, name, decided))
 
         def decide(turn: TransactionTurn) -> ErrorCode:
-            ending.complete(turn, name, producer)
+            ending.complete(turn, name, decided)
             return ErrorCode.NONE
 
         self._run(partition, decide, lambda error: error).then(written)

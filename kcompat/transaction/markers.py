@@ -65,7 +65,7 @@ class MarkerPorts(Protocol):
 class _Left:
     """What is left to do of one transaction."""
 
-    def __init__(self, partition: int, name: str, marker: Marker, done: Callable[[Producer], object]) -> None:
+    def __init__(self, partition: int, name: str, marker: Marker, done: Callable[[], object]) -> None:
         self.partition = partition
         self.name = name
         self.marker = marker
@@ -94,10 +94,10 @@ class Markers:
         coordinator_epoch: int,
         name: str,
         transaction: Transaction,
-        done: Callable[[Producer], object],
+        done: Callable[[], object],
     ) -> None:
-        """Have the markers of a decided transaction written; `done(producer)` once all are. `partition` is
-        that of `__transaction_state` which keeps the id. What was begun for the id before is forgotten.
+        """Have the markers of a decided transaction written; `done()` once all are. `partition` is that of
+        `__transaction_state` which keeps the id. What was begun for the id before is forgotten.
         """
         marker = Marker(
             Producer(transaction.producer_id, transaction.producer_epoch),
@@ -211,7 +211,7 @@ class Markers:
         if not left.unwritten and self._is_mine(left):
             del self._left[left.name]
             with contained("what follows once all markers are written"):
-                left.done(left.marker.producer)
+                left.done()
 
     def _is_mine(self, left: _Left) -> bool:
         return self._left.get(left.name) is left

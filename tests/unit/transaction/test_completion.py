@@ -1,4 +1,4 @@
-"""The record that says that all markers are written is tried until it is there."""
+"""The record that says that all markers of a transaction are written: tried until it is there."""
 
 from __future__ import annotations
 
@@ -49,3 +49,24 @@ def test_a_completion_is_not_tried_again_by_who_coordinates_no_more(world: Trans
     appends = world.log.appends
     world.clock.advance(10 * RETRY_MS)
     assert world.log.appends == appends
+
+
+def test_a_completion_that_took_too_long_leaves_the_next_transaction_to_its_own_markers(
+    world: TransactionWorld,
+) -> None:
+    """Before `transaction.version` 2 the next one has the same producer and epoch."""
+    producer = world.begin()
+    world.brokers.hold()
+    world.end(producer)
+    world.log.hold()
+    world.brokers.release()
+    world.clock.advance(world.config.commit_timeout_ms)  # it is to be tried again
+    world.log.release()
+    assert world.state == "CompleteCommit"
+    world.add(producer)
+    world.brokers.hold()
+    world.end(producer)
+    world.clock.advance(2 * RETRY_MS)
+    assert world.state == "PrepareCommit"
+    world.brokers.release()
+    assert world.state == "CompleteCommit"
