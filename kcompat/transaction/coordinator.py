@@ -249,8 +249,9 @@ class TransactionCoordinator:
         self._timers[look] = self._clock.call_later(interval_ms, again)
 
     def _abort_overdue(self) -> None:
-        for partition, _ in list(self.runtime.active()):
-            self._run(partition, ending.abort_overdue, lambda _: None)
+        for partition, shard in list(self.runtime.active()):
+            for name in ending.overdue(shard, self._clock.now_ms()):
+                self._run(partition, partial(ending.abort_overdue, name=name), lambda _: None)
 
     def _expire_all(self) -> None:
         for partition, _ in list(self.runtime.active()):

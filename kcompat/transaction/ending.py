@@ -21,7 +21,7 @@ from kcompat.transaction.transaction import (
 )
 
 if TYPE_CHECKING:
-    from kcompat.transaction.base import TransactionTurn
+    from kcompat.transaction.base import Transactions, TransactionTurn
     from kcompat.transaction.requests import EndRequest
 
 
@@ -99,15 +99,24 @@ def complete(turn: TransactionTurn, name: str, marked: Transaction) -> None:
         write(turn, name, marked.completed(turn.now_ms))
 
 
-def abort_overdue(turn: TransactionTurn) -> None:
-    """Abort what has been open for longer than its producer said, in a higher epoch."""
-    for name, transaction in list(turn.shard.transactions.items()):
-        is_overdue = (
-            transaction.state is State.ONGOING
-            and transaction.started_ms + transaction.timeout_ms < turn.now_ms
-        )
-        if is_overdue:
-            write(turn, name, transaction.fenced(turn.now_ms))
+def overdue(shard: Transactions, now_ms: int) -> list[str]:
+    """The ids whose transaction has been open for longer than its producer said."""
+    return [name for name, transaction in shard.transactions.items() if _is_overdue(transaction, now_ms)]
+
+
+def abort_overdue(turn: TransactionTurn, name: str) -> None:
+    """Abort the transaction of one id in a higher epoch, if it is still overdue.
+
+    One is one operation: a batch of many may be more than the topic takes.
+    """
+    transaction = turn.shard.transactions.get(name)
+    if transaction is not None and _is_overdue(transaction, turn.now_ms):
+        write(turn, name, transaction.fenced(turn.now_ms))
+
+
+def _is_overdue(transaction: Transaction, now_ms: int) -> bool:
+    is_open = transaction.state is State.ONGOING
+    return is_open and transaction.started_ms + transaction.timeout_ms < now_ms
 
 
 MAX_TOMBSTONES = 1000

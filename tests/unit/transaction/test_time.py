@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 
 from kcompat.protocol.errors import ErrorCode
+from kcompat.records.batch import read_header
 from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
 from kcompat.transaction.requests import Producer
 from support.transaction_world import TIMEOUT_MS, TransactionWorld
@@ -23,6 +26,17 @@ def test_an_overdue_transaction_is_aborted_and_its_producer_fenced(world: Transa
     assert world.brokers.written[0][1].producer == Producer(producer.id, producer.epoch + 1)
     assert world.end(producer).error == ErrorCode.PRODUCER_FENCED
     assert world.init().producer == Producer(producer.id, producer.epoch + 2)
+
+
+def test_each_overdue_transaction_is_aborted_in_a_batch_of_its_own(world: TransactionWorld) -> None:
+    """Together they may be more than the topic takes at once, and then none would ever be aborted."""
+    names = [f"id-{number}" for number in range(20)]
+    for name in names:
+        world.add(world.init(name=name).producer, name=name)
+    world.clock.advance(TIMEOUT_MS + LOOK_MS)
+    assert {world.state_of(name) for name in names} == {"CompleteAbort"}
+    batches = chain(*world.log.batches.values())
+    assert {read_header(batch).record_count for batch in batches} == {1}
 
 
 def test_the_time_counts_from_the_first_partition_also_for_a_new_coordinator(world: TransactionWorld) -> None:
