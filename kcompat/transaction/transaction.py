@@ -26,6 +26,8 @@ NO_EPOCH: Final = -1
 NO_TIMESTAMP: Final = -1
 LAST_EPOCH: Final = 32_766
 """The last that a producer is given: one more is left to fence it (Kafka's `isEpochExhausted`)."""
+FENCING_EPOCH: Final = LAST_EPOCH + 1
+"""The last there is. What is open in it, which should not be, is aborted in it."""
 
 
 class Transaction(Struct, frozen=True):
@@ -51,6 +53,11 @@ class Transaction(Struct, frozen=True):
     def is_exhausted(self) -> bool:
         """Whether the producer id has no epoch left."""
         return self.producer_epoch >= LAST_EPOCH
+
+    @property
+    def _fencing_epoch(self) -> int:
+        """The next, in which an abort leaves the producer behind; none follows the highest, as in Kafka."""
+        return min(self.producer_epoch + 1, FENCING_EPOCH)
 
     def given_to(self, producer_id: int, producer_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:
         """The id with another producer, or the same in another epoch; nothing is open."""
@@ -81,10 +88,12 @@ class Transaction(Struct, frozen=True):
         """The end of the transaction is decided. Since `transaction.version` 2 the epoch rises with it; where
         it has no room left, `next_producer_id` follows.
         """
-        bump = 1 if client_version >= VERSION_2 else 0
+        epoch = self.producer_epoch
+        if client_version >= VERSION_2:
+            epoch = epoch + 1 if commits else self._fencing_epoch
         return self._to(
             State.PREPARE_COMMIT if commits else State.PREPARE_ABORT,
-            producer_epoch=self.producer_epoch + bump,
+            producer_epoch=epoch,
             started_ms=now_ms if self.state.is_over else self.started_ms,
             updated_ms=now_ms,
             client_version=client_version,
@@ -94,7 +103,7 @@ class Transaction(Struct, frozen=True):
     def fenced(self, now_ms: int) -> Transaction:
         """The transaction is aborted in an epoch that nobody is given: its producer writes no more."""
         return self._to(
-            State.PREPARE_ABORT, producer_epoch=self.producer_epoch + 1, updated_ms=now_ms, client_version=0
+            State.PREPARE_ABORT, producer_epoch=self._fencing_epoch, updated_ms=now_ms, client_version=0
         )
 
     def completed(self, now_ms: int) -> Transaction:
@@ -117,7 +126,7 @@ class Transaction(Struct, frozen=True):
     def check_invariants(self) -> None:
         """Assert what must always hold."""
         assert self.producer_id >= 0
-        assert 0 <= self.producer_epoch <= LAST_EPOCH + 1
+        assert 0 <= self.producer_epoch <= FENCING_EPOCH
         assert not self.partitions or not self.state.is_over
         assert (self.started_ms == NO_TIMESTAMP) == (self.state is State.EMPTY)
         assert self.next_producer_id == NO_PRODUCER_ID or self.state.is_prepared

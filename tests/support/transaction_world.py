@@ -18,7 +18,7 @@ from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
 from kcompat.transaction.markers import Markers
 from kcompat.transaction.requests import EndRequest, InitRequest, Producer, ProducerAnswer
 from kcompat.transaction.serde import TRANSACTION_SERDE, value_of
-from kcompat.transaction.transaction import LAST_EPOCH
+from kcompat.transaction.transaction import FENCING_EPOCH, LAST_EPOCH
 from support.coordinator_log import MemoryCoordinatorLog
 from support.virtual_clock import VirtualClock
 
@@ -144,6 +144,14 @@ class TransactionWorld:
         assert transaction is not None
         self.find(replace(transaction, producer_epoch=LAST_EPOCH))
         return Producer(last.id, LAST_EPOCH)
+
+    def find_open_in_the_fencing_epoch(self) -> Producer:
+        """Restart with a transaction that is open in the epoch which nobody should be given."""
+        self.begin()
+        transaction = self.transaction()
+        assert transaction is not None
+        self.find(replace(transaction, producer_epoch=FENCING_EPOCH))
+        return Producer(transaction.producer_id, FENCING_EPOCH)
 
     def _next_id(self) -> Promise[int | None]:
         return Promise.resolved(next(self._ids) if self.has_ids else None)

@@ -104,6 +104,15 @@ def test_after_the_last_epoch_the_producer_goes_on_with_another_id(world: Transa
     begin(world, answer.producer)
 
 
+def test_in_the_highest_epoch_an_abort_is_in_that(world: TransactionWorld) -> None:
+    last = world.find_open_in_the_fencing_epoch()
+    answer = end(world, last, commits=False)
+    assert answer.producer == Producer(last.id + 1, 0)
+    assert [marker.producer for _, marker in world.brokers.written] == [last]
+    assert world.state == "CompleteAbort"
+    begin(world, answer.producer)
+
+
 def test_the_record_tells_a_new_coordinator_all_of_it(world: TransactionWorld) -> None:
     producer = begin(world)
     answer = end(world, producer)

@@ -90,6 +90,13 @@ def test_one_epoch_is_left_to_fence_the_last(world: TransactionWorld) -> None:
     assert world.init() == given(1001, 0)
 
 
+def test_what_is_open_in_the_highest_epoch_is_aborted_in_that(world: TransactionWorld) -> None:
+    last = world.find_open_in_the_fencing_epoch()
+    assert world.init() == BUSY
+    assert [(marker.producer, marker.commits) for _, marker in world.brokers.written] == [(last, False)]
+    assert world.init() == given(last.id + 1, 0)
+
+
 def test_a_record_that_cannot_be_written_gives_nothing(world: TransactionWorld) -> None:
     first = world.init().producer
     for error, answer in (

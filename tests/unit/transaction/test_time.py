@@ -39,6 +39,14 @@ def test_each_overdue_transaction_is_aborted_in_a_batch_of_its_own(world: Transa
     assert {read_header(batch).record_count for batch in batches} == {1}
 
 
+def test_an_overdue_transaction_in_the_highest_epoch_is_aborted_in_that(world: TransactionWorld) -> None:
+    last = world.find_open_in_the_fencing_epoch()
+    world.clock.advance(TIMEOUT_MS + LOOK_MS)
+    assert world.state == "CompleteAbort"
+    assert [marker.producer for _, marker in world.brokers.written] == [last]
+    assert world.init().producer == Producer(last.id + 1, 0)
+
+
 def test_the_time_counts_from_the_first_partition_also_for_a_new_coordinator(world: TransactionWorld) -> None:
     producer = world.begin()
     world.clock.advance(TIMEOUT_MS - LOOK_MS // 2)
