@@ -78,6 +78,10 @@ def _producer(transaction: Transaction) -> Producer:
 
 def _give(turn: TransactionTurn, name: str, transaction: Transaction, before: Producer) -> ProducerAnswer:
     producer = _producer(transaction)
-    turn.shard.before[name] = producer, before
+
+    def remember(after: TransactionTurn) -> None:
+        after.shard.before[name] = producer, before
+
     write(turn, name, transaction)
+    turn.once_appended(remember)  # where the record is refused, all is as it was
     return ProducerAnswer(producer=producer)

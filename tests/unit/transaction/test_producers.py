@@ -111,6 +111,15 @@ def test_a_record_that_cannot_be_written_gives_nothing(world: TransactionWorld) 
     assert world.init(expected=first) == given(first.id, 1)
 
 
+def test_a_record_that_cannot_be_written_forgets_nobody_who_asks_again(world: TransactionWorld) -> None:
+    first = world.init().producer
+    assert world.init(expected=first) == given(first.id, 1)  # and the answer is lost
+    world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert world.init().error == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.log.error = ErrorCode.NONE
+    assert world.init(expected=first) == given(first.id, 1)
+
+
 def test_a_new_coordinator_knows_the_producer_but_not_what_it_was(world: TransactionWorld) -> None:
     first = world.init().producer
     world.init(expected=first)
