@@ -141,7 +141,9 @@ class ShareGroups:
         def begun(outcomes: Mapping[tuple[bytes, int], Outcome]) -> None:
             refused = next((outcome for outcome in outcomes.values() if outcome.error), None)
             if refused is None:
-                self._complete(group_id, begin.topics)
+                self._groups.write(
+                    group_id, lambda turn: beginning.completed(turn, group_id, begin.topics), _nobody_waits
+                )
                 return
             logger.warning("Share partitions of group %s were not begun: %s", group_id, refused.message)
             self._groups.write(
@@ -158,11 +160,6 @@ class ShareGroups:
             for of, offset in rows.items()
         ]
         return gather(asked).map(lambda outcomes: dict(zip(rows, outcomes, strict=True)))
-
-    def _complete(self, group_id: str, topics: Mapping[bytes, TopicPartitions]) -> Promise[None]:
-        return self._groups.write(
-            group_id, lambda turn: beginning.completed(turn, group_id, topics), _nobody_waits
-        )
 
     def describe(self, group_id: str) -> DescribedShareGroup:
         """ShareGroupDescribe of one group."""
@@ -206,7 +203,7 @@ class ShareGroups:
         self, group_id: str, offsets: Mapping[str, Mapping[int, int]]
     ) -> Promise[AlteredOffsets]:
         """AlterShareGroupOffsets: share partitions begin anew where they are told to, in a group without
-        members; `offsets` by topic and partition.
+        members; `offsets` by topic and partition. One is altered once that is noted here, too.
         """
         if not group_id:
             error = ErrorCode.INVALID_GROUP_ID
@@ -225,10 +222,26 @@ class ShareGroups:
 
         def begun(begin: Begin, outcomes: Mapping[tuple[bytes, int], Outcome]) -> Promise[AlteredOffsets]:
             named = {(begin.topics[of].name, index): outcome for (of, index), outcome in outcomes.items()}
-            answer = AlteredOffsets(outcomes=named)
-            if not outcomes or any(outcome.error for outcome in outcomes.values()):
-                return Promise.resolved(answer)
-            return self._complete(group_id, begin.topics).map(lambda _: answer)
+            topics: dict[bytes, TopicPartitions] = {}
+            for topic_id, row in begin.topics.items():
+                done = frozenset(index for index in row.partitions if not outcomes[topic_id, index].error)
+                if done:
+                    topics[topic_id] = row._replace(partitions=done)
+            if not topics:
+                return Promise.resolved(AlteredOffsets(outcomes=named))
+
+            def note(turn: GroupTurn) -> AlteredOffsets:
+                beginning.completed(turn, group_id, topics)
+                return AlteredOffsets(outcomes=named)
+
+            def not_noted(error: ErrorCode) -> AlteredOffsets:
+                """A member that joins now has these begin without an offset: they are not altered."""
+                failed = Outcome(group_error(error), group_error(error).message)
+                return AlteredOffsets(
+                    outcomes={of: each if each.error else failed for of, each in named.items()}
+                )
+
+            return self._groups.write(group_id, note, not_noted)
 
         return self._groups.write(
             group_id, lambda turn: administration.begin_to_alter(turn, group_id, offsets), _no_alteration

@@ -16,6 +16,8 @@ from support.group_world import GROUP
 from support.share_world import ShareWorld
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.cluster.image import ClusterImage
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.modern.answer import HeartbeatAnswer
@@ -43,14 +45,21 @@ class FailingPersister:
     def __init__(self, world: ShareWorld) -> None:
         self._world = world
         self.error = ErrorCode.NONE
+        self.failing: set[int] = set()
+        """Partitions that cannot be begun, by their numbers."""
+        self.begun: Callable[[], object] = lambda: None
+        """Called when a share partition has begun, before that is answered."""
         self.asked: list[tuple[str, SharePartitionKey]] = []
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Promise[Outcome]:
         """See `Persister`."""
         self.asked.append(("initialize", key))
-        if self.error:
-            return Promise.resolved(Outcome(self.error, "told to fail"))
-        return self._world.coordinator.initialize(key, state_epoch, start_offset)
+        if self.error or key.partition in self.failing:
+            error = self.error or ErrorCode.COORDINATOR_NOT_AVAILABLE
+            return Promise.resolved(Outcome(error, "told to fail"))
+        answer = self._world.coordinator.initialize(key, state_epoch, start_offset)
+        self.begun()
+        return answer
 
     def delete(self, key: SharePartitionKey) -> Promise[Outcome]:
         """See `Persister`."""

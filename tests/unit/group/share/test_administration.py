@@ -76,6 +76,36 @@ def test_offsets_are_altered_in_a_group_without_members(world: ShareGroupWorld) 
     assert failed.outcomes == {("t", 0): Outcome(ErrorCode.FENCED_STATE_EPOCH, "told to fail")}
 
 
+def test_offsets_that_could_not_be_noted_are_not_altered(world: ShareGroupWorld) -> None:
+    """The share coordinator has the offset, but begins the share partition anew when a member joins."""
+
+    def cut_off() -> None:
+        world.log.error = ErrorCode.NOT_ENOUGH_REPLICAS
+
+    world.persister.begun = cut_off
+    world.persister.failing = {1}
+    altered = world.share_groups.alter_offsets(GROUP, {"t": {0: 5, 1: 6}}).value
+    error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert altered.outcomes == {
+        ("t", 0): Outcome(error, error.message),
+        ("t", 1): Outcome(error, "told to fail"),
+    }
+
+
+def test_an_offset_is_altered_beside_one_that_could_not_be(world: ShareGroupWorld) -> None:
+    world.persister.failing = {1}
+    altered = world.share_groups.alter_offsets(GROUP, {"t": {0: 5, 1: 6}}).value
+    assert [outcome.error for outcome in altered.outcomes.values()] == [
+        ErrorCode.NONE,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ]
+    world.persister.failing = set()
+    world.clock.advance(RETRY_MS)
+    world.enter_share("a")
+    starts = {key.partition: state.start_offset for key, state in world.shares.states().items()}
+    assert starts == {0: 5, 1: -1, 2: -1}
+
+
 def test_only_share_groups_have_such_offsets(world: ShareGroupWorld) -> None:
     world.enter("c")
     assert world.share_groups.alter_offsets(GROUP, {"t": {0: 0}}).value.error == ErrorCode.GROUP_ID_NOT_FOUND
