@@ -5,6 +5,7 @@ Behaviour
   epoch -1 ends it, fetches nothing and gives back what the member has.
 - What is said of records is done first. Then records are acquired: at once if there are `min_bytes`, else
   when there are, at the latest after `max_wait_ms`. The next request of the same connection ends the wait.
+  Nothing is acquired any more once the session is over, or the member has asked again elsewhere.
 - The partitions of a session take turns in being the first. One that is not led here says who leads it.
 - A broker with as many sessions as it may have answers SHARE_SESSION_LIMIT_REACHED after `max_wait_ms`.
 - Aborted transactions are read by nobody where the group reads what is committed.
@@ -39,6 +40,8 @@ from kcompat.share.partition.limits import AcquireMode
 from kcompat.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSessionKey
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcompat.api.context import RequestContext
     from kcompat.api.share_members import Outcomes
     from kcompat.share.fetching import Handed, Results
@@ -106,13 +109,22 @@ def _later(
 
 def _serve(context: RequestContext, request: ShareFetchRequest, session: ShareSession) -> Response:
     epoch, expected_epoch = request.share_session_epoch, session.epoch
+    sessions = context.services.share_sessions
     said: Promise[Outcomes] = Promise.resolved({})
     if _says_something(request):
         said = acknowledge(context, session.key, request.topics, renews=_renews(context, request))
 
+    def is_awaited() -> bool:
+        return sessions.find(session.key) is session and session.epoch == expected_epoch
+
     def answer(results: Results, outcomes: Outcomes) -> ShareFetchResponse:
-        if session.epoch != expected_epoch:  # the member has asked again elsewhere
-            return ShareFetchResponse(error_code=ErrorCode.INVALID_SHARE_SESSION_EPOCH)
+        if not is_awaited():
+            is_over = sessions.find(session.key) is None
+            return ShareFetchResponse(
+                error_code=ErrorCode.SHARE_SESSION_NOT_FOUND
+                if is_over
+                else ErrorCode.INVALID_SHARE_SESSION_EPOCH  # the member has asked again elsewhere
+            )
         if epoch > INITIAL_EPOCH:
             results = [each for each in results if _must_tell(session, *each)]
         if epoch == FINAL_EPOCH:
@@ -121,7 +133,7 @@ def _serve(context: RequestContext, request: ShareFetchRequest, session: ShareSe
 
     if epoch == FINAL_EPOCH or _renews(context, request):
         return said.map(lambda outcomes: answer([], outcomes))
-    delayed = context.services.shares.wait(_fetch(context, request, session), request.max_wait_ms)
+    delayed = context.services.shares.wait(_fetch(context, request, session, is_awaited), request.max_wait_ms)
     both = delayed.promise.flat_map(lambda results: said.map(lambda outcomes: answer(results, outcomes)))
     return Interruptible(both, delayed.expire)
 
@@ -130,7 +142,12 @@ def _must_tell(session: ShareSession, of: TopicIdPartition, handed: Handed) -> b
     return session.must_tell(of, has_records=len(handed.records) > 0, has_error=bool(handed.outcome.error))
 
 
-def _fetch(context: RequestContext, request: ShareFetchRequest, session: ShareSession) -> ShareFetch:
+def _fetch(
+    context: RequestContext,
+    request: ShareFetchRequest,
+    session: ShareSession,
+    is_awaited: Callable[[], bool],
+) -> ShareFetch:
     shares, group_id = context.services.shares, session.key.group_id
     targets = [
         (of, topic_error(context, of) or shares.lead(group_id, of))
@@ -146,7 +163,7 @@ def _fetch(context: RequestContext, request: ShareFetchRequest, session: ShareSe
         request.batch_size,
         AcquireMode.RECORD_LIMIT if is_limit else AcquireMode.BATCH_OPTIMIZED,
     )
-    return ShareFetch(targets, spec, shares.settings.isolation_level(group_id))
+    return ShareFetch(targets, spec, shares.settings.isolation_level(group_id), is_awaited)
 
 
 def _response(

@@ -20,7 +20,7 @@ from kcompat.share.persisting import Outcome
 from kcompat.share.reading import ReadBatches
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from kcompat.replication.reading import Fetched
     from kcompat.share.partition.limits import AcquireMode
@@ -52,13 +52,26 @@ Target = tuple["TopicIdPartition", "LedSharePartition | Outcome"]
 
 
 class ShareFetch:
-    """Reads share partitions in order; as a waiter, waits until `min_bytes` are there."""
+    """Reads share partitions in order; as a waiter, waits until `min_bytes` are there.
 
-    def __init__(self, targets: Sequence[Target], spec: ShareFetchSpec, isolation_level: int) -> None:
-        """A target that is not led here comes with the reason, which is told with the rest."""
+    Once nobody waits for the answer any more it hands over nothing: the records would be locked for a member
+    that never hears of them, and one of their deliveries would be used up.
+    """
+
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        spec: ShareFetchSpec,
+        isolation_level: int,
+        is_awaited: Callable[[], bool],
+    ) -> None:
+        """A target that is not led here comes with the reason, which is told with the rest. `is_awaited()`
+        tells whether the session of the member still is where it was when it asked.
+        """
         self._targets = targets
         self._spec = spec
         self._reader = Reader(isolation_level)
+        self._is_awaited = is_awaited
 
     @property
     def keys(self) -> list[Hashable]:
@@ -68,6 +81,8 @@ class ShareFetch:
 
     def try_complete(self, _key: Hashable = None) -> Results | None:
         """Hand over what there is if it is enough, or if there is an error to tell."""
+        if not self._is_awaited():
+            return []
         spec = self._spec
         usable = [target for _, target in self._targets if _is_usable(target)]
         if not usable or spec.max_records <= 0 or spec.max_bytes <= 0:
@@ -80,7 +95,7 @@ class ShareFetch:
 
     def expire(self) -> Results:
         """Hand over whatever is there."""
-        return self._results(self._read())
+        return self._results(self._read()) if self._is_awaited() else []
 
     def _read(self) -> dict[LedSharePartition, Fetched]:
         """Read what can be acquired, the bytes shared out evenly."""

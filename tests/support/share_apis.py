@@ -16,6 +16,7 @@ from support.share_fetch_world import GROUP, ShareFetchWorld
 from support.share_world import TOPIC
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from kcompat.security.authorizer import Authorizer
@@ -32,6 +33,8 @@ class ShareApis:
         self.sessions = ShareSessions(max_sessions)
         self.client = Client()
         self.epoch = 0
+        self.interrupt: Callable[[], object] = lambda: None
+        """Ends the wait of the last fetch that may wait, as its connection does when it closes."""
         self.services = services_of(
             config=BrokerConfig(),
             cluster=self.world.cluster,
@@ -107,6 +110,7 @@ class ShareApis:
         context = context_of(self.services, version, client=client or self.client)
         answer = module.handle(context, travelled(request, version))
         if isinstance(answer, Interruptible):
+            self.interrupt = answer.interrupt
             answer = answer.promise
         if not isinstance(answer, Promise):
             return travelled(answer, version)

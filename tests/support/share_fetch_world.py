@@ -69,6 +69,8 @@ class ShareFetchWorld:
         self.cluster = MetadataCache("cluster")
         self.replicas = ReplicaManager(ME, self.clock, self.cluster)
         self.settings = Settings()
+        self.is_awaited = True
+        """Whether those who fetch still wait for the answer."""
         self._epoch = 0
         config = topic_config(BrokerConfig(), {})
         for index in range(TOPIC_PARTITIONS):
@@ -123,7 +125,7 @@ class ShareFetchWorld:
         spec = ShareFetchSpec(
             member, min_bytes, max_bytes, max_records, batch_size=500, mode=AcquireMode.BATCH_OPTIMIZED
         )
-        fetch = ShareFetch(targets, spec, self.settings.isolation_level(GROUP))
+        fetch = ShareFetch(targets, spec, self.settings.isolation_level(GROUP), lambda: self.is_awaited)
         return self.shares.wait(fetch, wait_ms).promise
 
     def led(self, index: int = 0) -> LedSharePartition:

@@ -168,6 +168,27 @@ def test_a_connection_that_ends_gives_back_what_its_member_has(apis: ShareApis) 
     assert (len(apis.sessions), len(apis.world.shares)) == (0, 0)
 
 
+def test_a_connection_that_ends_takes_no_records_with_it(apis: ShareApis) -> None:
+    """It ends the wait of its fetch last, when its member has already given back what it had."""
+    other = Client()
+    apis.fetch(epoch=0, member_id="other", client=other, partitions=(1,), max_wait_ms=0)
+    waiting = apis.fetch(min_bytes=1 << 19)
+    apis.client.leave()
+    apis.interrupt()
+    assert waiting.done
+    fetched = apis.fetch(epoch=0, member_id="other", client=other)
+    assert acquired(fetched) == [(0, 3, 1)]
+
+
+def test_a_session_that_begins_anew_elsewhere_gets_the_records(apis: ShareApis) -> None:
+    waiting = apis.fetch(min_bytes=1 << 19, max_wait_ms=100)
+    again = apis.fetch(epoch=0, client=Client(), min_bytes=1 << 19, max_wait_ms=200)
+    apis.world.clock.advance(100)
+    assert (waiting.value.error_code, waiting.value.responses) == (ErrorCode.INVALID_SHARE_SESSION_EPOCH, [])
+    apis.world.clock.advance(100)
+    assert acquired(again.value) == [(0, 3, 1)]
+
+
 def test_there_are_no_more_sessions_than_may_be(tmp_path: Path) -> None:
     apis = ShareApis(tmp_path, max_sessions=1)
     apis.world.produce(b"0")
@@ -187,10 +208,13 @@ def test_who_leads_instead_is_told(apis: ShareApis) -> None:
 
 def test_a_member_that_asks_again_meanwhile_loses_the_answer(apis: ShareApis) -> None:
     apis.fetch()
-    waiting = apis.fetch()
-    apis.fetch(client=Client())
-    apis.world.clock.advance(500)
+    waiting = apis.fetch(max_wait_ms=100)
+    again = apis.fetch(client=Client())
+    apis.world.clock.advance(99)
+    apis.world.produce(b"4")
+    apis.world.clock.advance(1)
     assert waiting.value.error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    assert acquired(again.value) == [(4, 4, 1)]
 
 
 def test_partitions_take_turns(apis: ShareApis) -> None:

@@ -86,6 +86,17 @@ def test_a_fetch_waits_until_there_is_enough(world: ShareFetchWorld) -> None:
     assert only(world.fetch(min_bytes=0)).acquired == ()
 
 
+@pytest.mark.parametrize("min_bytes", [1, 1000])
+def test_nothing_is_handed_to_who_does_not_wait_any_more(world: ShareFetchWorld, min_bytes: int) -> None:
+    waiting = world.fetch(min_bytes=min_bytes, wait_ms=100)
+    world.is_awaited = False
+    world.produce(b"0")
+    world.clock.advance(100)
+    assert waiting.value == []
+    world.is_awaited = True
+    assert only(world.fetch(member="b")).acquired == [Acquired(0, 0, 1)]
+
+
 def test_what_one_member_gives_back_another_gets(world: ShareFetchWorld) -> None:
     world.produce(b"0", b"1")
     world.fetch(member="a")
