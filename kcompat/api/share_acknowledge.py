@@ -42,10 +42,12 @@ def handle(
     error = services.share_sessions.acknowledge(member, epoch)
     if error:
         return ShareAcknowledgeResponse(error_code=error)
+    session = services.share_sessions.find(member)
+    assert session is not None
 
     def answer(outcomes: Outcomes) -> ShareAcknowledgeResponse:
         if epoch == FINAL_EPOCH:
-            end_session(services, member)
+            end_session(services, session)
         return _response(context, member, outcomes)
 
     return acknowledge(context, member, request.topics, renews=request.is_renew_ack).map(answer)

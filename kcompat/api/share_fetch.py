@@ -128,7 +128,7 @@ def _serve(context: RequestContext, request: ShareFetchRequest, session: ShareSe
         if epoch > INITIAL_EPOCH:
             results = [each for each in results if _must_tell(session, *each)]
         if epoch == FINAL_EPOCH:
-            end_session(context.services, session.key)
+            end_session(context.services, session)
         return _response(context, session.key, results, outcomes)
 
     if epoch == FINAL_EPOCH or _renews(context, request):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kcompat.api.context import RequestContext, Services
     from kcompat.net.answers import Connection
-    from kcompat.share.sessions import ShareSessionKey, TopicIdPartition
+    from kcompat.share.sessions import ShareSession, ShareSessionKey, TopicIdPartition
 
 FIRST_WITH_RENEWALS = 2
 MAX_MEMBER_ID = 36
@@ -145,9 +145,13 @@ def _said(batches: Sequence[SaidBatch], version: int, *, renews: bool) -> list[A
     return said
 
 
-def end_session(services: Services, member: ShareSessionKey) -> None:
-    """The session of a member is over: it gives back what it has, and nobody waits for that."""
-    services.shares.release(member, services.share_sessions.end(member))
+def end_session(services: Services, session: ShareSession) -> None:
+    """A session is over: its member gives back what it has, and nobody waits for that.
+
+    Not if the member has begun anew since it asked for the end: what it has belongs to the new session.
+    """
+    if services.share_sessions.find(session.key) is session:
+        services.shares.release(session.key, services.share_sessions.end(session.key))
 
 
 def follow(context: RequestContext, group_id: str) -> None:

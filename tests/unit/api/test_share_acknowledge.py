@@ -55,6 +55,18 @@ def test_the_answer_waits_for_the_coordinator(apis: ShareApis) -> None:
     assert row(waiting.value).error_code == NONE
 
 
+def test_the_end_of_a_session_is_not_that_of_the_next(apis: ShareApis) -> None:
+    """The member begins anew on another connection before what it said last is stored."""
+    apis.world.coordination.log.hold()
+    ending = apis.acknowledge(acknowledged(0, 0, ACCEPT), epoch=-1)
+    apis.world.produce(b"4")
+    apis.fetch(epoch=0, client=Client())
+    apis.world.coordination.log.release()
+    assert row(ending.value).error_code == NONE
+    assert len(apis.sessions) == 1
+    assert row(apis.acknowledge(acknowledged(4, 4, ACCEPT), epoch=1)).error_code == NONE
+
+
 @pytest.mark.parametrize(
     ("batch", "error"),
     [
