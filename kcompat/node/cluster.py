@@ -15,12 +15,14 @@ from msgspec import structs
 
 from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.process_session import ProcessSession
+from kcompat.cluster.store import StoreUnavailableError
 from kcompat.node.broker import BrokerNode
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.links import Links
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from kcompat.clock import Clock, Timer
     from kcompat.cluster.image import ClusterImage
@@ -54,13 +56,20 @@ class ClusterNodes:
         return ",".join(self.running[broker_id].bootstrap_servers for broker_id in sorted(self.running))
 
     async def start(self, *broker_ids: int) -> None:
-        """Start brokers side by side; without an id all of them. Raises what `BrokerNode.start` raises."""
+        """Start brokers side by side; without an id all of them. Done when those that are not isolated know
+        each other. Raises what `BrokerNode.start` raises, StoreUnavailableError for one that is isolated.
+        """
         chosen = [each for each in broker_ids or self.broker_ids if each not in self.running]
+        for broker_id in chosen:
+            if broker_id in self._links.isolated:  # it would wait for the store
+                raise StoreUnavailableError(
+                    f"broker {broker_id} is isolated: heal the cluster before it starts again"
+                )
         results = await asyncio.gather(*map(self._start, chosen), return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
                 raise result
-        await self._until(self._knows_all)
+        await self._until(lambda: self._know_each_other(self.running.keys() - self._links.isolated))
 
     async def _start(self, broker_id: int) -> None:
         former = self._sessions.get(broker_id)
@@ -83,18 +92,24 @@ class ClusterNodes:
         """End a broker as kill -9 does: its session lives on until its timeout."""
         node = self.running.pop(broker_id)
         node.kill()
-        self._sessions[broker_id].cut(self._session_timeout_ms(broker_id))
+        self._sessions[broker_id].abandon(self._session_timeout_ms(broker_id))
 
     def isolate(self, broker_id: int) -> None:
-        """Cut a broker off from the others and from the store; clients still reach it."""
+        """Cut a broker off from the others and from the store; clients still reach it. One that does not run
+        cannot start.
+        """
+        timeout_ms = self._session_timeout_ms(broker_id)
         self._links.isolate(broker_id)
-        self._sessions[broker_id].cut(self._session_timeout_ms(broker_id))
+        if (session := self._sessions.get(broker_id)) is not None:
+            session.cut(timeout_ms)
+        self._changed.set()  # nobody waits any more for what it knows
 
     def heal(self) -> None:
         """Undo all that `isolate` did."""
         self._links.heal()
         for session in self._sessions.values():
             session.mend()
+        self._changed.set()
 
     def leader_of(self, topic: str, partition: int) -> int:
         """Who leads a partition, as the controller has it; -1 where nobody does, or nobody knows."""
@@ -117,13 +132,13 @@ class ClusterNodes:
 
     async def until_in_sync(self) -> None:
         """Wait until brokers know each other and nothing is `out_of_sync`."""
-        await self._until(lambda: self._knows_all() and not self.out_of_sync())
+        await self._until(lambda: self._know_each_other(self.running.keys()) and not self.out_of_sync())
 
-    def _knows_all(self) -> bool:
-        """Whether every broker that runs sees all of them, and who the controller is."""
+    def _know_each_other(self, broker_ids: AbstractSet[int]) -> bool:
+        """Whether each of these brokers sees all of them, and one of them as the controller."""
+        images = [self.running[broker_id].parts.cluster.image for broker_id in broker_ids]
         return all(
-            self.running.keys() <= image.brokers.keys() and image.controller_id in self.running
-            for image in self._images()
+            broker_ids <= image.brokers.keys() and image.controller_id in broker_ids for image in images
         )
 
     async def _until(self, condition: Callable[[], bool]) -> None:
@@ -132,11 +147,15 @@ class ClusterNodes:
             await self._changed.wait()
 
     def _images(self) -> list[ClusterImage]:
-        """Those of the brokers that run, the controller's first."""
-        images = [(broker_id, node.parts.cluster.image) for broker_id, node in self.running.items()]
-        return [
-            image for broker_id, image in sorted(images, key=lambda pair: pair[0] != pair[1].controller_id)
-        ]
+        """Those of the brokers that run, the controller's first, and last those of brokers that are isolated
+        and do not hear what changes.
+        """
+
+        def distrust(broker_id: int) -> tuple[bool, bool]:
+            is_controller = self.running[broker_id].parts.candidacy.is_here
+            return not is_controller, broker_id in self._links.isolated
+
+        return [self.running[each].parts.cluster.image for each in sorted(self.running, key=distrust)]
 
     async def close(self) -> None:
         """Stop all brokers and the store."""
@@ -176,6 +195,7 @@ class BorrowedStore:
         self._session: ProcessSession | None = None  # the same, if it can be cut off
         self._expiry: Timer | None = None
         self._lapse: asyncio.Future[None] | None = None
+        self._is_abandoned = False
 
     async def session(self) -> MetadataStore:
         """See `Sessions`."""
@@ -187,6 +207,7 @@ class BorrowedStore:
     async def close(self) -> None:
         """End the session; the store stays."""
         self._forget_expiry()
+        self._session = None  # there is nothing left that could be cut off
         if self._opened is not None:
             await self._opened.close()
 
@@ -198,10 +219,15 @@ class BorrowedStore:
             self._session.suspend()
             self._expiry = self._clock.call_later(timeout_ms, self._lapse_now)
 
+    def abandon(self, timeout_ms: int) -> None:
+        """Let nothing through ever again: the broker was killed, and the session ends by its timeout."""
+        self.cut(timeout_ms)
+        self._is_abandoned = True
+
     def mend(self) -> None:
         """Let everything through again; the broker hears now whether its session has ended meanwhile."""
-        self._forget_expiry()
-        if self._session is not None:
+        if self._session is not None and not self._is_abandoned:
+            self._forget_expiry()
             self._session.resume()
 
     def _lapse_now(self) -> None:

@@ -27,7 +27,8 @@ class Links:
         self.connect = connect
         self.clock = clock
         self._ports: dict[int, int] = {}
-        self._isolated: set[int] = set()
+        self.isolated: set[int] = set()
+        """The brokers that are cut off from the others."""
         self._open: dict[_Link, None] = {}
 
     def listens(self, broker_id: int, port: int) -> None:
@@ -59,11 +60,11 @@ class Links:
 
     def isolate(self, broker_id: int) -> None:
         """Cut every connection of this broker with others; one with itself stays."""
-        self._isolated.add(broker_id)
+        self.isolated.add(broker_id)
 
     def heal(self) -> None:
         """Undo all cuts."""
-        self._isolated.clear()
+        self.isolated.clear()
         for link in tuple(self._open):
             link.heal()
 
@@ -71,7 +72,7 @@ class Links:
         """Whether nothing gets through."""
         source, port = link.ends
         target = self._ports.get(port)
-        return source != target and (source in self._isolated or target in self._isolated)
+        return source != target and (source in self.isolated or target in self.isolated)
 
     def forget(self, link: _Link) -> None:
         """The connection is no more."""

@@ -1,0 +1,82 @@
+"""What becomes of a broker's session that is cut off from a store in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.cluster.process_store import ProcessStore
+from kcompat.cluster.store import SessionState
+from kcompat.node.cluster import BorrowedStore
+from support.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from kcompat.cluster.store import MetadataStore
+
+TIMEOUT_MS = 3000
+
+
+class World:
+    """A store, and one session that is borrowed from it."""
+
+    async def begin(self) -> None:
+        self.clock = VirtualClock()
+        self.store = ProcessStore.in_memory(self.clock.now_ms)
+        self.borrowed = BorrowedStore(self.store, self.clock)
+        self.session: MetadataStore = await self.borrowed.session()
+        await self.session.create("/here", ephemeral=True)
+
+    async def is_dead(self) -> bool:
+        """Whether the store takes the broker for dead, once all is done that can be done now."""
+        for _ in range(10):
+            await asyncio.sleep(0)
+        return "/here" not in self.store.tree.nodes
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    made = World()
+    await made.begin()
+    yield made
+    await made.store.close()
+
+
+async def test_a_session_that_is_mended_in_time_lives_on(world: World) -> None:
+    world.borrowed.cut(TIMEOUT_MS)
+    assert world.session.state is SessionState.SUSPENDED
+    world.clock.advance(TIMEOUT_MS - 1)
+    world.borrowed.mend()
+    world.clock.advance(TIMEOUT_MS)
+    assert not await world.is_dead()
+    assert world.session.state is SessionState.CONNECTED
+
+
+async def test_a_session_that_is_mended_too_late_has_ended(world: World) -> None:
+    world.borrowed.cut(TIMEOUT_MS)
+    world.clock.advance(TIMEOUT_MS)
+    assert await world.is_dead()
+    assert world.session.state is SessionState.SUSPENDED
+    world.borrowed.mend()
+    assert world.session.state is SessionState.EXPIRED
+
+
+@pytest.mark.parametrize("was_cut", [False, True])
+async def test_the_session_of_a_killed_broker_ends_whatever_is_mended(world: World, was_cut: bool) -> None:
+    if was_cut:
+        world.borrowed.cut(TIMEOUT_MS)
+    world.borrowed.abandon(TIMEOUT_MS)
+    world.borrowed.mend()
+    assert world.session.state is SessionState.SUSPENDED
+    world.clock.advance(TIMEOUT_MS)
+    assert await world.is_dead()
+
+
+async def test_a_session_that_was_closed_cannot_be_cut(world: World) -> None:
+    await world.borrowed.close()
+    world.borrowed.cut(TIMEOUT_MS)
+    assert world.clock.pending == 0
+    await world.borrowed.close()
