@@ -6,11 +6,13 @@ of what it finds; one look serves all changes before it.
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcompat.cluster import znodes
+from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.store import Check, Delete, NoNodeError
 from kcompat.controller import loading
 from kcompat.controller.brokers import BrokersSeen, LogDirectoriesFailed
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
     Look = Callable[[MetadataStore, ControllerState], Awaitable[Event[Any] | None]]
     """Reads from the store what has to be decided on."""
 
+T = TypeVar("T")
 K = TypeVar("K", int, str)
+
+_log = logging.getLogger(__name__)
 
 
 class Watches:
@@ -137,10 +142,8 @@ async def look_at_preferred_elections(store: MetadataStore, state: ControllerSta
 
 async def look_at_isr_changes(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
     """The partitions whose leaders, of an older protocol, have written their state themselves."""
-    paths = await _children(store, znodes.ISR_CHANGES)
-    named = [await loading.read(store, path, znodes.decode_partitions) for path in paths]
-    await _remove(store, state, paths)
-    keys = dict.fromkeys(key for partitions, _ in named for key in partitions)
+    named = await _notifications(store, state, znodes.ISR_CHANGES, znodes.decode_partitions)
+    keys = dict.fromkeys(key for partitions in named for key in partitions)
     states = await loading.load_states(store, list(keys))
     return (
         IsrsChanged({key: (each, stat.version) for key, (each, stat) in states.items()}) if states else None
@@ -149,16 +152,35 @@ async def look_at_isr_changes(store: MetadataStore, state: ControllerState) -> E
 
 async def look_at_log_directories(store: MetadataStore, state: ControllerState) -> Event[Any] | None:
     """The brokers that have lost a log directory."""
-    paths = await _children(store, znodes.LOG_DIR_EVENTS)
-    brokers = [await loading.read(store, path, znodes.decode_log_dir_event) for path in paths]
-    await _remove(store, state, paths)
-    return LogDirectoriesFailed({broker_id for broker_id, _ in brokers}) if brokers else None
+    brokers = await _notifications(store, state, znodes.LOG_DIR_EVENTS, znodes.decode_log_dir_event)
+    return LogDirectoriesFailed(set(brokers)) if brokers else None
 
 
 async def drop_notifications(store: MetadataStore, state: ControllerState) -> None:
     """Remove what a controller that begins need not be told, as it reads everything."""
     for path in (znodes.ISR_CHANGES, znodes.LOG_DIR_EVENTS):
         await _remove(store, state, await _children(store, path))
+
+
+async def _notifications(
+    store: MetadataStore, state: ControllerState, parent: str, decode: Callable[[bytes], T]
+) -> list[T]:
+    """What the notifications below a node say, which are removed. One that makes no sense is only logged, and
+    removed as well: it must not keep those beside it unheard.
+    """
+    paths = await _children(store, parent)
+    heard = []
+    for path in paths:
+        try:
+            said, _ = await loading.read(store, path, decode)
+        except DamagedZnodeError as error:
+            _log.error("a notification in the metadata store makes no sense and is removed: %s", error)
+        except NoNodeError:
+            pass  # a controller before this one still removes what it has heard
+        else:
+            heard.append(said)
+    await _remove(store, state, paths)
+    return heard
 
 
 async def _children(store: MetadataStore, path: str) -> list[str]:

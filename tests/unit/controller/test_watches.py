@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster import znodes
+from kcompat.cluster.store import Create, SetData
 from kcompat.controller.values import TopicSpec
 from kcompat.protocol.errors import ErrorCode
 from support.cluster_world import ClusterWorld
@@ -113,6 +114,44 @@ async def test_a_broker_that_lost_a_directory_says_which_replicas_failed(path: P
         assert world.broker.image.topics["t"].partitions[0].leader == 2
         assert world.broker.image.topics["t"].partitions[1].offline == (2,)
         assert world.paths(f"{znodes.LOG_DIR_EVENTS}/") == []
+
+
+@pytest.mark.parametrize("nonsense", [b"nonsense", b"{}", b""])
+async def test_a_lost_directory_is_heard_of_beside_a_notification_that_makes_no_sense(
+    path: Path, nonsense: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with ControllerWorld(path, {}, 2) as world:
+        await answer(world.decisions.create_topics([TopicSpec("t", assignments=[(0, [2, 1])])]))
+        world.others[2].broken = {("t", 0)}
+        notice = f"{znodes.LOG_DIR_EVENTS}/log_dir_event_"
+        await world.session.multi(
+            [
+                Create(notice, nonsense, sequential=True),
+                Create(notice, znodes.encode_log_dir_event(2), sequential=True),
+            ]
+        )
+        await world.until(lambda: world.broker.image.topics["t"].partitions[0].leader == 1)
+        assert world.paths(f"{znodes.LOG_DIR_EVENTS}/") == []
+    assert f"removed: {notice}0000000000: " in caplog.text
+
+
+async def test_a_changed_isr_is_heard_of_beside_a_notification_that_makes_no_sense() -> None:
+    async with ClusterWorld() as world:
+        await world.create_with_dead_replica("u")
+        await world.register(7)
+        state = znodes.encode_partition_state(znodes.PartitionState(1, 0, 1, (1, 7)))
+        partitions = b'{"version":1,"partitions":[{"topic":"u","partition":0}]}'
+        notice = f"{znodes.ISR_CHANGES}/isr_change_"
+        await world.session.multi(
+            [
+                SetData(znodes.partition_state_path("u", 0), state),
+                Create(notice, b'{"partitions":[{}]}', sequential=True),
+                Create(notice, partitions, sequential=True),
+            ]
+        )
+        await world.shown(lambda image: image.topics["u"].partitions[0].isr == (1, 7))
+        await answer(world.decisions.allocate_producer_ids())
+        assert await world.session.children(znodes.ISR_CHANGES) == []
 
 
 async def test_brokers_come_and_go(path: Path) -> None:
