@@ -56,6 +56,11 @@ T = TypeVar("T")
 MAX_UNANSWERED = 10_000
 """With so many events unanswered, others are refused; a connection waits for one at a time."""
 
+FIRST_BALANCE_MS = 5000
+"""From the beginning of a term to the first look at who leads too little, as in Kafka: brokers that start
+together are there by then, and what one controller did not come to waits for no whole interval of the next.
+"""
+
 _FOUND, _ASKED, _STOP = range(3)
 """Urgency in the queue, lowest first."""
 
@@ -153,7 +158,7 @@ class Controller:
         self._settle(errand)
         for path in AT_THE_BEGINNING:
             self._look(path, LOOKS[path])
-        self._balance_later()
+        self._balance = self._clock.call_later(FIRST_BALANCE_MS, self._balance_now)
 
     def _finished(
         self, begun: asyncio.Future[None], ended: Callable[[], object], task: asyncio.Task[None]
@@ -222,17 +227,13 @@ class Controller:
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
         self.report(ConfigsHeard(changed, self._elects_uncleanly))
 
-    def _balance_later(self) -> None:
-        config = self._config.current
-        interval_ms = config.integer("leader.imbalance.check.interval.seconds") * 1000
-        self._balance = self._clock.call_later(interval_ms, self._balance_now)
-
     def _balance_now(self) -> None:
         config = self._config.current
         if config.get("auto.leader.rebalance.enable") is True:
             tolerated = config.integer("leader.imbalance.per.broker.percentage")
             self._put(_FOUND, BalanceLeaders(tolerated), None)
-        self._balance_later()
+        interval_ms = config.integer("leader.imbalance.check.interval.seconds") * 1000
+        self._balance = self._clock.call_later(interval_ms, self._balance_now)
 
     def _put(self, urgency: int, what: Event[Any] | _ToLook | None, errand: _Errand[Any] | None) -> None:
         self._queue.put_nowait(_Queued(urgency, next(self._numbers), what, errand))
