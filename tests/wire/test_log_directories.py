@@ -41,6 +41,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """With a topic "t" of two partitions, whose replicas are in the directories by their numbers."""
     settings = {
         "min.insync.replicas": 2,
+        "auto.leader.rebalance.enable": False,  # who leads is asked first, and then read from
         "log.dirs": ",".join(str(tmp_path / name) for name in DIRECTORIES),
         "replica.high.watermark.checkpoint.interval.ms": 50,
     }

@@ -31,7 +31,8 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no
 
 READY = re.compile(r"kcompat is listening on ([^ ]+) and stores in (.+)\n")
 LOCAL = ("--override", "listeners=PLAINTEXT://127.0.0.1:0")
-THREE = ("--brokers", "3", "--processes")
+STAY = ("--override", "auto.leader.rebalance.enable=false")  # who leads is asked first, and then read from
+THREE = ("--brokers", "3", "--processes", *STAY)
 TIMEOUT_S = 60
 TOPIC = "t"
 
