@@ -22,7 +22,11 @@ from support.raw_client import RawClient
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SETTINGS = {"min.insync.replicas": 2, "zookeeper.session.timeout.ms": 3000}
+SETTINGS = {
+    "min.insync.replicas": 2,
+    "zookeeper.session.timeout.ms": 3000,
+    "auto.leader.rebalance.enable": False,  # who leads stays the leader until a test says otherwise
+}
 TIMEOUT_S = 20
 TOPIC = "t"
 RETRIABLE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS)
