@@ -193,7 +193,8 @@ class _Production(Struct):
         of a producer would be out of order.
         """
         outcome: Promise[AtOnce] = Promise()
-        holds = leave_frame(self.request, self.request.topic_data[0].partition_data[0])
+        first = next(data for topic in self.request.topic_data for data in topic.partition_data)
+        holds = leave_frame(self.request, first)
         claimed.then(partial(self._claimed, outcome), outcome.fail)
         return Busy(outcome, holds)
 

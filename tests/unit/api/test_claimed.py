@@ -13,7 +13,7 @@ from kcompat.log.verification import BY_COORDINATOR
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
-from support.log_world import NOW, batch, rows
+from support.log_world import NOW, batch, rows, topic_data
 
 if TYPE_CHECKING:
     from support.log_world import LogWorld
@@ -89,6 +89,17 @@ def test_what_comes_behind_waits_for_the_answer(world: LogWorld) -> None:
     world.verifier.release()
     assert rows(answer.outcome.value) == [(0, 0, 1)]
     assert world.values("t")[-1] == b"v"
+
+
+def test_a_topic_of_which_nothing_is_sent_may_come_first(world: LogWorld) -> None:
+    world.verifier.hold()
+    topics = [topic_data(topic="u"), topic_data((0, sent()))]
+    answer = world.produce_all(topics, transactional_id="x")
+    assert isinstance(answer, Busy)
+    world.verifier.release()
+    first, second = answer.outcome.value.responses
+    assert (first.name, first.partition_responses) == ("u", [])
+    assert [row.error_code for row in second.partition_responses] == [0]
 
 
 def test_a_partition_is_added_once_the_transaction_before_has_ended(world: LogWorld) -> None:
