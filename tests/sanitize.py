@@ -36,6 +36,7 @@ PROPERTIES = (
     "tests/property/test_conversion.py",
     "tests/property/test_cleaner_native.py",
     "tests/property/test_loading_offsets.py",
+    "tests/property/protocol/test_single_batches.py",
 )
 CODECS = "tests/property/protocol/test_codecs_agree.py"
 BRIEF = (

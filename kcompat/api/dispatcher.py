@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.api.context import Services
-    from kcompat.api.served import Served
+    from kcompat.api.served import Served, Shortcut
     from kcompat.net.answers import Answer, Connection, Settled
 
 logger = logging.getLogger(__name__)
@@ -45,6 +45,7 @@ _LARGEST_CLOSING_FETCH = 1024
 """Bytes of a request that names a session and no partitions."""
 
 _KEY_AND_VERSION = struct.Struct(">hh").unpack_from
+_CORRELATION_ID = struct.Struct(">i").unpack_from
 
 
 class Route:
@@ -60,10 +61,11 @@ class Route:
         "mode",
         "response_header_version",
         "response_type",
+        "shortcut",
         "version",
     )
 
-    def __init__(self, served: Served, version: int) -> None:
+    def __init__(self, served: Served, version: int, services: Services) -> None:
         key = served.key
         self.key = key
         self.version = version
@@ -76,6 +78,13 @@ class Route:
         self.max_values = MAX_CONTROL_VALUES if facts.cluster_action else MAX_VALUES
         self.header_version = facts.request_header_version(version)
         self.response_header_version = facts.response_header_version(version)
+        make = served.shortcut
+        self.shortcut = None if make is None else make(services, version, self.read)
+
+    def read(self, frame: memoryview) -> tuple[str | None, Any]:
+        """See `kcompat.api.served.Reader`."""
+        _, client_id, body = read_request_header(frame, self.header_version)
+        return client_id, self.decode(frame, body, self.max_values)[0]
 
     def settled(self, correlation_id: int, response: Any) -> Settled:
         """What to send for a final response; None stays None (acks=0)."""
@@ -107,6 +116,10 @@ class Dispatcher:
             route = self._routes.get(_KEY_AND_VERSION(frame)) or self._find_route(frame)
             if route is None:
                 return _refuse_version(frame, self._services)
+            if route.shortcut is not None:
+                answer = _serve_unread(route, route.shortcut, connection, frame)
+                if answer is not None:
+                    return answer
             correlation_id, client_id, body = read_request_header(frame, route.header_version)
             request, _ = route.decode(frame, body, route.max_values)
         except (ProtocolViolation, struct.error) as damage:
@@ -152,8 +165,23 @@ class Dispatcher:
             if key == ApiKey.API_VERSIONS:
                 return None
             raise ProtocolViolation(f"version {version} of {served.key.name} is not served")
-        route = self._routes[key, version] = Route(served, version)
+        route = self._routes[key, version] = Route(served, version, self._services)
         return route
+
+
+def _serve_unread(route: Route, shortcut: Shortcut, connection: Connection, frame: memoryview) -> Answer:
+    """The answer to a request that need not be read; None where it has to be."""
+    (correlation_id,) = _CORRELATION_ID(frame, 4)
+    try:
+        response = shortcut.serve(connection, frame)
+        if type(response) is route.response_type:
+            return route.frame(response, correlation_id, route.response_header_version)
+        return None if response is None else _answer(route, correlation_id, response)
+    except Exception:
+        logger.exception(
+            "%s v%d of a client at %s failed", route.key.name, route.version, connection.peer_host
+        )
+        return route.failure(correlation_id)
 
 
 def _answer(route: Route, correlation_id: int, response: Any) -> Answer:

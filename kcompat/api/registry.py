@@ -15,12 +15,21 @@ from kcompat.net.answers import Mode
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 
 if TYPE_CHECKING:
-    from kcompat.api.served import Handler
+    from collections.abc import Callable
+
+    from kcompat.api.context import Services
+    from kcompat.api.served import Handler, Reader, Shortcut
 
 
 def _handler(key: ApiKey) -> Handler:
     handler: Handler = importlib.import_module(f"kcompat.api.{key.name.lower()}").handle
     return handler
+
+
+def _produce_shortcut(services: Services, version: int, read: Reader) -> Shortcut | None:
+    module = importlib.import_module("kcompat.api.repeated_produce")
+    shortcut: Shortcut | None = module.shortcut(services, version, read)
+    return shortcut
 
 
 def _served(
@@ -29,6 +38,7 @@ def _served(
     since: int = 0,
     until: int | None = None,
     mode: Mode = Mode.BLOCKING,
+    shortcut: Callable[[Services, int, Reader], Shortcut | None] | None = None,
 ) -> Served:
     return Served(
         key,
@@ -37,11 +47,12 @@ def _served(
         max_version=API_FACTS[key].latest_stable if until is None else until,
         mode=mode,
         listeners=API_FACTS[key].listeners,
+        shortcut=shortcut,
     )
 
 
 SERVED: tuple[Served, ...] = (
-    _served(ApiKey.PRODUCE, mode=Mode.PIPELINED),
+    _served(ApiKey.PRODUCE, mode=Mode.PIPELINED, shortcut=_produce_shortcut),
     _served(ApiKey.FETCH, mode=Mode.INTERRUPTIBLE),
     _served(ApiKey.LIST_OFFSETS),
     _served(ApiKey.METADATA),

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from kcompat.net.answers import Mode
+    from kcompat.net.answers import Connection, Mode
     from kcompat.protocol.api_keys import ApiKey
 
 Handler = Callable[[Any, Any], Any]
 """`handle(context, request)` returns the response, or a `Promise`, an `Interruptible` or a `Busy` of one.
 None means that no answer is sent (acks=0), `CLOSE` that the connection is closed."""
+
+
+Reader = Callable[[memoryview], tuple["str | None", Any]]
+"""Gives the client id and the request of a frame. Raises ProtocolViolation."""
+
+
+class Shortcut(Protocol):
+    """Serves some requests of one version of an API without reading all that is in them."""
+
+    def serve(self, connection: Connection, frame: memoryview) -> Any:
+        """What the handler would return. None where the handler is to be asked, and nothing has happened.
+
+        The response is to be encoded before the next call.
+        """
 
 
 class Served(Struct, frozen=True):
@@ -30,6 +44,8 @@ class Served(Struct, frozen=True):
     max_version: int
     mode: Mode
     listeners: frozenset[str]
+    shortcut: Callable[[Any, int, Reader], Shortcut | None] | None = None
+    """Makes that of a version, if there is one, from the `Services` of the broker."""
 
 
 BROKER_LISTENERS = frozenset({"broker", "zkBroker"})

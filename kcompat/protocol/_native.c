@@ -3,6 +3,7 @@
  * the same Codec.
  */
 #include "_reading.h"
+#include "_single_batch.h"
 #include "_writing.h"
 
 static int max_values; /* of schema.py */
@@ -201,8 +202,12 @@ static int start(PyObject *module)
     const shared_number limits[] = {
         {"MAX_VALUES", &max_values}, {"MAX_UNKNOWN_TAGS", &max_unknown_tags}, {NULL, NULL},
     };
+    const shared_number places[] = {
+        {"FIRST_FLEXIBLE", &first_flexible}, {"FIRST_WITH_IDS", &first_with_ids}, {"HEAD_AT", &head_at},
+        {"ACKS_AND_TIMEOUT", &acks_and_timeout}, {NULL, NULL},
+    };
     state *known = PyModule_GetState(module);
-    if (read_shared(schema_name, NULL, limits) < 0)
+    if (read_shared(schema_name, NULL, limits) < 0 || read_shared("kcompat.protocol.single_batch", NULL, places) < 0)
         return -1;
     PyObject *schema = PyImport_ImportModule(schema_name);
     if (schema == NULL)
@@ -233,7 +238,9 @@ static int clear(PyObject *module)
 
 static PyMethodDef methods[] = {
     {"read_request_header", (PyCFunction)(void (*)(void))read_request_header, METH_FASTCALL,
-     PyDoc_STR("As headers.read_request_header.")},
+     PyDoc_STR("As reading.read_request_header.")},
+    {"find_single_batch", (PyCFunction)(void (*)(void))find_single_batch, METH_FASTCALL,
+     PyDoc_STR("As single_batch.find_single_batch.")},
     {NULL, NULL, 0, NULL},
 };
 

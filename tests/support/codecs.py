@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kcompat import twins
-from kcompat.protocol import decoding, encoding, reading
+from kcompat.protocol import decoding, encoding, reading, single_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,7 @@ class MessageCodec(NamedTuple):
     compile_encoder: Callable[..., Any]
     compile_framer: Callable[..., Any]
     read_request_header: Callable[[memoryview, int], Any]
+    find_single_batch: Callable[[memoryview, int], tuple[bytes, int, int] | None]
 
 
 PYTHON: Final = MessageCodec(
@@ -28,13 +29,14 @@ PYTHON: Final = MessageCodec(
     cache(encoding.compile_encoder),
     cache(encoding.compile_framer),
     reading.read_request_header,
+    single_batch.find_single_batch,
 )
 
 
 def _find_native() -> MessageCodec | None:
     if not twins.native("kcompat.protocol._native"):
         return None
-    from kcompat.protocol import native
+    from kcompat.protocol import _native, native
 
     return MessageCodec(
         "native",
@@ -42,6 +44,7 @@ def _find_native() -> MessageCodec | None:
         native.compile_encoder,
         native.compile_framer,
         native.read_request_header,
+        _native.find_single_batch,
     )
 
 

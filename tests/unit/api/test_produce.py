@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -108,6 +109,19 @@ def test_a_topic_in_two_entries_is_one(broker: LogWorld, by_id: bool) -> None:
     assert rows(answer) == [(0, ErrorCode.REQUEST_TIMED_OUT, -1), (1, 0, 0), (0, 0, 0)]
     named = [topic.topic_id if by_id else topic.name for topic in answer.responses]
     assert named == ([ONE, TWO] if by_id else ["one", "two"])
+
+
+def test_a_batch_that_is_there_already_is_not_acknowledged_where_the_disk_has_failed(
+    broker: LogWorld,
+) -> None:
+    """It may be nowhere else, and nobody can fetch it here."""
+    both = Role(leader=ME, leader_epoch=1, isr=(ME, OTHER), replicas=(ME, OTHER))
+    broker.replicas.take_role("t", 0, both)
+    sent = batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0)
+    assert not broker.produce((0, sent), acks=-1).done
+    broker.partition("t").log.context.fault(OSError(errno.EIO, "Input/output error"))
+    answer = broker.produce((0, sent), acks=-1)
+    assert rows(answer) == [(0, ErrorCode.KAFKA_STORAGE_ERROR, -1)]
 
 
 def test_a_transaction_in_a_batch_that_another_replaces_needs_its_permission(broker: LogWorld) -> None:

@@ -1,0 +1,124 @@
+"""Produce requests that say what an earlier one has said, but for their batch: most of what a broker serves.
+
+What the earlier one meant is remembered by the bytes around its batch, so a request like it is served without
+being read: its batch is checked and appended. Only what is usual is done here. All else is left to
+`kcompat.api.produce`, and nothing is written before that is certain.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from kcompat.api.acceptance import FIRST_WITH_BATCHES, accept_plain
+from kcompat.api.context import RequestContext
+from kcompat.api.production import (
+    ACKS_NONE,
+    FIRST_WITH_IDS,
+    PartitionAnswer,
+    Production,
+    TopicAnswer,
+    admit,
+    outcome_of,
+    place_behind,
+    resolve,
+)
+from kcompat.log.append_result import AppendResult
+from kcompat.protocol.compiling import find_single_batch
+from kcompat.protocol.errors import NO_ERROR
+from kcompat.protocol.messages.produce import ProduceResponse
+from kcompat.replication.partition import Partition
+
+if TYPE_CHECKING:
+    from kcompat.api.context import Services
+    from kcompat.api.production import AtOnce
+    from kcompat.api.served import Reader
+    from kcompat.net.answers import Connection
+
+MOST_KNOWN: Final = 1000
+LONGEST_HEAD: Final = 512
+"""How many requests are remembered of a version, and how many bytes of one: half a MB."""
+
+
+class _Known(Struct):
+    """What a request means, and the response for a batch that was appended, filled in anew each time."""
+
+    topic: str
+    topic_id: bytes
+    index: int
+    acks: int
+    row: PartitionAnswer
+    response: ProduceResponse
+
+
+def shortcut(services: Services, version: int, read: Reader) -> RepeatedProduces | None:
+    """That of a version of Produce; None before there were batches v2."""
+    return RepeatedProduces(services, version, read) if version >= FIRST_WITH_BATCHES else None
+
+
+class RepeatedProduces:
+    """Those of one version; a `kcompat.api.served.Shortcut`."""
+
+    def __init__(self, services: Services, version: int, read: Reader) -> None:
+        self._services = services
+        self._version = version
+        self._read = read
+        self._known: dict[bytes, _Known] = {}
+
+    def serve(self, connection: Connection, frame: memoryview) -> AtOnce:
+        """See `Shortcut`."""
+        services, version = self._services, self._version
+        found = find_single_batch(frame, version)
+        if found is None or not services.authorizer.allows_everything:
+            return None
+        head, start, end = found
+        known = self._known.get(head)
+        if known is None:
+            self._learn(connection, frame, head)
+            return None
+        topic = known.topic
+        if version >= FIRST_WITH_IDS and services.cluster.image.topic_names.get(known.topic_id) != topic:
+            return None
+        partition = services.replicas.find(topic, known.index)
+        if not isinstance(partition, Partition):
+            return None
+        now_ms = services.clock.now_ms()
+        accepted = accept_plain(frame[start:end], version, partition.log.config, now_ms)
+        if accepted is None or accepted[1].is_transactional:
+            return None
+        batch, header = accepted
+        result = partition.append(batch, header, known.acks, now_ms)
+        if isinstance(result, AppendResult) and not result.error:
+            place_behind(connection, batch, partition)
+            if outcome_of(partition, result.last_offset + 1, known.acks) == NO_ERROR:
+                row = known.row
+                row.base_offset = result.base_offset
+                row.log_append_time_ms = result.append_time_ms
+                row.log_start_offset = result.log_start_offset
+                return known.response
+        client_id, request = self._read(frame)
+        context = RequestContext(connection, services, version, client_id, now_ms)
+        return Production(context, request, [], [], {}, []).answer(partition, result)
+
+    def _learn(self, connection: Connection, frame: memoryview, head: bytes) -> None:
+        """Remember what a request means, if one like it may be served here."""
+        if len(head) > LONGEST_HEAD:
+            return
+        services = self._services
+        client_id, request = self._read(frame)
+        topic = request.topic_data[0]
+        index = topic.partition_data[0].index
+        context = RequestContext(connection, services, self._version, client_id, services.clock.now_ms())
+        name = resolve(context, topic)
+        if (
+            request.acks == ACKS_NONE
+            or admit(context, name, request.acks)
+            or not isinstance(services.replicas.find(name, index), Partition)
+        ):
+            return
+        row = PartitionAnswer(index)
+        response = ProduceResponse([TopicAnswer(topic.name, topic.topic_id, [row])])
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[head] = _Known(name, topic.topic_id, index, request.acks, row, response)

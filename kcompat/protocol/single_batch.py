@@ -1,0 +1,86 @@
+"""Where the batch lies in a Produce that has no other, found without reading what is around it.
+
+A producer sends requests that differ in nothing but their batch. Who knows what the rest of one means needs
+only to see that it is the same again.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from kcompat.protocol.reading import read_uvarint
+from kcompat.protocol.schema import ProtocolViolation
+
+FIRST_FLEXIBLE: Final = 9
+FIRST_WITH_IDS: Final = 13
+"""Versions of Produce: the first with compact lengths and tagged fields, and with topic ids."""
+
+HEAD_AT: Final = 8
+"""Bytes of API key, version and correlation id; the rest up to the batch is the head."""
+ACKS_AND_TIMEOUT: Final = 6
+_INDEX: Final = 4
+_UUID: Final = 16
+_WIDTHS: Final = {2: struct.Struct(">h").unpack_from, 4: struct.Struct(">i").unpack_from}
+
+
+def find_single_batch(frame: memoryview, version: int) -> tuple[bytes, int, int] | None:
+    """The head of a Produce, from the client id up to the partition's index, and the bounds of its batch.
+
+    `version` is at least 3, the first with a transactional id. None where the request has not exactly one
+    partition with a batch, or has a transactional id, a tagged field, or bytes behind it. Two frames of one
+    version with the same head say the same but for their correlation ids and batches.
+    """
+    try:
+        return _Places(frame, version).find()
+    except (struct.error, IndexError, ProtocolViolation):
+        return None
+
+
+class _Places:
+    """A frame, and how far it was looked at."""
+
+    def __init__(self, frame: memoryview, version: int) -> None:
+        self._frame = frame
+        self._version = version
+        self._at = HEAD_AT
+
+    def find(self) -> tuple[bytes, int, int] | None:
+        frame = self._frame
+        (client_id,) = _WIDTHS[2](frame, self._at)
+        self._at += 2 + max(client_id, 0)
+        if self._has_tags() or self._length(2) != -1:
+            return None
+        self._at += ACKS_AND_TIMEOUT
+        if self._length(4) != 1:
+            return None
+        name = _UUID if self._version >= FIRST_WITH_IDS else self._length(2)
+        if name < 0:
+            return None
+        self._at += name
+        if self._length(4) != 1:
+            return None
+        self._at += _INDEX
+        head_end = self._at
+        size, start = self._length(4), self._at
+        end = start + size
+        self._at = end
+        if size < 0 or self._has_tags() or self._has_tags() or self._has_tags() or self._at != len(frame):
+            return None
+        return bytes(frame[HEAD_AT:head_end]), start, end
+
+    def _length(self, width: int) -> int:
+        """The next length or count, -1 for null. `width` is that of the form that is not compact."""
+        if self._version >= FIRST_FLEXIBLE:
+            value, self._at = read_uvarint(self._frame, self._at)
+            return value - 1
+        (length,) = _WIDTHS[width](self._frame, self._at)
+        self._at += width
+        return int(length)
+
+    def _has_tags(self) -> bool:
+        """Pass a section of tagged fields, where the version has such sections; whether it has any."""
+        if self._version < FIRST_FLEXIBLE:
+            return False
+        self._at += 1
+        return self._frame[self._at - 1] != 0
