@@ -53,6 +53,8 @@ class LogDirectory(LogContext):
         self._lock: OpenFile | None = None
         self._checkpoints = CheckpointFiles(self)
         self._loaded = False
+        self.on_offline: Callable[[], object] | None = None
+        """Called on the event loop, soon after a fault has taken the directory out of use."""
         self.names_changed = False
         """Whether a partition's directory was given another name and that was not synced."""
         self._logs: dict[tuple[str, int], Log] = {}
@@ -153,6 +155,18 @@ class LogDirectory(LogContext):
             self._checkpoints.replace(LOG_STARTS, self._log_starts())
             if whole:
                 self.files.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", format_clean_shutdown(-1), sync=True)
+
+    def fault(self, error: OSError) -> StorageError:
+        """See `LogContext`; also a thread may meet one."""
+        was_offline = self.offline is not None
+        fault = super().fault(error)
+        if self.offline is not None and not was_offline:
+            self._clock.call_from_thread(self._say_offline)
+        return fault
+
+    def _say_offline(self) -> None:
+        if self.on_offline is not None:
+            self.on_offline()
 
     def take_offline(self, error: OSError) -> None:
         """Leave the directory out of use: it cannot be claimed or loaded."""

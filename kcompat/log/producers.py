@@ -77,7 +77,7 @@ class ProducerEntry(msgspec.Struct):
 class ProducerState:
     """All producers of one log, for records below `end_offset`."""
 
-    __slots__ = ("_open", "_unreplicated", "_verifications", "end_offset", "entries")
+    __slots__ = ("_open", "_unreplicated", "_unwritten", "_verifications", "end_offset", "entries")
 
     def __init__(self, entries: list[ProducerEntry] | None = None, end_offset: int = 0) -> None:
         self.entries = {entry.producer_id: entry for entry in entries or ()}
@@ -88,6 +88,10 @@ class ProducerState:
             if entry.current_txn_start_offset >= 0
         }
         self._unreplicated: list[tuple[int, int]] = []
+        self._unwritten: dict[int, BatchHeader] = {}
+        """By producer, a batch that might be appended, and was not: its disk had no room. Those behind it are
+        refused for the same reason, and not for the gap that it leaves, so that all of them come again.
+        """
         self._verifications: dict[int, Verification] = {}
 
     # -- checks ----------------------------------------------------------------------------------------------
@@ -135,10 +139,14 @@ class ProducerState:
         if header.is_transactional and not self._is_open(entry, epoch) and not self._is_proven(header, terms):
             return ErrorCode.INVALID_TXN_STATE
         if terms.is_client:
+            missing = self._unwritten.get(header.producer_id)
+            if missing is not None and missing.producer_epoch == epoch and missing.base_sequence < sequence:
+                return ErrorCode.KAFKA_STORAGE_ERROR
             if not in_sequence or self._overtakes(header):
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             if entry is not None and entry.current_txn_start_offset >= 0 and not header.is_transactional:
                 return ErrorCode.INVALID_TXN_STATE
+            self._unwritten[header.producer_id] = header
         return ErrorCode.NONE
 
     def _is_proven(self, header: BatchHeader, terms: AppendTerms) -> bool:
@@ -181,6 +189,7 @@ class ProducerState:
         Returns the entry for the transaction index if it aborts data.
         """
         self.end_offset = base_offset + header.last_offset_delta + 1
+        self._unwritten.pop(header.producer_id, None)
         if self._verifications:
             self._forget_verification(header)
         if marker is not None:

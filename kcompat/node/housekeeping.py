@@ -48,7 +48,6 @@ def chores_of(parts: Parts) -> list[Chore]:
             first,
         ),
         Chore("high watermarks", checkpoint_ms, partial(_checkpoint_high_watermarks, parts)),
-        Chore("offline directories", checkpoint_ms, _OfflineDirectories(parts).report),
         Chore("moves between directories", checkpoint_ms, parts.moves.look_after),
         Chore("ISRs", max(1, config.replica_lag_time_max_ms // 2), parts.replicas.shrink_isrs),
         Chore(
@@ -97,27 +96,3 @@ def _enforce_retention(parts: Parts) -> None:
 
 def _checkpoint_high_watermarks(parts: Parts) -> None:
     parts.logs.checkpoint_high_watermarks(parts.replicas.high_watermarks())
-
-
-class _OfflineDirectories:
-    """Tells the controller, once, of the partitions that a failed disk took with it; the others serve on."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._reported: set[str] = set()
-
-    def report(self) -> None:
-        failed = [
-            directory
-            for directory in self._parts.logs.directories
-            if directory.offline is not None and directory.path not in self._reported
-        ]
-        self._reported.update(directory.path for directory in failed)
-        partitions = [
-            (log.topic, log.partition)
-            for directory in failed
-            for log in directory.logs
-            if self._parts.logs.get(log.topic, log.partition) is log  # and not a copy of it
-        ]
-        if partitions:
-            self._parts.log_dir_reports.replicas_failed(partitions)

@@ -38,6 +38,7 @@ from kcompat.net.helpers import Helpers
 from kcompat.node.coordinator_topics import CoordinatorTopics
 from kcompat.node.elsewhere import Elsewhere
 from kcompat.node.marking import LocalMarkers
+from kcompat.node.offline_directories import OfflineDirectories
 from kcompat.node.peering import Peering
 from kcompat.node.sharing import Sharing
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
@@ -110,13 +111,14 @@ class Parts:
         )
         self.candidacy = Candidacy(config.broker_id, session, controller, clock, vigil.follow)
         memory = (
-            RememberedSessions(config.log_dirs[0], world.files)
+            RememberedSessions(config.log_dirs, world.files)
             if config.get("zookeeper.connect")
             else Forgetful()
         )
         self.registration = Registration(session, config.broker_id, memory, clock)
         self.missed_deletions = MissedDeletions(session, self.cluster, self.registration)
         self.log_dir_reports = LogDirReports(config.broker_id, session, self.candidacy, clock)
+        self.offline_directories = OfflineDirectories(self.logs, self.log_dir_reports.replicas_failed)
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
         self.features = FinalizedFeatures(session)
@@ -191,17 +193,19 @@ class Parts:
 
     async def join(self, registration: BrokerRegistration) -> None:
         """Hear of features and configs, say in the metadata store that this broker is there, and stand for
-        election. Raises `BrokerIdInUseError`, `AddressInUseError`.
+        election. Raises `BrokerIdInUseError`, `AddressInUseError`, `NoCommonListenerError`.
         """
         await self.features.start()
         await self.config_watch.start()
-        await self.registration.start(registration)
+        await self.registration.start(registration, self.config.current.inter_broker_listener)
         await self.candidacy.start()
+        self.offline_directories.start()
 
     async def leave(self) -> None:
         """End the term of office, if this broker is the controller, and register no more; then follow nobody,
         and hear of features and configs no more.
         """
+        self.offline_directories.stop()
         await self.log_dir_reports.stop()
         await self.candidacy.stop()  # until then it gives this broker roles
         await self.registration.stop()
@@ -217,6 +221,7 @@ class Parts:
         self.proposals.close()
         self.peering.close()
         self.moves.close()
+        self.offline_directories.stop()
         self.log_dir_reports.abandon()
         self.candidacy.abandon()
         self.registration.abandon()

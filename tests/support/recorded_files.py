@@ -29,7 +29,7 @@ READING = frozenset(
     {"exists", "is_directory", "list", "modified_ms", "read_file", "size", "unlock", "volume_bytes"}
 )
 """Methods that change nothing."""
-COMPOSED = frozenset({"lock", "open_readonly", "replace_file", "reserve", "set_modified_ms", "write_all"})
+COMPOSED = frozenset({"lock", "open_readonly", "replace_file", "reserve", "set_modified_ms"})
 """Methods that change files by others alone; room and times of files decide nothing in a recovery."""
 
 
@@ -87,6 +87,14 @@ class RecordingFiles(Files):
         done = super().write(fd, data, position)
         self._did(disk.Write(self._number(fd), position, bytes(data[:done])))
         return done
+
+    def write_all(self, file: OpenFile, data: bytes | bytearray | memoryview, position: int) -> None:
+        """See `Files.write_all`; a write that failed was cut off again."""
+        try:
+            super().write_all(file, data, position)
+        except OSError:
+            self._did(disk.Resize(self._number(file.fd), position))
+            raise
 
     def write_file(self, path: str, data: bytes, *, sync: bool = False) -> None:
         """See `Files.write_file`."""

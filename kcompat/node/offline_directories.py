@@ -1,0 +1,44 @@
+"""Tells the controller, at once, of the partitions that a failed disk takes with it; the others serve on.
+
+Kafka's counterpart: `LogDirFailureHandler` of its `ReplicaManager`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.log.directory import LogDirectory
+    from kcompat.log.manager import LogManager
+
+
+class OfflineDirectories:
+    """Those of one broker, from `start` on."""
+
+    def __init__(self, logs: LogManager, report: Callable[[Sequence[tuple[str, int]]], object]) -> None:
+        self._logs = logs
+        self._tell = report
+
+    def start(self) -> None:
+        """Report each directory that goes offline; what has since it was loaded is reported too."""
+        for directory in self._logs.directories:
+            directory.on_offline = partial(self._report, directory)
+            if directory.offline is not None:
+                self._report(directory)
+
+    def stop(self) -> None:
+        """Report nothing any more."""
+        for directory in self._logs.directories:
+            directory.on_offline = None
+
+    def _report(self, directory: LogDirectory) -> None:
+        partitions = [
+            (log.topic, log.partition)
+            for log in directory.logs
+            if self._logs.get(log.topic, log.partition) is log  # and not a copy of it
+        ]
+        if partitions:
+            self._tell(partitions)
