@@ -28,7 +28,6 @@ class Fetch:
     """
 
     __slots__ = (
-        "_first",
         "_hard_limit",
         "_max_bytes",
         "_min_bytes",
@@ -56,7 +55,6 @@ class Fetch:
         self._sizes: dict[Hashable, int] = {}
         self._specs: dict[Hashable, FetchSpec] = {}
         self._total = 0
-        self._first: Results = []
 
     def read(self, known: Partition | None = None, just_read: Fetched | None = None) -> Results:
         """Read every partition once; but for one that is `known`, if what was just read there fits."""
@@ -122,7 +120,6 @@ class Fetch:
                 self._specs[partition] = target.spec
                 self._sizes[partition] = len(fetched.records)
         self._total = sum(self._sizes.values())
-        self._first = results
         return list(self._sizes)
 
     def try_complete(self, key: Hashable) -> Results | None:
@@ -136,7 +133,7 @@ class Fetch:
         return self.read(key, fetched) if is_enough else None
 
     def expire(self) -> Results:
-        """Whatever is there at the deadline. Where that is nothing, nothing has happened since the wait began
-        that its partitions would have to be read again for.
+        """Whatever is there at the deadline. Without a new record there may be a new high watermark or log
+        start: for a follower neither ends the wait.
         """
-        return self.read() if self._total else self._first
+        return self.read()

@@ -122,6 +122,21 @@ def test_a_fetch_ends_at_its_deadline_with_what_there_is(
     assert len(replicas.fetches) == 0
 
 
+def test_a_follower_hears_at_the_deadline_what_was_committed_while_it_waited(
+    make_partition: MakePartition, replicas: ReplicaManager, clock: VirtualClock
+) -> None:
+    """Nothing was appended: it was this very fetch that committed all there is."""
+    partition = make_partition(role=Role(leader=ME, leader_epoch=0, isr=(ME, OTHER), replicas=(ME, OTHER)))
+    append(partition, b"a")
+    target = FetchTarget("t", 0, FetchSpec(1, 10_000))
+    fetch = Fetch([(target, partition)], Reader(replica_id=OTHER), min_bytes=1, max_bytes=100_000)
+    results = fetch.read()
+    fetch.note(results, clock.now_ms())
+    delayed = replicas.replica_fetches.wait(fetch, fetch.keys(results), 500)
+    clock.advance(500)
+    assert [fetched.high_watermark for _, fetched in delayed.promise.value] == [1]
+
+
 def test_a_fetch_can_be_cut_short(make_partition: MakePartition, replicas: ReplicaManager) -> None:
     delayed = wait_for_data(replicas, fetch_of(make_partition()))
     delayed.expire()
