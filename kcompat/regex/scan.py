@@ -11,7 +11,9 @@ from kcompat.regex.errors import PatternError
 from kcompat.regex.pattern import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+
+    from kcompat.regex.program import Pattern, Place
 
 MAX_BEYOND_ASCII = 256
 """Characters beyond ASCII that a pattern is compiled for at once: with more, its classes cost more."""
@@ -37,44 +39,95 @@ class Scan:
         return True
 
     def _compare_all(self, names: Sequence[str]) -> Iterator[int]:
-        batches = list(_batches(names))
+        batches: list[_Batch] = []
+        yield from _sort_out(names, batches)
         for text, found in self.found.items():
-            for beyond_ascii, batch in batches:
-                yield from _compare(text, beyond_ascii, batch, found)
+            for batch in batches:
+                if len(batch.beyond) <= MAX_BEYOND_ASCII:
+                    yield from _compare(text, batch, found)
+                else:
+                    yield from _compare_in_pieces(text, batch.names[0], found)
 
 
-def _compare(text: str, beyond_ascii: str, names: Sequence[str], found: list[str]) -> Iterator[int]:
+class _Batch:
+    """Names, and all their characters beyond ASCII: just a few, or those of one name."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.beyond: set[str] = set()
+
+    def has_room_for(self, beyond: set[str]) -> bool:
+        """Whether a name with these characters may be one of them."""
+        together = self.beyond | beyond if beyond else self.beyond
+        return len(together) <= MAX_BEYOND_ASCII
+
+
+def _sort_out(names: Sequence[str], batches: list[_Batch]) -> Iterator[int]:
+    """Put the names into batches; what that costs."""
+    for name in names:
+        own = _beyond_ascii(name)
+        if not batches or not batches[-1].has_room_for(own):
+            batches.append(_Batch())
+        batches[-1].names.append(name)
+        batches[-1].beyond |= own
+        yield 2 if name.isascii() else 2 + len(name)
+
+
+def _beyond_ascii(text: str) -> set[str]:
+    return set() if text.isascii() else {each for each in text if not each.isascii()}
+
+
+def _compare(text: str, batch: _Batch, found: list[str]) -> Iterator[int]:
     """Add the names that a pattern matches to those found; what each piece of that costs."""
     try:
-        pattern = compiled(text, beyond_ascii)
+        pattern = compiled(text, "".join(sorted(batch.beyond)))
     except PatternError:
         return
-    yield STEPS_TO_COMPILE * (len(text) + pattern.size)
-    for name in names:
-        place, cost = pattern.start, 1
-        for code in (*pattern.alphabet.codes(name), END):
-            outcome, step = pattern.step(place, code)
-            cost += step
-            if step > 1:
-                yield cost
-                cost = 0
-            if isinstance(outcome, bool):
-                if outcome:
-                    found.append(name)
-                break
-            place = outcome
-        yield cost
+    yield _cost_to_compile(pattern, text)
+    for name in batch.names:
+        outcome = yield from _follow(pattern, pattern.start, (*pattern.alphabet.codes(name), END))
+        if outcome is True:
+            found.append(name)
 
 
-def _batches(names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """The names in batches, each with its characters beyond ASCII: just a few, or those of one name."""
-    batch: list[str] = []
-    beyond: set[str] = set()
-    for name in names:
-        own = set() if name.isascii() else {each for each in name if not each.isascii()}
-        if batch and own and len(beyond | own) > MAX_BEYOND_ASCII:
-            yield "".join(sorted(beyond)), batch
-            batch, beyond = [], set()
-        batch.append(name)
-        beyond |= own
-    yield "".join(sorted(beyond)), batch
+def _compare_in_pieces(text: str, name: str, found: list[str]) -> Iterator[int]:
+    """The same for a name that has too many characters beyond ASCII for one alphabet: one piece of it after
+    the other. The program has the same states for each, as no alphabet changes the numbers of instructions.
+    """
+    place: Place | None = None
+    for at in range(0, len(name), MAX_BEYOND_ASCII):
+        piece = name[at : at + MAX_BEYOND_ASCII]
+        try:
+            pattern = compiled(text, "".join(sorted(_beyond_ascii(piece))))
+        except PatternError:
+            return
+        yield _cost_to_compile(pattern, text)
+        codes = pattern.alphabet.codes(piece)
+        is_last = at + MAX_BEYOND_ASCII >= len(name)
+        outcome = yield from _follow(pattern, place or pattern.start, (*codes, END) if is_last else codes)
+        if isinstance(outcome, bool):
+            if outcome:
+                found.append(name)
+            return
+        place = outcome
+
+
+def _cost_to_compile(pattern: Pattern, text: str) -> int:
+    return STEPS_TO_COMPILE * (len(text) + pattern.size)
+
+
+def _follow(pattern: Pattern, place: Place, codes: Iterable[int]) -> Generator[int, None, Place | bool]:
+    """Go on with these characters; what each piece of that costs. Where they lead: see `Pattern.step`."""
+    cost = 1
+    for code in codes:
+        outcome, step = pattern.step(place, code)
+        cost += step
+        if step > 1:
+            yield cost
+            cost = 0
+        if isinstance(outcome, bool):
+            yield cost
+            return outcome
+        place = outcome
+    yield cost
+    return place

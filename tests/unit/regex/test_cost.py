@@ -103,6 +103,43 @@ def test_names_are_compared_a_few_characters_beyond_ascii_at_a_time() -> None:
     assert compiled.cache_info().misses == 3
 
 
+WIDE = "".join(chr(0x4E00 + number) for number in range(3 * MAX_BEYOND_ASCII))
+EDGED = WIDE[: MAX_BEYOND_ASCII - 1] + "a" + WIDE[MAX_BEYOND_ASCII - 1 :]
+"""A letter of ASCII is the last character of the first piece."""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched"),
+    [
+        (".*", [WIDE, "x", EDGED]),
+        (r"\p{Han}+", [WIDE]),
+        (WIDE, [WIDE]),
+        (f".{{{MAX_BEYOND_ASCII - 1}}}a.+", [EDGED]),
+        (r".+\ba\b.+", [EDGED]),
+        (r".+a\B.+", []),
+        (f"[^{WIDE[-1]}]*", ["x"]),
+        (f"^.+[{WIDE[-1]}]$", [WIDE, EDGED]),
+        (".", ["x"]),
+    ],
+    ids=range(9),
+)
+def test_a_name_of_very_many_characters_is_compared_piece_by_piece(pattern: str, matched: list[str]) -> None:
+    scan = Scan([pattern], [WIDE, "x", EDGED])
+    while not scan.run(1):
+        pass
+    assert scan.found == {pattern: matched}
+
+
+def test_a_pattern_is_compiled_for_each_piece_of_such_a_name() -> None:
+    compiled.cache_clear()
+    scan = Scan([".*"], [WIDE, "x", EDGED])
+    slices = 1
+    while not scan.run(STEPS_TO_COMPILE):
+        slices += 1
+    assert compiled.cache_info().misses == 3 + 1 + 4
+    assert slices > compiled.cache_info().misses
+
+
 def test_letters_by_their_cases_are_found_for_each_span() -> None:
     pairs = [(3, 1), (5, 2), (5, 4), (9, 1), (12, 8), (20, 16), (21, 32)]
     cases = Cases(pairs)
