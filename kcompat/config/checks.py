@@ -116,6 +116,9 @@ def _check_groups(config: BrokerKeys) -> None:
         raise ConfigError(
             "group.streams.heartbeat.interval.ms must be less than group.streams.session.timeout.ms"
         )
+    found = len(config.strings("group.share.assignors"))
+    if found != 1:
+        raise RequirementError(f"group.share.assignors must contain exactly one assignor, but found {found}")
     acks = config.integer("offsets.commit.required.acks")
     if not -1 <= acks <= config.integer("offsets.topic.replication.factor"):
         raise RequirementError(

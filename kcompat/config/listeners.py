@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-SUPPORTED_PROTOCOLS = ("PLAINTEXT",)
+SUPPORTED_PROTOCOL = "PLAINTEXT"
+"""What clients and brokers speak to each other here."""
 MAX_PORT = 65535
 
 _ENDPOINT = re.compile(r"([^/:,]+)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
@@ -139,10 +140,11 @@ def _check_ports(endpoints: Sequence[Endpoint], text: str) -> None:
 def check_supported(endpoints: Sequence[Endpoint]) -> None:
     """Refuse listeners whose protocol we cannot speak: opening them without it would be a false promise."""
     for endpoint in endpoints:
-        if endpoint.protocol not in SUPPORTED_PROTOCOLS:
+        if endpoint.protocol != SUPPORTED_PROTOCOL:
             raise ConfigError(
-                f"Listener {endpoint.name} asks for {endpoint.protocol}, which is not supported yet; "
-                f"use {', '.join(SUPPORTED_PROTOCOLS)}"
+                f"Listener {endpoint.name} asks for {endpoint.protocol}, and kcompat has "
+                f"{SUPPORTED_PROTOCOL} listeners only: take it out of listeners, or put one that is "
+                f"{SUPPORTED_PROTOCOL} in its place"
             )
 
 

@@ -1,5 +1,5 @@
-"""The table: every key of Kafka 3.9 for brokers and topics, those of 4.3 for share and streams groups,
-and how they stand in for each other.
+"""The table: every key of Kafka 3.9 for brokers and topics, those of 4.3 for consumer,
+share and streams groups and transactions, and how they stand in for each other.
 
 Parsing, DescribeConfigs, AlterConfigs, the environment rule and the documentation all read it.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcompat.config.keys import ConfigKey, Scope
 from kcompat.config.rows import (
     broker,
+    consumer,
     groups,
     log,
     metadata,
@@ -23,6 +24,7 @@ from kcompat.config.rows import (
     share,
     streams,
     topic,
+    transactions,
 )
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import Range
@@ -36,8 +38,10 @@ SECTIONS: tuple[tuple[str, tuple[ConfigKey, ...]], ...] = (
     ("Logs, retention and compaction", log.ROWS),
     ("Replication and quotas", replication.ROWS),
     ("Groups, offsets and transactions", groups.ROWS),
+    ("Consumer groups of KIP-848", consumer.ROWS),
     ("Share groups", share.ROWS),
     ("Streams groups", streams.ROWS),
+    ("Transactions of Kafka 4.3", transactions.ROWS),
     ("Security", security.ROWS),
     ("ZooKeeper and KRaft", metadata.ROWS),
     ("Tiered storage", remote.ROWS),

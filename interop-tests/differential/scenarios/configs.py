@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
-from kcompat.config.rows import share, streams
+from kcompat.config.rows import consumer, share, streams, transactions
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def describe_broker(play: Play, version: int) -> None:
 def describe_all_settings_of_a_broker(play: Play, version: int) -> None:
     def comparable(answer: Any) -> None:
         rows = answer.results[0].configs
-        left_out = STARTED_WITH | {key.name for key in (*share.ROWS, *streams.ROWS)}
+        newer = (*consumer.ROWS, *share.ROWS, *streams.ROWS, *transactions.ROWS)
+        left_out = STARTED_WITH | {key.name for key in newer}
         answer.results[0].configs = [row for row in rows if row.name not in left_out]
 
     resource = {"resource_type": BROKER, "resource_name": "1", "configuration_keys": None}

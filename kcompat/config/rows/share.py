@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from kcompat.config.keys import ConfigKey, Importance, no_effect
 from kcompat.config.types import ConfigType
-from kcompat.config.validators import Range
+from kcompat.config.validators import EachOneOf, Range
 
 STRING = ConfigType.STRING
+LIST = ConfigType.LIST
 INT = ConfigType.INT
 SHORT = ConfigType.SHORT
 HIGH = Importance.HIGH
 LOW = Importance.LOW
 
+ASSIGNORS = ("simple", "org.apache.kafka.coordinator.group.assignor.SimpleAssignor")
+"""The server-side assignor of share groups, by name and by class."""
+
 # fmt: off
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("group.share.assignment.interval.ms", INT, "1000",
               "How long a target assignment of a share group lasts at least.", validator=Range(0)),
+    ConfigKey("group.share.assignors", LIST, "simple",
+              "The server-side assignor of share groups, the only one there is.",
+              validator=EachOneOf(ASSIGNORS)),
     ConfigKey("group.share.initialize.retry.interval.ms", INT, "30000",
               "How long the share coordinator is waited for before it is asked again.", LOW, Range(1),
               internal=True),

@@ -53,6 +53,7 @@ class ConsumerGroupConfig(Struct, frozen=True):
             min_heartbeat_interval_ms=get("group.consumer.min.heartbeat.interval.ms"),
             max_heartbeat_interval_ms=get("group.consumer.max.heartbeat.interval.ms"),
             max_size=get("group.consumer.max.size"),
+            regex_refresh_interval_ms=get("group.consumer.regex.refresh.interval.ms"),
             migration=MigrationPolicy(get("group.consumer.migration.policy").lower()),
             assignors=tuple(assignor_name(name) for name in get("group.consumer.assignors")),
         )

@@ -135,7 +135,8 @@ def test_a_command_line_that_is_not_understood(
         (["--processes", "--brokers", "2", "--override", "advertised.listeners=PLAINTEXT://h:1"],
          "several brokers that are alike take one listener, and advertise what it is bound to"),
         (["--memory", "--override", "listeners=SSL://:0"],
-         "Listener SSL asks for SSL, which is not supported yet; use PLAINTEXT"),
+         "Listener SSL asks for SSL, and kcompat has PLAINTEXT listeners only: take it out of listeners, "
+         "or put one that is PLAINTEXT in its place"),
     ],
 )  # fmt: skip
 def test_what_the_broker_cannot_do_is_one_sentence(

@@ -156,6 +156,16 @@ def test_properties_written_for_kraft_are_accepted() -> None:
          "group.streams.max.standby.replicas"),
         ({"group.streams.min.session.timeout.ms": "1", "group.streams.session.timeout.ms": "5000"},
          "group.streams.heartbeat.interval.ms must be less than group.streams.session.timeout.ms"),
+        ({"group.share.assignors": ""},
+         "group.share.assignors must contain exactly one assignor, but found 0"),
+        ({"group.share.assignors": "simple,simple"},
+         "group.share.assignors must contain exactly one assignor, but found 2"),
+        ({"group.share.assignors": "example.OfMyOwn"},
+         "Invalid value example.OfMyOwn for configuration group.share.assignors: String must be one of: "
+         "simple, org.apache.kafka.coordinator.group.assignor.SimpleAssignor"),
+        ({"group.consumer.regex.refresh.interval.ms": "9999"},
+         "Invalid value 9999 for configuration group.consumer.regex.refresh.interval.ms: "
+         "Value must be at least 10000"),
         ({"offsets.commit.required.acks": "4"},
          "offsets.commit.required.acks must be greater or equal -1 and less or equal to "
          "offsets.topic.replication.factor"),
@@ -187,7 +197,9 @@ def test_no_connections_per_address_is_allowed_with_exceptions() -> None:
 def test_unsupported_protocols_are_refused() -> None:
     check_supported(BrokerConfig().listeners)
     with pytest.raises(
-        ConfigError, match="Listener SSL asks for SSL, which is not supported yet; use PLAINTEXT"
+        ConfigError,
+        match=r"^Listener SSL asks for SSL, and kcompat has PLAINTEXT listeners only: "
+        r"take it out of listeners, or put one that is PLAINTEXT in its place$",
     ):
         check_supported(BrokerConfig({"listeners": "SSL://:1"}).listeners)
 

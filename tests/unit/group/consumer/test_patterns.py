@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcompat.config.broker import BrokerConfig
 from kcompat.group.consumer.patterns import ResolvedPattern, is_due
 from kcompat.group.consumer.roster import ConsumerState
+from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.regex.parser import MAX_LENGTH
 
@@ -179,3 +181,9 @@ def test_when_patterns_are_compared_again(
 ) -> None:
     wanted = {"is_new": False, "topics_made_ms": 0, "refresh_interval_ms": 600_000, **fields}
     assert is_due(subscribed, resolved, now_ms, **wanted) is due
+
+
+def test_the_broker_says_how_often() -> None:
+    config = BrokerConfig({"group.consumer.regex.refresh.interval.ms": "20000"})
+    assert ConsumerGroupConfig.read(config.get).regex_refresh_interval_ms == 20_000
+    assert ConsumerGroupConfig.read(BrokerConfig().get) == ConsumerGroupConfig()
