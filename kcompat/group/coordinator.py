@@ -315,7 +315,7 @@ class GroupCoordinator:
     def forget_topics(self, gone: Callable[[TopicPartition], bool]) -> None:
         """Delete the offsets of partitions that exist no more."""
         for partition in self._active_partitions():
-            self._forget_topics(partition, gone)
+            self._forget(partition, lambda turn: removal.forget_topics(turn, gone))
 
     # --- of any group
 
@@ -364,12 +364,12 @@ class GroupCoordinator:
 
         self._run(partition, removal.expire, _given_up).then(again)
 
-    def _forget_topics(self, partition: int, gone: Callable[[TopicPartition], bool]) -> None:
-        def again(done: bool) -> None:
-            if not done:
-                self._forget_topics(partition, gone)
+    def _forget(self, partition: int, decide: Callable[[GroupTurn], list[removal.Doomed]]) -> None:
+        def again(left: list[removal.Doomed]) -> None:
+            if left:
+                self._forget(partition, lambda turn: removal.forget(turn, left))
 
-        self._run(partition, lambda turn: removal.forget_topics(turn, gone), _given_up).then(again)
+        self._run(partition, decide, _nothing_left).then(again)
 
 
 def _itself(error: ErrorCode) -> ErrorCode:
@@ -379,6 +379,11 @@ def _itself(error: ErrorCode) -> ErrorCode:
 def _given_up(_error: ErrorCode) -> bool:
     """Housekeeping that failed is done for now; what is left is found by the next round."""
     return True
+
+
+def _nothing_left(_error: ErrorCode) -> list[removal.Doomed]:
+    """As with Kafka, offsets of deleted topics stay where this fails, until their retention is over."""
+    return []
 
 
 def _given_up_on(_error: ErrorCode) -> None:

@@ -91,6 +91,11 @@ class GroupOffsets:
         """All that the log has an offset of, in open transactions too; each once."""
         return list(dict.fromkeys(chain(self._committed.keys(), *self._staged.values())))
 
+    def last_commit(self, key: TopicPartition) -> int:
+        """Where the latest record is that tells an offset of the partition, in an open transaction too."""
+        found = (self._committed.get(key), *(staged.get(key) for staged in self._staged.values()))
+        return max((each.record_offset for each in found if each is not None), default=-1)
+
     def has(self, key: TopicPartition) -> bool:
         """Whether the log has an offset of the partition, in an open transaction too."""
         return self._committed.get(key) is not None or self._is_staged(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcompat.group.commits import write_offset_tombstone
 from kcompat.protocol.errors import ErrorCode
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 MAX_TOMBSTONES = 1000
 """Most tombstones that one operation writes of many groups, to keep its batch below the topic's limit."""
+
+
+class Doomed(NamedTuple):
+    """An offset of a topic that is deleted, and where its record is."""
+
+    group_id: str
+    partition: TopicPartition
+    place: int
 
 
 def delete_group(turn: GroupTurn, group_id: str) -> ErrorCode:
@@ -33,16 +41,26 @@ def delete_group(turn: GroupTurn, group_id: str) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def forget_topics(turn: GroupTurn, gone: Callable[[TopicPartition], bool]) -> bool:
-    """Delete the offsets of partitions that exist no more; False if there may be more."""
-    left = MAX_TOMBSTONES
-    for group_id, offsets in turn.shard.offsets.items():
-        for partition in [partition for partition in offsets.partitions() if gone(partition)][:left]:
+def forget_topics(turn: GroupTurn, gone: Callable[[TopicPartition], bool]) -> list[Doomed]:
+    """Delete the offsets of partitions that exist no more; what is left for `forget`."""
+    doomed = [
+        Doomed(group_id, partition, offsets.last_commit(partition))
+        for group_id, offsets in turn.shard.offsets.items()
+        for partition in offsets.partitions()
+        if gone(partition)
+    ]
+    return forget(turn, doomed)
+
+
+def forget(turn: GroupTurn, doomed: list[Doomed]) -> list[Doomed]:
+    """Delete some of these offsets, unless they were committed anew: then their topic was made again. What is
+    left of them.
+    """
+    for group_id, partition, place in doomed[-MAX_TOMBSTONES:]:
+        offsets = turn.shard.offsets.get(group_id)
+        if offsets is not None and offsets.last_commit(partition) == place:
             write_offset_tombstone(turn, group_id, partition)
-            left -= 1
-        if left <= 0:
-            return False
-    return True
+    return doomed[:-MAX_TOMBSTONES]
 
 
 def expire(turn: GroupTurn) -> bool:
