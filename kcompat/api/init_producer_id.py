@@ -11,7 +11,8 @@ Behaviour
 
 Version notes
 - 3: the former producer id and epoch (KIP-360), both or neither, else INVALID_REQUEST. 4: PRODUCER_FENCED
-  (KIP-588). 5: as 4 (KIP-890). 6 is not stable (KIP-939) and not served.
+  (KIP-588). 5: as 4 (KIP-890). 6, for two-phase commit
+  (KIP-939), is not stable and not served.
 """
 
 from __future__ import annotations

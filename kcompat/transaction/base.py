@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from kcompat.log.verification import VERSION_2
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.transaction_log import TransactionLogKey
+from kcompat.transaction.requests import Producer
 from kcompat.transaction.serde import value_of
 
 if TYPE_CHECKING:
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.timeline import TimelineDict
     from kcompat.coordinator.turn import Turn
-    from kcompat.transaction.requests import Producer
     from kcompat.transaction.transaction import Transaction
 
     TransactionTurn = Turn["Transactions"]
@@ -43,6 +44,32 @@ def producer_error(transaction: Transaction | None, producer: Producer) -> Error
     if transaction is None or transaction.producer_id != producer.id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     return ErrorCode.NONE if transaction.producer_epoch == producer.epoch else ErrorCode.PRODUCER_FENCED
+
+
+def producer_of(transaction: Transaction) -> Producer:
+    """Who has the id."""
+    return Producer(transaction.producer_id, transaction.producer_epoch)
+
+
+def remember(turn: TransactionTurn, name: str, producer: Producer, before: Producer) -> None:
+    """Who the producer of an id was before, once what the turn writes is appended: where the record is
+    refused, all is as it was.
+    """
+
+    def noted(after: TransactionTurn) -> None:
+        after.shard.before[name] = producer, before
+
+    turn.once_appended(noted)
+
+
+def fence(turn: TransactionTurn, name: str, transaction: Transaction) -> None:
+    """Abort what is open in a higher epoch. Since `transaction.version` 2 its producer may ask for that
+    epoch, as after an end of its own: nobody else has been given it.
+    """
+    fenced = transaction.fenced(turn.now_ms)
+    write(turn, name, fenced)
+    if turn.shard.feature_level() >= VERSION_2:
+        remember(turn, name, producer_of(fenced), producer_of(transaction))
 
 
 def write(turn: TransactionTurn, transactional_id: str, transaction: Transaction) -> None:

@@ -11,14 +11,10 @@ from typing import TYPE_CHECKING
 from kcompat.log.verification import VERSION_2
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.transaction_log import TransactionLogKey
-from kcompat.transaction.base import busy_error, producer_error, write
+from kcompat.transaction.base import busy_error, fence, producer_error, producer_of, remember, write
 from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
 from kcompat.transaction.states import State
-from kcompat.transaction.transaction import (
-    LAST_EPOCH,
-    NO_PRODUCER_ID,
-    Transaction,
-)
+from kcompat.transaction.transaction import FENCING_EPOCH, LAST_EPOCH, NO_PRODUCER_ID, Transaction
 
 if TYPE_CHECKING:
     from kcompat.transaction.base import Transactions, TransactionTurn
@@ -56,6 +52,9 @@ def _decide(
     turn: TransactionTurn, request: EndRequest, transaction: Transaction, fresh_id: int | None
 ) -> ProducerAnswer | NeedsProducerId:
     bumps = request.client_version >= VERSION_2
+    if bumps and request.commits and transaction.producer_epoch == FENCING_EPOCH:
+        # No epoch is left for the markers. As on a Kafka broker it is aborted when it is overdue.
+        return ProducerAnswer(ErrorCode.UNKNOWN_SERVER_ERROR)
     next_id = NO_PRODUCER_ID
     if bumps and transaction.is_exhausted:
         if fresh_id is None:
@@ -63,7 +62,10 @@ def _decide(
         next_id = fresh_id
     decided = transaction.decided(request.commits, request.client_version, turn.now_ms, next_id)
     write(turn, request.transactional_id, decided)
-    return ProducerAnswer(producer=_producer_after(decided))
+    after = _producer_after(decided)
+    if bumps:
+        remember(turn, request.transactional_id, after, request.producer)
+    return ProducerAnswer(producer=after)
 
 
 def _is_asked_again(transaction: Transaction, request: EndRequest) -> bool:
@@ -86,7 +88,7 @@ def _producer_after(transaction: Transaction) -> Producer:
     """What the producer goes on with, once the markers are written."""
     if transaction.next_producer_id != NO_PRODUCER_ID:
         return Producer(transaction.next_producer_id, 0)
-    return Producer(transaction.producer_id, transaction.producer_epoch)
+    return producer_of(transaction)
 
 
 def complete(turn: TransactionTurn, name: str, marked: Transaction) -> None:
@@ -111,7 +113,7 @@ def abort_overdue(turn: TransactionTurn, name: str) -> None:
     """
     transaction = turn.shard.transactions.get(name)
     if transaction is not None and _is_overdue(transaction, turn.now_ms):
-        write(turn, name, transaction.fenced(turn.now_ms))
+        fence(turn, name, transaction)
 
 
 def _is_overdue(transaction: Transaction, now_ms: int) -> bool:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.transaction.base import busy_error, write
+from kcompat.transaction.base import busy_error, fence, producer_of, remember, write
 from kcompat.transaction.requests import NeedsProducerId, Producer, ProducerAnswer
 from kcompat.transaction.states import State
-from kcompat.transaction.transaction import LAST_EPOCH, Transaction
+from kcompat.transaction.transaction import FENCING_EPOCH, LAST_EPOCH, Transaction
 
 if TYPE_CHECKING:
     from kcompat.transaction.base import Transactions, TransactionTurn
@@ -41,23 +41,24 @@ def initialize(
     if expected is not None and not _may_be(expected, transaction, before):
         return ProducerAnswer(ErrorCode.PRODUCER_FENCED)
     if transaction.state is State.ONGOING:
-        write(turn, name, transaction.fenced(turn.now_ms))
+        fence(turn, name, transaction)
         return ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
 
-    def given_to(producer_id: int, epoch: int) -> Transaction:
-        return transaction.given_to(producer_id, epoch, request.timeout_ms, turn.now_ms)
+    def given(producer_id: int, epoch: int, former: Producer) -> ProducerAnswer:
+        after = transaction.given_to(producer_id, epoch, request.timeout_ms, turn.now_ms)
+        return _give(turn, name, after, former)
 
     if expected is None or expected.epoch == transaction.producer_epoch:
-        former = Producer() if expected is None else _producer(transaction)
+        former = Producer() if expected is None else producer_of(transaction)
         if not transaction.is_exhausted:
-            next_epoch = transaction.producer_epoch + 1
-            return _give(turn, name, given_to(transaction.producer_id, next_epoch), former)
-        if fresh_id is None:
-            return NeedsProducerId()
-        return _give(turn, name, given_to(fresh_id, 0), former)
-    if expected.epoch == before.epoch:  # asked before, and the answer was lost
-        return _give(turn, name, given_to(transaction.producer_id, transaction.producer_epoch), before)
-    return ProducerAnswer(ErrorCode.PRODUCER_FENCED)
+            return given(transaction.producer_id, transaction.producer_epoch + 1, former)
+    elif expected.epoch == before.epoch:  # the answer was lost that told of the epoch
+        former = before
+        if transaction.producer_epoch < FENCING_EPOCH:
+            return given(transaction.producer_id, transaction.producer_epoch, former)
+    else:
+        return ProducerAnswer(ErrorCode.PRODUCER_FENCED)
+    return NeedsProducerId() if fresh_id is None else given(fresh_id, 0, former)
 
 
 def _may_be(expected: Producer, transaction: Transaction, before: Producer) -> bool:
@@ -69,19 +70,11 @@ def _may_be(expected: Producer, transaction: Transaction, before: Producer) -> b
 def _before(shard: Transactions, name: str, transaction: Transaction) -> Producer:
     """Who the producer was before the request that made it what it is; nobody where that is not known."""
     producer, before = shard.before.get(name, (Producer(), Producer()))
-    return before if producer == _producer(transaction) else Producer()
-
-
-def _producer(transaction: Transaction) -> Producer:
-    return Producer(transaction.producer_id, transaction.producer_epoch)
+    return before if producer == producer_of(transaction) else Producer()
 
 
 def _give(turn: TransactionTurn, name: str, transaction: Transaction, before: Producer) -> ProducerAnswer:
-    producer = _producer(transaction)
-
-    def remember(after: TransactionTurn) -> None:
-        after.shard.before[name] = producer, before
-
+    producer = producer_of(transaction)
     write(turn, name, transaction)
-    turn.once_appended(remember)  # where the record is refused, all is as it was
+    remember(turn, name, producer, before)
     return ProducerAnswer(producer=producer)

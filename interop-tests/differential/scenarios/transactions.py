@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from differential.catalogue import scenario
@@ -238,6 +239,57 @@ def end_transactions_that_were_ended(play: Play, version: int) -> None:
         play.call(END, version, committed=commits, **who.fields)
         over(play, who.name)
     described(play, who.name)
+
+
+@scenario(END, since=5)
+def init_after_an_end_whose_answer_was_lost(play: Play, version: int) -> None:
+    topic = play.topic()
+    who = begun(play, play.name("x"))
+
+    def ask(by: Any, *, knows_itself: bool = True) -> Any:
+        own = by.fields if knows_itself else {"transactional_id": by.name}
+        answer = play.call(INIT, 5, transaction_timeout_ms=TIMEOUT_MS, **own)
+        over(play, by.name)
+        return answer
+
+    def end_lost(*, commits: bool) -> None:
+        assert not play.do(END, version, committed=commits, **who.fields).error_code
+        over(play, who.name)
+
+    for commits in (True, False):
+        write(play, who, topic, b"one")
+        end_lost(commits=commits)
+        ask(who._replace(epoch=who.epoch - 1))
+        ask(who)
+        who = who._replace(epoch=ask(who).producer_epoch)
+    end_lost(commits=False)
+    ask(who, knows_itself=False)
+    ask(who)
+    described(play, who.name)
+    who = begun(play, who.name)
+    add(play, who, (topic, 0))
+    ask(who, knows_itself=False)
+    ask(who)
+    described(play, who.name)
+    who = begun(play, who.name)
+    add(play, who, (topic, 0))
+    for _ in range(3):
+        ask(who)
+
+
+@scenario(END, since=5)
+def two_phase_commit_is_not_stable(play: Play, version: int) -> None:
+    """What KIP-939 adds to InitProducerId in version 6 (the end itself is as ever)."""
+    name = coordinated(play, play.name("x"))
+    rows = play.do(ApiKey.API_VERSIONS, 3, client_software_name="a", client_software_version="1").api_keys
+    play.note("InitProducerId", [(row.min_version, row.max_version) for row in rows if row.api_key == INIT])
+    for enable_2pc, keep_prepared_txn in product((False, True), (False, True)):
+        wish = {"enable_2pc": enable_2pc, "keep_prepared_txn": keep_prepared_txn}
+        play.call(INIT, 6, transactional_id=name, transaction_timeout_ms=TIMEOUT_MS, **wish)
+    described(play, name)
+    who = begun(play, name)
+    play.call(END, version, committed=False, **who.fields)
+    over(play, name)
 
 
 @scenario(END)

@@ -9,12 +9,19 @@ import pytest
 from kcompat.api import (
     init_producer_id,
 )
+from kcompat.api.dispatcher import Dispatcher
+from kcompat.api.registry import SERVED
+from kcompat.net.answers import CLOSE
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
-from support.asking import Denying
+from support.asking import Client, Denying, Finalized, services_of
 from support.cluster_world import ClusterWorld
+from support.raw_client import request_frame
 from support.transaction_apis import FENCED, OLD_FENCED, TransactionHandlers
+from support.virtual_clock import VirtualClock
+
+PEER: Any = Client()
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -88,3 +95,16 @@ def test_a_producer_that_is_not_who_it_takes_itself_for(version: int) -> None:
 def test_what_transactional_producers_may_ask(name: str, timeout_ms: int, error: int) -> None:
     answer = TransactionHandlers().ask(InitProducerIdRequest(name, timeout_ms), 5)
     assert answer.error_code == error
+
+
+@pytest.mark.parametrize("keep_prepared_txn", [False, True])
+@pytest.mark.parametrize("enable_2pc", [False, True])
+def test_two_phase_commit_is_not_served(enable_2pc: bool, keep_prepared_txn: bool) -> None:
+    """The version that can ask for it is not stable: the connection ends, as with Kafka 4.3."""
+    request = InitProducerIdRequest("x", 1000, enable_2pc=enable_2pc, keep_prepared_txn=keep_prepared_txn)
+    frame = memoryview(bytearray(request_frame(request, 6, 1, "me")[4:]))
+    dispatcher = Dispatcher(services_of(served=SERVED, clock=VirtualClock(), features=Finalized()))
+    assert dispatcher.on_frame(PEER, frame) is CLOSE
+    if enable_2pc or keep_prepared_txn:
+        with pytest.raises(ValueError, match="no place for"):
+            request_frame(request, 5, 1, "me")

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.errors import ErrorCode
 from kcompat.transaction.requests import Producer, ProducerAnswer
 from kcompat.transaction.transaction import LAST_EPOCH, NO_PRODUCER_ID
-from support.transaction_world import A
+from support.transaction_world import TIMEOUT_MS, A
 
 if TYPE_CHECKING:
     from support.transaction_world import TransactionWorld
 
 VERSION = 2
+FENCED = ProducerAnswer(ErrorCode.PRODUCER_FENCED)
 
 
 def begin(world: TransactionWorld, producer: Producer | None = None) -> Producer:
@@ -102,6 +103,62 @@ def test_after_the_last_epoch_the_producer_goes_on_with_another_id(world: Transa
     assert {marker.producer for _, marker in world.brokers.written} == {Producer(1000, LAST_EPOCH + 1)}
     assert end(world, producer) == answer
     begin(world, answer.producer)
+
+
+def test_who_lost_the_answer_to_an_end_may_ask_who_it_is(world: TransactionWorld) -> None:
+    for commits in (True, False):
+        producer = begin(world)
+        answer = end(world, producer, commits=commits)
+        assert world.init(expected=producer) == answer
+        assert world.init(expected=producer) == answer
+        assert world.init(expected=Producer(producer.id, producer.epoch - 1)) == FENCED
+        begin(world, answer.producer)
+        assert end(world, answer.producer).error == ErrorCode.NONE
+
+
+def test_who_lost_the_answer_is_fenced_once_another_has_begun(world: TransactionWorld) -> None:
+    producer = begin(world)
+    end(world, producer)
+    world.init()
+    assert world.init(expected=producer) == FENCED
+
+
+def test_who_lost_the_answer_to_its_last_end_goes_on_with_another_id(world: TransactionWorld) -> None:
+    producer = begin(world, world.find_the_last_epoch())
+    answer = end(world, producer)
+    assert world.init(expected=producer) == answer == ProducerAnswer(producer=Producer(1001, 0))
+
+
+def test_whose_transaction_was_aborted_for_it_goes_on_in_the_higher_epoch(world: TransactionWorld) -> None:
+    world.feature_level = VERSION
+    for lose in (world.init, lambda: world.clock.advance(2 * TIMEOUT_MS)):
+        producer = begin(world)
+        lose()
+        assert world.state == "CompleteAbort"
+        assert world.init(expected=producer) == ProducerAnswer(
+            producer=Producer(producer.id, producer.epoch + 1)
+        )
+
+
+def test_whose_transaction_was_aborted_in_the_old_way_is_fenced(world: TransactionWorld) -> None:
+    producer = begin(world)
+    world.clock.advance(2 * TIMEOUT_MS)
+    assert world.init(expected=producer) == FENCED
+
+
+def test_nobody_goes_on_in_the_epoch_that_fences_the_last(world: TransactionWorld) -> None:
+    world.feature_level = VERSION
+    producer = begin(world, world.find_the_last_epoch())
+    world.clock.advance(2 * TIMEOUT_MS)
+    assert world.init(expected=producer) == ProducerAnswer(producer=Producer(1001, 0))
+    assert world.init(expected=producer) == ProducerAnswer(producer=Producer(1001, 0))
+
+
+def test_a_commit_in_the_highest_epoch_is_refused_and_changes_nothing(world: TransactionWorld) -> None:
+    last = world.find_open_in_the_fencing_epoch()
+    assert end(world, last).error == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert world.state == "Ongoing"
+    assert world.end(last).error == ErrorCode.NONE  # in the old way the epoch need not rise
 
 
 def test_in_the_highest_epoch_an_abort_is_in_that(world: TransactionWorld) -> None:
