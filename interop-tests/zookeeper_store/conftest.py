@@ -1,16 +1,21 @@
-"""A real ZooKeeper and our own ZooKeeper port, and tests that are coroutines."""
+"""A real ZooKeeper, also by TLS, and our own ZooKeeper port, and tests that are coroutines."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import ssl
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import Struct
 
+from kcompat.cluster.zookeeper.settings import ZooKeeperTls
 from support.zookeeper_broker import ZooKeeperBroker
-from support.zookeeper_under_test import ZooKeeperUnderTest
+from support.zookeeper_under_test import Secured, ZooKeeperUnderTest
 from zookeeper_kafka import ZooKeeper as ZooKeeperServer
+from zookeeper_tls import TlsZooKeeper, make_authority, make_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,17 +42,33 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-@pytest.fixture(scope="session", params=["zookeeper", "our port"])
-def zookeeper(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
-    """The address of either."""
-    if request.param == "zookeeper":
-        with ZooKeeperServer() as server:
-            yield "127.0.0.1", server.port
-    else:
-        with ZooKeeperBroker() as broker:
-            yield broker.zookeeper
+class Served(Struct, frozen=True):
+    """A ZooKeeper: its address, and how it is reached by TLS if it is."""
+
+    address: tuple[str, int]
+    secured: Secured | None = None
+
+
+@pytest.fixture(scope="session", params=["zookeeper", "zookeeper by TLS", "our port"])
+def zookeeper(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A real one, the same with encrypted sessions, and ours."""
+    with ExitStack() as undo:
+        if request.param == "zookeeper":
+            yield Served(("127.0.0.1", undo.enter_context(ZooKeeperServer()).port))
+        elif request.param == "our port":
+            yield Served(undo.enter_context(ZooKeeperBroker()).zookeeper)
+        else:
+            directory = tmp_path_factory.mktemp("certificates")
+            authority = make_authority(directory, "authority")
+            keystore = make_store(directory, "server", authority)
+            server = undo.enter_context(TlsZooKeeper(keystore, authority, anonymous=True))
+            serves = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            serves.load_cert_chain(keystore)
+            asks = ssl.create_default_context(cafile=str(authority))
+            tls = ZooKeeperTls(str(authority))
+            yield Served(("127.0.0.1", server.port), Secured(server.secure_port, (serves, asks), tls))
 
 
 @pytest.fixture
-def store(zookeeper: tuple[str, int]) -> ZooKeeperUnderTest:
-    return ZooKeeperUnderTest(zookeeper)
+def store(zookeeper: Served) -> ZooKeeperUnderTest:
+    return ZooKeeperUnderTest(zookeeper.address, zookeeper.secured)

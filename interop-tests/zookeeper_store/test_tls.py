@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,67 +11,11 @@ from msgspec.structs import replace
 from kcompat.cluster.store import AccessDeniedError, StoreUnavailableError
 from kcompat.cluster.zookeeper.sessions import ZooKeeper
 from kcompat.cluster.zookeeper.settings import ZooKeeperSettings, ZooKeeperTls
-from support.ports import free_port
-from zookeeper_kafka import ZooKeeper as ZooKeeperServer
+from zookeeper_tls import TlsZooKeeper, make_authority, make_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-
-def openssl(*arguments: object) -> None:
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=60)
-
-
-def make_authority(directory: Path, name: str) -> Path:
-    """A certificate authority; its certificate."""
-    certificate = directory / f"{name}.pem"
-    key = directory / f"{name}.key"
-    openssl(
-        *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"),
-        *("-keyout", key, "-out", certificate),
-    )
-    return certificate
-
-
-def make_store(directory: Path, name: str, authority: Path) -> Path:
-    """A key with its certificate for 127.0.0.1, in one file."""
-    key, request, certificate = (directory / f"{name}.{kind}" for kind in ("key", "csr", "crt"))
-    extensions = directory / f"{name}.ext"
-    extensions.write_text("subjectAltName=IP:127.0.0.1\n")
-    openssl(
-        *("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", key, "-out", request)
-    )
-    openssl(
-        *("x509", "-req", "-in", request, "-CA", authority, "-CAkey", authority.with_suffix(".key")),
-        *("-CAcreateserial", "-days", "2", "-extfile", extensions, "-out", certificate),
-    )
-    store = directory / f"{name}.store.pem"
-    store.write_text(key.read_text() + certificate.read_text())
-    return store
-
-
-class TlsZooKeeper(ZooKeeperServer):
-    """One with a second port, for TLS; clients need a certificate."""
-
-    def __init__(self, keystore: Path, truststore: Path) -> None:
-        super().__init__()
-        self.secure_port = free_port()
-        self._lines = [
-            f"secureClientPort={self.secure_port}\n",
-            "secureClientPortAddress=127.0.0.1\n",
-            "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n",
-            f"ssl.keyStore.location={keystore}\n",
-            "ssl.keyStore.type=PEM\n",
-            f"ssl.trustStore.location={truststore}\n",
-            "ssl.trustStore.type=PEM\n",
-            "ssl.clientAuth=need\n",
-        ]
-
-    def prepare(self) -> None:
-        super().prepare()
-        with (self.home / "zoo.cfg").open("a") as config:
-            config.writelines(self._lines)
 
 
 @pytest.fixture(scope="module")

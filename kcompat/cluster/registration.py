@@ -10,7 +10,9 @@ behind until its session ends. That it was this broker is known by the session i
 its logs, whose directories it holds the lock of. Any other node is another broker's with the same id.
 
 Nor does a broker start that advertises an address which another has registered, for clients would ask one for
-what is the other's. It looks once, when it starts. Kafka's counterpart: `KafkaServer.createBrokerInfo`.
+what is the other's. It looks once, when it starts. Kafka's counterpart: `KafkaServer.createBrokerInfo`. It
+sees then as well that it can reach the others: brokers speak by listeners of one name, and this one knows
+PLAINTEXT alone. A Kafka broker would start all the same.
 """
 
 from __future__ import annotations
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from kcompat.cluster.store import MetadataStore, Watch
 
 NO_EPOCH = -1
+SPOKEN_AMONG_BROKERS = "PLAINTEXT"
+"""The security protocol of brokers among each other; the listener's name where nothing else is said."""
 RETRY_MS = 1000
 """After an attempt to register anew that failed."""
 
@@ -54,6 +58,10 @@ class BrokerIdInUseError(StoreError):
 
 class AddressInUseError(StoreError):
     """Another live broker advertises an address of this one."""
+
+
+class NoCommonListenerError(StoreError):
+    """Another live broker cannot be reached by the listener by which brokers speak to each other."""
 
 
 class SessionMemory(Protocol):
@@ -97,12 +105,15 @@ class Registration:
         """Report each later broker epoch, and `NO_EPOCH` when a session has ended."""
         return self._listeners.add(None, listener)
 
-    async def start(self, broker: znodes.BrokerRegistration) -> None:
-        """Register, now and with every later session. Raises `BrokerIdInUseError`, `AddressInUseError`, the
-        store's errors.
+    async def start(
+        self, broker: znodes.BrokerRegistration, among_brokers: str = SPOKEN_AMONG_BROKERS
+    ) -> None:
+        """Register, now and with every later session. `among_brokers` is the name of the listener by which
+        this broker reaches the others. Raises `BrokerIdInUseError`, `AddressInUseError`,
+        `NoCommonListenerError`, the store's errors.
         """
         self._broker = broker
-        await self._insist_on_own_addresses()
+        await self._look_at_others(among_brokers)
         await self._register()
         self._states = self._store.subscribe(self._session_changed)
 
@@ -147,19 +158,23 @@ class Registration:
         self._memory.write(self._mine)
         self._become(epoch)
 
-    async def _insist_on_own_addresses(self) -> None:
-        mine = set(self._broker.endpoints.values())
+    async def _look_at_others(self, among_brokers: str) -> None:
         names = await self._store.children(znodes.BROKER_IDS)
         others = [int(name) for name in names if int(name) != self._broker_id]
         nodes = await self._store.get_many([znodes.broker_path(other) for other in others])
         for other, node in zip(others, nodes, strict=True):
-            theirs = znodes.decode_broker(node[0]).endpoints.values() if node is not None else ()
-            for host, port in mine.intersection(theirs):
-                raise AddressInUseError(
-                    f"broker {other} of this cluster advertises {host}:{port} already: give each broker an "
-                    "address of its own in advertised.listeners, or, if that broker is gone, wait until its "
-                    "session has ended"
-                )
+            if node is not None:
+                theirs = znodes.decode_broker(node[0])
+                self._insist_on_own_addresses(other, theirs)
+                _insist_on_common_listener(other, theirs, among_brokers)
+
+    def _insist_on_own_addresses(self, other: int, theirs: znodes.BrokerRegistration) -> None:
+        for host, port in set(self._broker.endpoints.values()).intersection(theirs.endpoints.values()):
+            raise AddressInUseError(
+                f"broker {other} of this cluster advertises {host}:{port} already: give each broker an "
+                "address of its own in advertised.listeners, or, if that broker is gone, wait until its "
+                "session has ended"
+            )
 
     async def _make_node(self) -> int:
         """The czxid of this session's node."""
@@ -197,6 +212,15 @@ class Registration:
             await over.wait()
         finally:
             timer.cancel()
+
+
+def _insist_on_common_listener(other: int, theirs: znodes.BrokerRegistration, name: str) -> None:
+    if theirs.security_protocols.get(name) != SPOKEN_AMONG_BROKERS:
+        raise NoCommonListenerError(
+            f"broker {other} of this cluster has no listener {name} that is {SPOKEN_AMONG_BROKERS}, by "
+            "which this one could reach it: give each broker one and name it in inter.broker.listener.name, "
+            f"or, if broker {other} is gone, wait until its session has ended"
+        )
 
 
 async def generate_broker_id(store: MetadataStore, most_reserved: int) -> int:

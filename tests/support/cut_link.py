@@ -6,14 +6,23 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
 
 
 class CutLink:
-    """Listens on a free port of the loopback address, and carries what comes to `target` and back."""
+    """Listens on a free port of the loopback address, and carries what comes to `target` and back.
 
-    def __init__(self, target: tuple[str, int]) -> None:
+    With `tls` both connections are encrypted: by the first as the link is a server to who asks, by the second
+    as it is a client of the target. It reads what it carries all the same.
+    """
+
+    def __init__(
+        self, target: tuple[str, int], tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None
+    ) -> None:
         self._target = target
+        self._serves = None if tls is None else tls[0]
+        self._asks = None if tls is None else tls[1]
         self._server: asyncio.Server | None = None
         self._is_cut = False
         self._writers: set[asyncio.StreamWriter] = set()
@@ -26,7 +35,7 @@ class CutLink:
 
     async def open(self) -> int:
         """Begin to listen; the port."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._serves)
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
@@ -53,13 +62,14 @@ class CutLink:
             self._server.close()
         for task in tuple(self._carrying):
             task.cancel()
-        await asyncio.gather(*self._carrying, return_exceptions=True)
+        ends = [writer.wait_closed() for writer in self._writers]  # an encrypted one takes leave of its peer
+        await asyncio.gather(*self._carrying, *ends, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_cut:
             writer.transport.abort()
             return
-        there_reader, there_writer = await asyncio.open_connection(*self._target)
+        there_reader, there_writer = await asyncio.open_connection(*self._target, ssl=self._asks)
         self._writers |= {writer, there_writer}
         self.first_answer = b""
         muted = asyncio.Event()
@@ -78,7 +88,7 @@ class CutLink:
                 self._stop_at = None
                 muted.set()
             writer.write(data)
-        self._end(writer)
+        writer.close()
 
     async def _carry_back(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, muted: asyncio.Event
@@ -89,10 +99,6 @@ class CutLink:
                 break
             self.first_answer = self.first_answer or data
             writer.write(data)
-        self._end(writer)
-
-    def _end(self, writer: asyncio.StreamWriter) -> None:
-        self._writers.discard(writer)
         writer.close()
 
 

@@ -8,23 +8,37 @@ import struct
 from typing import TYPE_CHECKING
 
 from kazoo.client import KazooClient
+from msgspec import Struct
 
 from kcompat.cluster.store import SessionState
 from kcompat.cluster.zookeeper.sessions import ZooKeeper
-from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings
+from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings, ZooKeeperTls
 from support.cut_link import CutLink
 
 if TYPE_CHECKING:
+    import ssl
+
     from kcompat.cluster.store import MetadataStore
 
 _numbers = itertools.count(1)
 
 
+class Secured(Struct, frozen=True):
+    """How sessions reach a ZooKeeper by TLS: its port for that, the contexts of their links (`CutLink`), and
+    their own settings.
+    """
+
+    port: int
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext]
+    settings: ZooKeeperTls
+
+
 class ZooKeeperUnderTest:
     """A path of its own in a ZooKeeper, and sessions over links that can be cut."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
+    def __init__(self, address: tuple[str, int], secured: Secured | None = None) -> None:
         self.address = address
+        self._secured = secured
         self.chroot = f"/test/{next(_numbers)}"
         self.session_timeout_ms = 30_000
         self._links: dict[int, CutLink] = {}
@@ -34,13 +48,19 @@ class ZooKeeperUnderTest:
         self, *, set_acl: bool = False, credentials: tuple[Credential, ...] = ()
     ) -> MetadataStore:
         """A session over a link of its own."""
-        link = CutLink(self.address)
+        secured = self._secured
+        link = (
+            CutLink(self.address)
+            if secured is None
+            else CutLink((self.address[0], secured.port), secured.contexts)
+        )
         settings = ZooKeeperSettings(
             f"127.0.0.1:{await link.open()}",
             self.chroot,
             session_timeout_ms=self.session_timeout_ms,
             set_acl=set_acl,
             credentials=credentials,
+            tls=None if secured is None else secured.settings,
         )
         store = ZooKeeper(settings)
         self._stores.append(store)

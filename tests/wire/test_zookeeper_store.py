@@ -12,10 +12,12 @@ import pytest
 
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import AddressInUseError, BrokerIdInUseError, Forgetful, Registration
-from kcompat.cluster.store import Create, UnknownOutcomeError
+from kcompat.cluster.store import AccessDeniedError, Create, UnknownOutcomeError
 from kcompat.cluster.znodes import BrokerRegistration
+from kcompat.cluster.zookeeper.settings import Credential
 from kcompat.cluster.zookeeper_server.server import ZooKeeperServer
 from kcompat.cluster.zookeeper_server.service import ServerConfig
+from kcompat.controller import loading
 from kcompat.log.files import FILES
 from kcompat.log.remembered_sessions import RememberedSessions
 from kcompat.net.loop_clock import LoopClock
@@ -100,3 +102,15 @@ async def test_a_broker_that_was_killed_registers_again_at_once(
         await Registration(other, 2, Forgetful(), clock).start(
             BrokerRegistration({"OTHER": ("h", 9092)}, {"OTHER": "PLAINTEXT"})
         )
+
+
+async def test_a_broker_that_may_not_write_says_what_to_do(store: ZooKeeperUnderTest) -> None:
+    """The nodes of a Kafka with `zookeeper.set.acl` are somebody's, and others may read the most of them."""
+    owner = await store.session(set_acl=True, credentials=(Credential("digest", "kafka:secret"),))
+    await loading.prepare(owner)
+    await loading.cluster_id(owner, "an id", claims=True)
+    stranger = await store.session()
+    with pytest.raises(AccessDeniedError, match=r"^ZooKeeper does not let this broker use /config/"):
+        await loading.prepare(stranger)
+    with pytest.raises(AccessDeniedError, match=r"^ZooKeeper does not let this broker use /cluster/id, "):
+        await loading.cluster_id(stranger, "another", claims=True)

@@ -72,10 +72,17 @@ class LoopHandler:
     def select(self, read: list[Any], write: list[Any], other: list[Any], timeout: float) -> Any:
         """As `select.select`. kazoo waits for one socket in the middle of an exchange, and would wait as long
         as a session lasts: one that reaches a server just when it starts may never be answered.
+
+        What comes in one record of TLS is decrypted as one: of an answer and a watch in it, the kernel has
+        nothing more once the first is read.
         """
         if len(read) == 1:
             timeout = min(timeout, self._patience_s)
-        return self._select(read, write, other, timeout)
+        decrypted = [] if self._tls is None else [each for each in read if _has_decrypted(each)]
+        if not decrypted:
+            return self._select(read, write, other, timeout)
+        readable, writable, odd = self._select(read, write, other, 0)
+        return [*decrypted, *(each for each in readable if each not in decrypted)], writable, odd
 
     def create_connection(self, address: tuple[str, int], hostname: str, timeout: float, **_: object) -> Any:
         """A socket that is connected to a server, through TLS where it is wanted. May raise OSError."""
@@ -109,3 +116,8 @@ class LoopHandler:
         while self._posted:
             with contained("an answer of ZooKeeper"):
                 self._posted.popleft()()
+
+
+def _has_decrypted(connection: Any) -> bool:
+    pending = getattr(connection, "pending", None)  # of an encrypted one alone
+    return pending is not None and pending() > 0

@@ -104,7 +104,7 @@ class ZooKeeperSession(Session):
 
     async def make_chroot(self) -> None:
         """Make the path below which everything is, as far as it is missing."""
-        if await self._requests.read(self._translation.exists("/")) is None:
+        if await self.exists("/") is None:
             for create in self._translation.create_chroot():
                 with suppress(KazooNodeExistsError, NoAuthError):  # an upper one may belong to others
                     await self._requests.read(create)

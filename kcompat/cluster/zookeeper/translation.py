@@ -11,6 +11,7 @@ from kcompat.cluster import store
 from kcompat.cluster.store import Create, Delete, SetData, Stat, TransactionTooLargeError, check_path
 from kcompat.cluster.zookeeper.access import default_acl
 from kcompat.cluster.zookeeper.multi_read import send_multi_read
+from kcompat.cluster.zookeeper.settings import AUTH_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,16 @@ _ERRORS = {
     kazoo_errors.NoAuthError: store.AccessDeniedError,
     kazoo_errors.InvalidACLError: store.AccessDeniedError,
 }
+_CREDENTIALS = f"{AUTH_VARIABLE}=digest:USER:PASSWORD or the key in zookeeper.ssl.keystore.location"
+_BE_ITS_OWNER = (
+    f"which belongs to others: log in as its owner, by {_CREDENTIALS}, or, if that is known by SASL, which "
+    "kcompat does not speak, open the nodes with Kafka's zookeeper-security-migration.sh "
+    "--zookeeper.acl=unsecure"
+)
+_LOG_IN = (
+    "ZooKeeper closes sessions that do not log in as it demands, and kcompat does not speak SASL: have its "
+    f"enforce.auth.schemes allow digest or x509 as well, and set {_CREDENTIALS}"
+)
 _OF_OTHERS = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
 """What operations answer whose transaction another one has failed."""
 
@@ -159,7 +170,11 @@ def our_error(error: BaseException, path: str) -> BaseException:
     """The store's error for one of kazoo's; what has no counterpart means that the store cannot be used."""
     if not isinstance(error, kazoo_errors.KazooException):
         return error
+    if isinstance(error, kazoo_errors.SessionClosedRequireSaslError):
+        return store.StoreUnavailableError(_LOG_IN)
     kind = _ERRORS.get(type(error))
     if kind is None:
         return store.StoreUnavailableError(f"ZooKeeper failed {path}: {error!r}")
+    if kind is store.AccessDeniedError:
+        return kind(f"ZooKeeper does not let this broker use {path}, {_BE_ITS_OWNER}")
     return kind(f"{path}: {type(error).__name__}")

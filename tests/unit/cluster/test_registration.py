@@ -14,6 +14,7 @@ from kcompat.cluster.registration import (
     AddressInUseError,
     BrokerIdInUseError,
     Forgetful,
+    NoCommonListenerError,
     Registration,
     generate_broker_id,
 )
@@ -88,8 +89,30 @@ async def test_another_live_broker_advertises_an_address_of_this_one(store: Proc
     with pytest.raises(AddressInUseError, match="broker 7 of this cluster advertises public:9094 already"):
         await registration(session).start(listening(PLAINTEXT=("h", 9093), WORLD=("public", 9094)))
     assert await session.exists(PATH) is None
-    await registration(session).start(listening(INSIDE=("h", 9094), OUTSIDE=("public", 9092)))
+    mine = listening(INSIDE=("h", 9094), OUTSIDE=("public", 9092))
+    await registration(session).start(mine, among_brokers="INSIDE")
     assert await session.exists(PATH) is not None
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        BrokerRegistration({"INSIDE": ("o", 9092)}, {"INSIDE": "SASL_SSL"}),
+        BrokerRegistration({"OUTSIDE": ("o", 9092)}, {"OUTSIDE": "PLAINTEXT"}),
+    ],
+)
+async def test_brokers_need_a_plaintext_listener_of_one_name(
+    store: ProcessStore, theirs: BrokerRegistration
+) -> None:
+    await Registration(await store.session(), 7, Forgetful(), VirtualClock()).start(theirs)
+    session = await store.session()
+    with pytest.raises(
+        NoCommonListenerError,
+        match=r"^broker 7 of this cluster has no listener INSIDE that is PLAINTEXT, .+"
+        r"give each broker one and name it in inter\.broker\.listener\.name",
+    ):
+        await registration(session).start(listening(INSIDE=("h", 9092)), among_brokers="INSIDE")
+    assert await session.exists(PATH) is None
 
 
 async def test_the_address_of_a_broker_that_is_gone_is_free(store: ProcessStore) -> None:
