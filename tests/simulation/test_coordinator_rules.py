@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from support.cluster_story import Fault
     from support.virtual_cluster import VirtualCluster
 
-SEED = "planted"
+SEED = "coordinators"
 COPY = "copied"
 
 

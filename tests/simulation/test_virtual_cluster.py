@@ -1,8 +1,9 @@
 """Three to five whole brokers that replicate to each other, with everything against them, each story from a
 seed.
 
-Brokers are killed, lose their power, stop and start; links between them are cut and slowed, one way and both;
-the store is cut off; topics are made, grown, moved and deleted. Meanwhile clients produce with acks=all,
+Brokers are killed, lose their power, stop and start; their disks, of which each has one or two, become full
+and fail, for a while or for good; links between them are cut and slowed, one way and both; the store is cut
+off; topics are made, grown, moved and deleted. Meanwhile clients produce with acks=all,
 consume and commit, in groups of every kind and groups that change their kind, share records out among the
 members of a share group, and copy a topic in transactions that hold their offsets, dying in the middle of
 them. What must hold at any moment is looked at all the time, and once all is healed: nothing acknowledged is

@@ -217,6 +217,7 @@ class Producer(ClusterClient):
             leader, _ = await self.leader_of(self._place)
             data = ProduceRequest.PartitionProduceData(index, memoryview(batch))
             row = ProduceRequest.TopicProduceData(name=topic, partition_data=[data])
+            asked_s = self.cluster.now_s
             try:
                 answer = await self.call(leader, ProduceRequest(None, -1, 2000, [row]), 9)
             except NoAnswerError:
@@ -224,7 +225,8 @@ class Producer(ClusterClient):
                 continue
             (result,) = answer.responses[0].partition_responses
             if result.error_code == ErrorCode.NONE:
-                self._rules.promised(self._place, result.base_offset, read_header(memoryview(batch)).crc)
+                checksum = read_header(memoryview(batch)).crc
+                self._rules.promised(self._place, result.base_offset, checksum, leader, asked_s)
                 return int(result.base_offset)
             if result.error_code not in PASSING:
                 raise ViolationError(

@@ -1,30 +1,34 @@
 """What must hold of a cluster at any moment, looked at over the states of all its brokers.
 
 - I1: an epoch of a partition has one leader.
+- I2: a replica never goes back to an older one.
 - I3: two replicas that have a batch of one offset and epoch have the same.
 - I4: what was committed never changes, and is on every member of the ISR; a leader's high watermark does not
   fall.
 - I5: it waits for all who are in the ISR as stored.
-- I6: what was acknowledged with acks=all is wherever a leader may be elected.
+- I6: what was acknowledged with acks=all is wherever a leader may be elected, and is so only while enough are
+  in sync.
 - I13, I17, I18: see `CoordinatorRules`.
 
 The rest of what the names I1 to I9 stand for is looked at where states are written, in `GuardedStore`: epochs
-never fall (I2), leaders come from the ISR (I7), and writes are conditional (I9). A follower that took a high
-watermark before it cut its log (I8) would break I4.
+do not fall there either (I2), leaders come from the ISR (I7), and writes are conditional (I9). A follower
+that took a high watermark before it cut its log (I8) would break I4.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from kcompat.records.batch import iter_headers
 from kcompat.replication.leader import Leader
+from kcompat.replication.role import NO_EPOCH
 from kcompat.topics import TRANSACTION_STATE
 from support.coordinator_rules import CoordinatorRules, Stability
 from support.guarded_store import ViolationError
+from support.virtual_cluster import SETTINGS
 
 if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
@@ -35,6 +39,9 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import Partition
     from support.history import Place
     from support.virtual_cluster import VirtualCluster
+
+MIN_IN_SYNC: Final = int(SETTINGS["min.insync.replicas"])
+"""Of every topic with replicas enough."""
 
 
 class Batch(Struct, frozen=True):
@@ -72,6 +79,7 @@ class ClusterRules:
         self._committed: dict[tuple[bytes, int, int], tuple[Batch, int]] = {}
         self._known: dict[tuple[int, bytes, int], _Known] = {}
         self._images: dict[int, ClusterImage] = {}
+        self._epochs: dict[Partition, int] = {}
         self._seen: dict[Partition, tuple[object, ...]] = {}
         self._compared: dict[Place, PartitionState] = {}
         """What was looked at, and is the same since: pictures of the cluster, replicas, stored states with
@@ -80,10 +88,20 @@ class ClusterRules:
         self._changed: set[Place] = set()
         """Where a replica is another than when the stored state was looked at, or more was promised."""
         self._promised: dict[Place, list[tuple[int, int]]] = {}
+        self._alone_since: dict[tuple[int, Place], float] = {}
+        """Leaders with fewer in sync than acks=all asks for, since when (seconds)."""
         self.coordinators = CoordinatorRules(cluster)
 
-    def promised(self, place: Place, base_offset: int, checksum: int) -> None:
-        """A producer was told that its batch is there, with acks=all."""
+    def promised(self, place: Place, base_offset: int, checksum: int, leader: int, asked_s: float) -> None:
+        """A producer that asked this broker at that time was told that its batch is there, with acks=all.
+        Raises `ViolationError`.
+        """
+        since = self._alone_since.get((leader, place))
+        if since is not None and since < asked_s:
+            raise ViolationError(
+                f"I6: broker {leader} acknowledges what was sent to {place} at {asked_s:.3f} s, and since "
+                f"{since:.3f} s it has too few in sync"
+            )
         self._promised.setdefault(place, []).append((base_offset, checksum))
         self._changed.add(place)
 
@@ -99,6 +117,10 @@ class ClusterRules:
                 known.promises = 0
         if self._cluster.store.broken:
             raise ViolationError("; ".join(self._cluster.store.broken))
+        with self._cluster.disks_without_trouble():
+            self._look(thoroughly=thoroughly)
+
+    def _look(self, *, thoroughly: bool) -> None:
         for broker_id, node in self._cluster.running.items():
             self._check_image(broker_id, node.parts.cluster.image)
             for partition in node.parts.replicas:
@@ -132,8 +154,17 @@ class ClusterRules:
         except AssertionError as error:
             raise ViolationError(f"{name}: {error!r}") from error
         where = (partition.topic_id, partition.index)
+        epoch, known = partition.role.leader_epoch, self._epochs.get(partition, NO_EPOCH)
+        if epoch < known:
+            raise ViolationError(f"I2: {name} went back from epoch {known} to {epoch}")
+        self._epochs[partition] = epoch
         self._check_committed(broker_id, partition, name)
         leader = partition.state
+        lead = (broker_id, (partition.topic, partition.index))
+        if isinstance(leader, Leader) and len(leader.state.maximal) < MIN_IN_SYNC:
+            self._alone_since.setdefault(lead, self._cluster.now_s)
+        else:
+            self._alone_since.pop(lead, None)
         if not isinstance(leader, Leader):
             return
         first = self._leaders.setdefault((*where, leader.epoch), broker_id)

@@ -14,6 +14,7 @@ from support.cluster_admin import Administrator
 from support.cluster_clients import Consumer, Producer
 from support.cluster_coordinators import Committer
 from support.cluster_copiers import Company, Nobody
+from support.cluster_disks import DiskAccidents
 from support.cluster_rules import ClusterRules
 from support.guarded_store import ViolationError
 from support.history import History, violations
@@ -51,11 +52,13 @@ class Story:
         self, loop: VirtualLoop, home: Path, seed: str, fault: Fault | None = None, *, in_company: bool = True
     ) -> None:
         self.random = Random(f"{seed} story")
-        self.cluster = VirtualCluster(loop, home, seed, self.random.choice([3, 3, 3, 4, 5]))
+        size, disks = self.random.choice([3, 3, 3, 4, 5]), self.random.choice([1, 1, 2])
+        self.cluster = VirtualCluster(loop, home, seed, size, disks=disks)
         self.rules = ClusterRules(self.cluster)
         self.cluster.store.wrote = self._wrote
         self.history = History([], [], {})
         self.admin = Administrator(self.cluster, TOPIC, Random(f"{seed} admin"))
+        self.disks = DiskAccidents(self.cluster, Random(f"{seed} disks"))
         self.company = Company(self.cluster, TOPIC, seed) if in_company else Nobody()
         self._seed = seed
         self._fault = fault
@@ -170,8 +173,9 @@ class Story:
         while seconds > 0:
             await asyncio.sleep(min(seconds, LOOK_EVERY_S))
             seconds -= LOOK_EVERY_S
-            if self._fault is not None and self._fault(self.cluster):
-                self._fault = None
+            if self._fault is not None:
+                self._look()  # at what was before
+                self._fault = None if self._fault(self.cluster) else self._fault
             self._look()
 
     def _wrote(self, what: str) -> None:
@@ -209,8 +213,9 @@ class Story:
                     self._cut,
                 ),
                 *(self._slow, self._lose_store, self._mend_store, self.cluster.heal, self._administer),
+                *(self.disks.fill, self.disks.fail, self.disks.mend),
             ],
-            [3, 1, 2, 8, 2, 2, 2, 1, 2, 2, 3, 6],
+            [3, 1, 2, 8, 2, 2, 2, 1, 2, 2, 3, 6, 1, 1, 2],
         )[0]
         chosen()
 
@@ -285,6 +290,8 @@ class Story:
     async def _heal(self) -> None:
         cluster = self.cluster
         cluster.heal()
+        for broker_id in self.disks.mend_all():
+            self._stops.add(cluster.stop(broker_id))
         await self._until(lambda: [f"{each} stops" for each in cluster.stopping], "stopped")
         await self._pass(2 * SESSION_TIMEOUT_MS / 1000)
         cluster.without_power.clear()

@@ -56,9 +56,11 @@ class VirtualBrokers:
         seed: str,
         told: Callable[[str], object] | None = None,
         store: Callable[[int], Sessions] | None = None,
+        files: Callable[[int, Path], RecordingFiles] | None = None,
     ) -> None:
         """`told` hears of every byte, the events if nobody is given. `store` is the metadata store as a
-        broker has it; without it each broker has one of its own.
+        broker has it; without it each broker has one of its own. `files` makes the files below a broker's
+        home, in each of its lives.
         """
         self.random = Random(seed)
         self.events = Events(loop)
@@ -67,6 +69,7 @@ class VirtualBrokers:
         self.files: dict[int, RecordingFiles] = {}
         """Those of each broker in its latest life."""
         self._store = store
+        self._files = files or (lambda _, home: RecordingFiles(home))
         self._loop = loop
         self._home = home
         self._seed = seed
@@ -82,7 +85,7 @@ class VirtualBrokers:
         self._lives += 1
         home = self.home_of(broker_id)
         home.mkdir(exist_ok=True)
-        files = self.files[broker_id] = RecordingFiles(home)
+        files = self.files[broker_id] = self._files(broker_id, home)
         files.operations = Told(files.operations, lambda what: self.told(f"{broker_id}: {what}"))
         transactions = self._stores.setdefault(broker_id, [])
         random = Random(f"{self._seed} {broker_id} {self._lives}")

@@ -1,26 +1,30 @@
 """A cluster of whole brokers over one metadata store, on virtual time, and all that may befall them.
 
-A broker is started, stopped, killed, or loses its power; its links to others are cut, slowed, or let through
-one way only; the store is cut off from it, with or without the end of its session. Clients reach every broker
-that runs.
+A broker is started, stopped, killed, or loses its power; a disk of it becomes full, or fails; its links to
+others are cut, slowed, or let through one way only; the store is cut off from it, with or without the end of
+its session. Clients reach every broker that runs.
 """
 
 from __future__ import annotations
 
 import asyncio
 import shutil
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from kcompat.cluster.registration import BrokerIdInUseError
 from kcompat.cluster.tree import Tree
+from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.node.cluster import BorrowedStore
 from support.disk import Disk, Fate, PowerCut
 from support.guarded_store import GuardedStore
+from support.troubled_disks import DiskTrouble, TroubledFiles
 from support.virtual_brokers import VirtualBrokers, address_of
 from support.virtual_loop import VirtualLoopClock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
     from random import Random
 
@@ -90,8 +94,12 @@ class VirtualCluster:
         seed: str,
         size: int,
         settings: Mapping[str, str] = SETTINGS,
+        disks: int = 1,
     ) -> None:
+        """`disks` is how many each broker has, with a log directory on each."""
         self.broker_ids = list(range(1, size + 1))
+        self.disk_names = [f"disk{number}" for number in range(1, disks + 1)]
+        self.disks = {broker_id: DiskTrouble() for broker_id in self.broker_ids}
         self._settings = settings
         self.running: dict[int, BrokerNode] = {}
         self._lives: list[BrokerNode] = []
@@ -105,7 +113,14 @@ class VirtualCluster:
         self._bytes = sha256()
         self._loop = loop
         self._clock = VirtualLoopClock(loop)
-        self.brokers = VirtualBrokers(loop, home, seed, self._told, self._borrow)
+        self.brokers = VirtualBrokers(
+            loop,
+            home,
+            seed,
+            self._told,
+            self._borrow,
+            lambda broker_id, files_home: TroubledFiles(files_home, self.disks[broker_id]),
+        )
         self.events = self.brokers.events
         self.random: Random = self.brokers.random
         self.network = self.brokers.network
@@ -141,9 +156,17 @@ class VirtualCluster:
         self.starting[broker_id] = asyncio.ensure_future(self._start(broker_id))
 
     async def _start(self, broker_id: int) -> None:
-        node = self.brokers.broker(broker_id, self._settings)
+        home = self.brokers.home_of(broker_id)
+        log_dirs = {"log.dirs": ",".join(f"{home}/{name}" for name in self.disk_names)}
+        node = self.brokers.broker(broker_id, {**self._settings, **log_dirs})
         self._lives.append(node)
-        await node.start()
+        try:
+            await node.start()
+        except (LogDirectoryError, StorageError, BrokerIdInUseError) as error:
+            if not self.disks[broker_id].were_troubled:
+                raise
+            self.happened(f"broker {broker_id} does not start: {type(error).__name__}")
+            return
         self.running[broker_id] = node
         self.happened(f"broker {broker_id} serves")
 
@@ -200,6 +223,37 @@ class VirtualCluster:
             shutil.rmtree(home)
             home.mkdir()
             self.without_power.pop(broker_id).write_to(home)
+
+    # -- disks -------------------------------------------------------------------------------------------
+
+    def fill_disk(self, broker_id: int, name: str, room: int) -> None:
+        """A disk has room for so many more bytes."""
+        self.happened(f"{name} of broker {broker_id} has room for {room} bytes")
+        self.disks[broker_id].fill(name, room)
+
+    def fail_disk(self, broker_id: int, name: str) -> None:
+        """A disk answers no more."""
+        self.happened(f"{name} of broker {broker_id} fails")
+        self.disks[broker_id].fail(name)
+
+    def mend_disks(self, broker_id: int) -> None:
+        """There is room, and failed disks answer again; a broker that has met them has to start again."""
+        self.happened(f"the disks of broker {broker_id} are mended")
+        self.disks[broker_id].mend()
+
+    @contextmanager
+    def disks_without_trouble(self) -> Iterator[None]:
+        """For somebody who looks at what is on them."""
+        for trouble in self.disks.values():
+            trouble.is_off = True
+        yield
+        for trouble in self.disks.values():
+            trouble.is_off = False
+
+    def has_lost_disk(self, broker_id: int) -> bool:
+        """Whether a broker that runs has a log directory out of service."""
+        node = self.running[broker_id]
+        return any(directory.offline for directory in node.parts.logs.directories)
 
     def _end(self, broker_id: int) -> None:
         self.running.pop(broker_id).kill()
