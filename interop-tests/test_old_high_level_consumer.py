@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from kafka import KafkaProducer
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
+from broker_cluster import BrokerCluster
 from commands import QUICK_JVM, Running
+from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from support.kafka_jars import class_path
 from support.raw_client import RawClient
 from support.raw_requests import committed_offset, create_topic, find_coordinator
 from support.zookeeper_broker import ZooKeeperBroker
+from zookeeper_ensemble import ZooKeeperEnsemble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,15 +34,74 @@ VALUE = re.compile(r"[abc]-\d+")
 TIMEOUT_S = 40
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[ZooKeeperBroker]:
-    with ZooKeeperBroker() as broker:
-        yield broker
+class Place(ABC):
+    """Brokers, and where ZooKeeper's clients find them."""
+
+    zookeeper: str
+    """As consumers take it."""
+    bootstrap: str
+
+    @abstractmethod
+    def client(self, group: str) -> RawClient:
+        """A connection to the coordinator of a group, or to any broker."""
+
+    @abstractmethod
+    def create_topic(self, name: str) -> None:
+        """Create a topic with `PARTITIONS`."""
+
+
+class OneBroker(Place):
+    """One broker, and the port at which it answers as a ZooKeeper."""
+
+    def __init__(self, broker: ZooKeeperBroker) -> None:
+        self.zookeeper = "{}:{}".format(*broker.zookeeper)
+        self.bootstrap = broker.bootstrap
+        self._port = broker.port
+
+    def client(self, group: str) -> RawClient:
+        return RawClient(("127.0.0.1", self._port))
+
+    def create_topic(self, name: str) -> None:
+        with self.client(name) as client:
+            assert create_topic(client, name, partitions=PARTITIONS) == 0
+
+
+class ThreeBrokers(Place):
+    """Three brokers below a path of a real ZooKeeper."""
+
+    def __init__(self, cluster: BrokerCluster, zookeeper: str) -> None:
+        self.zookeeper = zookeeper
+        self.bootstrap = cluster.bootstrap
+        self.cluster = cluster
+
+    def client(self, group: str) -> RawClient:
+        while True:
+            with self.cluster.client(self.cluster.metadata().controller_id) as client:
+                found = client.call(FindCoordinatorRequest(key=group), 3)
+            if not found.error_code:
+                return self.cluster.client(found.node_id)
+            time.sleep(0.1)
+
+    def create_topic(self, name: str) -> None:
+        self.cluster.create_topic(name, PARTITIONS)
+
+
+@pytest.fixture(scope="module", params=["one broker", "three brokers"])
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    if request.param == "one broker":
+        with ZooKeeperBroker() as broker:
+            yield OneBroker(broker)
+    else:
+        zookeeper = ZooKeeperEnsemble(members=1, chroot="/the/old")
+        with BrokerCluster(ensemble=zookeeper) as cluster:
+            yield ThreeBrokers(cluster, zookeeper.bootstrap)
+            for broker in cluster.brokers.values():
+                assert "Traceback" not in broker.log_tail(1_000_000), broker.log_tail(8000)
 
 
 @pytest.fixture(scope="module")
-def zookeeper(broker: ZooKeeperBroker) -> Iterator[KazooClient]:
-    client = KazooClient("{}:{}".format(*broker.zookeeper))
+def zookeeper(place: Place) -> Iterator[KazooClient]:
+    client = KazooClient(place.zookeeper)
     client.start()
     yield client
     client.stop()
@@ -46,7 +109,7 @@ def zookeeper(broker: ZooKeeperBroker) -> Iterator[KazooClient]:
 
 
 def consumer(
-    broker: ZooKeeperBroker, directory: Path, group: str, *options: str, storage: Sequence[str] = ()
+    place: Place, directory: Path, group: str, *options: str, storage: Sequence[str] = ()
 ) -> Running:
     properties = directory / f"{group}.properties"
     settings = (
@@ -56,7 +119,7 @@ def consumer(
     )
     properties.write_text("\n".join((f"group.id={group}", *settings, *storage)))
     command = [*QUICK_JVM, "-cp", class_path("0.8.2.2"), "kafka.tools.ConsoleConsumer", "--topic", group]
-    command += ["--zookeeper", "{}:{}".format(*broker.zookeeper), *options]
+    command += ["--zookeeper", place.zookeeper, *options]
     return Running([*command, "--consumer.config", properties])
 
 
@@ -75,9 +138,9 @@ def offsets_in_zookeeper(zookeeper: KazooClient, group: str) -> set[int | None]:
     return {int(zookeeper.get(path)[0]) if zookeeper.exists(path) else None for path in paths}
 
 
-def offsets_in_kafka(broker: ZooKeeperBroker, group: str) -> set[int]:
+def offsets_in_kafka(place: Place, group: str) -> set[int]:
     """Those of the partitions of its topic; -1 where there is none."""
-    with RawClient(("127.0.0.1", broker.port)) as raw:
+    with place.client(group) as raw:
         rows = [committed_offset(raw, group, group, number) for number in range(PARTITIONS)]
     return {row.committed_offset for row in rows}
 
@@ -89,24 +152,39 @@ def until(condition: Callable[[], bool], *consumers: Running) -> None:
         time.sleep(0.1)
 
 
-def produce(broker: ZooKeeperBroker, topic: str, prefix: str) -> set[str]:
+def produce(place: Place, topic: str, prefix: str) -> set[str]:
     values = {f"{prefix}-{number}" for number in range(40)}
-    with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
+    with KafkaProducer(bootstrap_servers=place.bootstrap, acks="all") as producer:
         for number, value in enumerate(sorted(values)):
             producer.send(topic, value.encode(), partition=number % PARTITIONS)
         producer.flush(20)
     return values
 
 
+@contextmanager
+def without_a_leader(cluster: BrokerCluster, topic: str) -> Iterator[None]:
+    """The broker that leads the first partition is dead; in the end it is back."""
+    leader = cluster.leader_of(topic, 0)
+    cluster.brokers[leader].kill()
+    cluster.wait(lambda shown: leader not in {part.leader_id for part in partitions_of(shown, topic)})
+    yield
+    cluster.restart(leader)
+    cluster.wait_until_in_sync()
+
+
+def partitions_of(shown: Any, topic: str) -> list[Any]:
+    """What a Metadata response says of those of a topic."""
+    return [part for row in shown.topics if row.name == topic for part in row.partitions]
+
+
 @pytest.mark.parametrize("accident", [False, True])
 def test_members_share_partitions_and_take_over_from_each_other(
-    accident: bool, broker: ZooKeeperBroker, zookeeper: KazooClient, tmp_path: Path
+    accident: bool, place: Place, zookeeper: KazooClient, tmp_path: Path
 ) -> None:
     group = f"group-{accident}"
-    with RawClient(("127.0.0.1", broker.port)) as raw:
-        assert create_topic(raw, group, partitions=PARTITIONS) == 0
+    place.create_topic(group)
     with ExitStack() as stack:
-        first = stack.enter_context(consumer(broker, tmp_path, group, "--from-beginning"))
+        first = stack.enter_context(consumer(place, tmp_path, group, "--from-beginning"))
         consumers = [first]
 
         def seen() -> list[str]:
@@ -121,13 +199,13 @@ def test_members_share_partitions_and_take_over_from_each_other(
             return len(owned) == PARTITIONS and len(set(owned)) == members
 
         until(lambda: are_shared_by(1), *consumers)
-        values = produce(broker, group, "a")
+        values = produce(place, group, "a")
         until(lambda: are_committed(10), *consumers)
 
-        second = stack.enter_context(consumer(broker, tmp_path, group))
+        second = stack.enter_context(consumer(place, tmp_path, group))
         consumers.append(second)
         until(lambda: are_shared_by(2), *consumers)
-        values |= produce(broker, group, "b")
+        values |= produce(place, group, "b")
         until(lambda: are_committed(20), *consumers)
 
         if accident:
@@ -135,20 +213,22 @@ def test_members_share_partitions_and_take_over_from_each_other(
         else:
             first.end()
         until(lambda: are_shared_by(1), *consumers)
-        values |= produce(broker, group, "c")
+        if isinstance(place, ThreeBrokers):
+            stack.enter_context(without_a_leader(place.cluster, group))
+        values |= produce(place, group, "c")
         until(lambda: are_committed(30), *consumers)
         assert sorted(seen()) == sorted(values), "each record once"
     until(lambda: zookeeper.get_children(f"/consumers/{group}/ids") == [])
 
 
 def test_offsets_move_from_zookeeper_to_kafka_as_the_manual_says(
-    broker: ZooKeeperBroker, zookeeper: KazooClient, tmp_path: Path
+    place: Place, zookeeper: KazooClient, tmp_path: Path
 ) -> None:
     """First to Kafka and to ZooKeeper (`dual.commit.enabled`), then to Kafka alone."""
     group = "moving"
-    with RawClient(("127.0.0.1", broker.port)) as raw:
-        assert create_topic(raw, group, partitions=PARTITIONS) == 0
-        assert find_coordinator(raw, group) == 0
+    place.create_topic(group)
+    with place.client(group) as raw:
+        until(lambda: find_coordinator(raw, group) == 0)  # a broker hears of its leader later than another
     in_kafka = "offsets.storage=kafka"
     steps = [
         ("a", ["--from-beginning"], ["offsets.storage=zookeeper"], {10}, {-1}),
@@ -156,12 +236,12 @@ def test_offsets_move_from_zookeeper_to_kafka_as_the_manual_says(
         ("c", [], [in_kafka, "dual.commit.enabled=false"], {20}, {30}),
     ]
     for prefix, options, storage, at_zookeeper, at_kafka in steps:
-        values = produce(broker, group, prefix)
-        with consumer(broker, tmp_path, group, *options, storage=storage) as running:
+        values = produce(place, group, prefix)
+        with consumer(place, tmp_path, group, *options, storage=storage) as running:
             until(
                 lambda: (
                     offsets_in_zookeeper(zookeeper, group) == at_zookeeper  # noqa: B023 - called at once
-                    and offsets_in_kafka(broker, group) == at_kafka  # noqa: B023
+                    and offsets_in_kafka(place, group) == at_kafka  # noqa: B023
                 ),
                 running,
             )

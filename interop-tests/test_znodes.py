@@ -7,12 +7,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import json
 import threading
 import time
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -30,17 +29,18 @@ from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlter
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, delete_topic
+from znodes_shown import nodes
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from znodes_shown import Node
+
 TOPIC, BROKER = 2, 4
 SET, DELETE, APPEND, SUBTRACT = range(4)
 PATIENCE_S = 30
-
-Node = dict[str, Any]
 
 SUPER, PASSWORD = "super", "of-the-test"
 JAAS = """
@@ -142,40 +142,6 @@ def play(client: RawClient) -> None:
     while client.call(InitProducerIdRequest(transactional_id=None), 2).error_code:
         assert time.monotonic() < deadline
     assert delete_topic(client, "gone") == 0
-
-
-def nodes(client: KazooClient, root: str, port: int) -> dict[str, Node]:
-    """All nodes below a path, with what differs by nature left out: times, ids and ports."""
-    found: dict[str, Node] = {}
-
-    def look(path: str) -> None:
-        data, stat = client.get(root + path)
-        acls, _ = client.get_acls(root + path)
-        found[path or "/"] = {
-            "payload": readable(data or b"", port),
-            "is_ephemeral": stat.ephemeralOwner != 0,
-            "version": stat.version,
-            "acl": [(acl.perms, "world" if acl.id.scheme == "world" else "broker") for acl in acls],
-        }
-        for name in client.get_children(root + path):
-            look(f"{path}/{name}")
-
-    look("")
-    return found
-
-
-def readable(data: bytes, port: int) -> Any:
-    """The payload, decoded where it is JSON."""
-    text = data.decode().replace(str(port), "9092")
-    try:
-        payload = json.loads(text)
-    except ValueError:
-        return text
-    if isinstance(payload, dict):
-        for key in ("timestamp", "topic_id", "id"):
-            if key in payload:
-                payload[key] = type(payload[key]).__name__
-    return payload
 
 
 @pytest.fixture(scope="module", params=["open", "secure"])
