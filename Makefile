@@ -16,7 +16,7 @@ help:
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
 	@echo "make simulation  10,000 stories of replicas and 10,000 of coordinators with everything against them, KCOMPAT_SEEDS=N for another number: four hours"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
-	@echo "make mixed-clusters  100 leaders killed where one of three brokers is a kcompat and two are Kafka 3.9.2, and the reverse: an hour or more"
+	@echo "make mixed-clusters  100 leaders and coordinators killed where one of three brokers is a kcompat and two are Kafka 3.9.2, and the reverse: an hour or more"
 	@echo "make exactly-once  100,000 records copied in transactions, money moved in them, clients and brokers killed 10 times each: twenty minutes"
 	@echo "make group-storm  groups of 200 members, of which one is killed every two seconds, and their coordinators: a quarter of an hour"
 	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three; make bench-groups: groups of 60"
@@ -73,7 +73,8 @@ simulation: $(TOOLS)
 
 # `make test` has a short form of it too.
 cluster-faults: fetched
-	KCOMPAT_FAULTS=100 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_cluster_faults.py
+	KCOMPAT_FAULTS=100 $(BIN)/pytest -q -s --timeout 7200 interop-tests/test_cluster_faults.py \
+		interop-tests/test_slow_links_and_full_disks.py
 
 # `make test` has a short form of it too, with two brokers of each kind.
 mixed-clusters: fetched

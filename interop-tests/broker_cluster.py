@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from kazoo.client import KazooClient
 
-from kcompat.cluster.znodes import broker_path
+from kcompat.cluster.znodes import CONTROLLER, broker_path, decode_controller
 from kcompat.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from hosts import Host, Hosts
     from support.broker_process import BrokerProcess
+    from zookeeper_ensemble import ZooKeeperEnsemble
 
 SETTINGS = {
     "zookeeper.session.timeout.ms": "6000",
@@ -75,32 +76,48 @@ class BrokerCluster:
         kinds: Sequence[str] = ("kcompat",) * 3,
         settings: Mapping[str, str] = {},
         hosts: Hosts | None = None,
+        racks: Sequence[str] = (),
+        ensemble: ZooKeeperEnsemble | None = None,
     ) -> None:
-        """With `hosts` each broker, of ours alone, is on a host of its own, and ZooKeeper on the last one."""
-        self.zookeeper = ZooKeeper() if hosts is None else ZooKeeperOnHost(hosts.hosts[-1])
+        """With `hosts` each broker, of ours alone, is on a host of its own, and ZooKeeper on the last one.
+        `racks` are those of the brokers, one each. They are over the `ensemble` if there is one.
+        """
+        self._zookeepers: ZooKeeper | ZooKeeperEnsemble
+        if ensemble is not None:
+            self._zookeepers = ensemble
+        else:
+            self._zookeepers = ZooKeeper() if hosts is None else ZooKeeperOnHost(hosts.hosts[-1])
         self.brokers: dict[int, BrokerProcess] = {}
         for broker_id, kind in enumerate(kinds, 1):
             own = {**SETTINGS, **settings, "broker.id": str(broker_id)}
+            if racks:
+                own["broker.rack"] = racks[broker_id - 1]
             if hosts is None:
                 self.brokers[broker_id] = self.broker_of(kind, own)
             else:
-                own["zookeeper.connect"] = self.zookeeper.bootstrap
+                own["zookeeper.connect"] = self._zookeepers.bootstrap
                 self.brokers[broker_id] = BrokerOnHost(hosts.hosts[broker_id - 1], own)
 
     def broker_of(self, kind: str, properties: Mapping[str, str]) -> BrokerProcess:
         """A broker of this kind with these properties, on this host and not started yet."""
         if kind == "kafka":
-            return ZooKeeperKafka(self.zookeeper, properties=properties, heap="320m")
+            return ZooKeeperKafka(self._zookeepers, properties=properties, heap="320m")
         return self.kcompat_of(KcompatBroker, properties)
 
     def kcompat_of(self, kind: type[KcompatBroker], properties: Mapping[str, str]) -> KcompatBroker:
         """A broker of ours at the loopback address, as the Kafkas are; it would tell the name of the host."""
         port = free_port()
         own = {
-            "zookeeper.connect": self.zookeeper.bootstrap,
+            "zookeeper.connect": self._zookeepers.bootstrap,
             "listeners": f"PLAINTEXT://127.0.0.1:{port}",
         }
         return kind({**properties, **own}, port=port)
+
+    @property
+    def zookeeper(self) -> ZooKeeper:
+        """The one that they are over."""
+        assert isinstance(self._zookeepers, ZooKeeper)
+        return self._zookeepers
 
     @property
     def bootstrap(self) -> str:
@@ -109,7 +126,7 @@ class BrokerCluster:
 
     def __enter__(self) -> Self:
         with ExitStack() as undo:
-            undo.enter_context(self.zookeeper)
+            undo.enter_context(self._zookeepers)
             for broker in self.brokers.values():
                 undo.callback(broker.close)
                 broker.start()
@@ -140,6 +157,7 @@ class BrokerCluster:
             (row,) = client.call(request, 5).topics
         if row.error_code:
             raise RuntimeError(f"{name} was not created: error {row.error_code}, {row.error_message}")
+        self.wait(lambda shown: any(row.name == name and row.partitions for row in shown.topics))
         self.wait_until_in_sync()
 
     def client(self, broker_id: int, timeout_s: float = 10) -> RawClient:
@@ -243,14 +261,33 @@ class BrokerCluster:
         ended.
         """
         if isinstance(self.brokers[broker_id], ZooKeeperKafka):
-            client = KazooClient(self.zookeeper.bootstrap)
-            client.start()
-            deadline = time.monotonic() + timeout_s
-            while client.exists(broker_path(broker_id)) and time.monotonic() < deadline:
+            with self._store() as client:
+                deadline = time.monotonic() + timeout_s
+                while client.exists(broker_path(broker_id)) and time.monotonic() < deadline:
+                    time.sleep(POLL_S)
+        self.brokers[broker_id].start(timeout_s)
+
+    def depose_controller(self) -> None:
+        """Have another controller elected, as operators do: whoever is the first to hear of it."""
+        with self._store() as client:
+            before = client.exists(CONTROLLER)
+            client.delete(CONTROLLER)
+            deadline = time.monotonic() + 30
+            while (after := client.exists(CONTROLLER)) is None or after.czxid == before.czxid:
+                assert time.monotonic() < deadline, "nobody is elected"
                 time.sleep(POLL_S)
+            controller = decode_controller(client.get(CONTROLLER)[0])
+        self.wait(lambda shown: shown.controller_id == controller)
+
+    @contextmanager
+    def _store(self) -> Iterator[KazooClient]:
+        client = KazooClient(self._zookeepers.bootstrap)
+        client.start()
+        try:
+            yield client
+        finally:
             client.stop()
             client.close()
-        self.brokers[broker_id].start(timeout_s)
 
     def freeze(self, broker_id: int) -> None:
         """Stop a broker as a host that hangs: nothing is closed, nothing answered."""

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
-from accidents import PATIENCE_S
+from accidents import PATIENCE_S, Programs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PARTITIONS = 6
+COPIER = Path(__file__).with_name("drivers") / "copier.py"
+
+
+def copiers(bootstrap: str, home: Path, count: int, per_transaction: int) -> Programs:
+    """So many processes that copy, each with at most so many records in a transaction. Each prints a line for
+    every transaction that it has committed for certain.
+    """
+    commands = {}
+    for name in (f"copier-{number}" for number in range(count)):
+        arguments = [bootstrap, "source", "target", "copiers", name, str(per_transaction)]
+        commands[name] = [sys.executable, str(COPIER), *arguments]
+    return Programs(commands, home)
 
 
 class Source:

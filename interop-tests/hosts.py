@@ -1,7 +1,9 @@
 """Several hosts on this machine, each a network namespace of Linux with an address of its own, and the links
 between them, which can be cut and slowed.
 
-A cut link drops what is sent, as a broken switch does: nobody is told. It needs root and the `ip` command.
+A cut link drops what is sent, as a broken switch does: nobody is told. A slowed one carries few bytes a
+second, and what is sent meanwhile waits in its queue. It needs root and the commands `ip` and `tc`, of
+iproute2.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ _SUBNETS = 250
 
 def are_possible() -> bool:
     """Whether this machine lets us have hosts."""
-    return os.geteuid() == 0 and shutil.which("ip") is not None
+    return os.geteuid() == 0 and all(map(shutil.which, ("ip", "tc")))
 
 
 class Host:
@@ -52,6 +54,7 @@ class Hosts:
         self.address = f"{subnet}.254"
         self.hosts = [Host(f"{self._tag}-{index}", f"{subnet}.{index + 1}") for index in range(count)]
         self._cut: set[tuple[Host, str]] = set()
+        self._slowed: set[Host] = set()
 
     def __enter__(self) -> Self:
         switch = f"{self._tag}-switch"
@@ -96,8 +99,28 @@ class Hosts:
                 host.run("ip", "route", "add", "blackhole", f"{address}/32")
                 self._cut.add((host, address))
 
+    def slow(self, host: Host, *others: Host, kbit_s: int) -> None:
+        """Between a host and each of these others no more gets through than so many kbit a second, in either
+        direction.
+        """
+        for other in others:
+            self._limit(host, other, kbit_s)
+            self._limit(other, host, kbit_s)
+
+    def _limit(self, source: Host, target: Host, kbit_s: int) -> None:
+        number = target.address.rpartition(".")[2]
+        if source not in self._slowed:
+            source.run("tc", "qdisc", "add", "dev", "eth0", "root", "handle", "1:", "htb")
+            self._slowed.add(source)
+        rate = ("htb", "rate", f"{kbit_s}kbit", "quantum", "1600")
+        source.run("tc", "class", "replace", "dev", "eth0", "parent", "1:", "classid", f"1:{number}", *rate)
+        where = ("match", "ip", "dst", f"{target.address}/32", "flowid", f"1:{number}")
+        source.run("tc", "filter", "add", "dev", "eth0", "parent", "1:", "protocol", "ip", "u32", *where)
+
     def heal(self) -> None:
-        """Undo all cuts."""
+        """Undo all that was cut and slowed."""
+        while self._slowed:
+            self._slowed.pop().run("tc", "qdisc", "delete", "dev", "eth0", "root")
         while self._cut:
             host, address = self._cut.pop()
             host.run("ip", "route", "delete", "blackhole", f"{address}/32")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 import time
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,15 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from broker_cluster import BrokerCluster
 from cluster_load import LIGHT_PAUSE_S, Load
-from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
+from contract import eventually
+from mixed_actors import SETTINGS, Actors, Duty, coordinator_of
+from support.cluster_coordinators import OF_GROUPS, OF_TRANSACTIONS
 from support.history import violations
 from support.new_epochs import NewEpochs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 KAFKA, OURS = "kafka", "kcompat"
 FIRST, OTHER, THIRD = 1, 2, 3
@@ -47,36 +51,65 @@ IN_SYNC_S = 60
 
 @pytest.mark.timeout(240 + 60 * KILLS)
 @pytest.mark.parametrize("name", PLAYED)
-def test_both_kinds_are_one_cluster(name: str) -> None:
-    """Leaders move, are killed, and return under load; nothing is lost, and all replicas end the same."""
+def test_both_kinds_are_one_cluster(name: str, tmp_path: Path) -> None:
+    """Leaders and coordinators move, are killed, and return under load; nothing is lost or done twice, no
+    commit goes back, and all replicas end the same.
+    """
     kinds, placed = CLUSTERS[name]
-    with BrokerCluster(kinds) as cluster:
-        assert cluster.metadata().controller_id == FIRST
+    choice = random.Random(7)
+    with BrokerCluster(kinds, SETTINGS) as cluster:
+        controllers = [cluster.metadata().controller_id]
+        assert controllers == [FIRST]
         cluster.create_topic(TOPIC, len(placed), placed=placed)
         groups = {broker_id: coordinated_by(cluster, broker_id) for broker_id in (FIRST, OTHER)}
         for number, group in groups.items():
             commit(cluster, group, number)
-        with Load(cluster.bootstrap, TOPIC, len(placed), producers=2, pause_s=LIGHT_PAUSE_S) as load:
+        with (
+            Actors(cluster, TOPIC, len(placed), tmp_path) as actors,
+            Load(cluster.bootstrap, TOPIC, len(placed), producers=2, pause_s=LIGHT_PAUSE_S) as load,
+        ):
             all_are_written(load)
             for replicas in ((OTHER, THIRD), (FIRST, OTHER), (FIRST, THIRD, OTHER)):
                 cluster.reassign(TOPIC, MOVED, replicas)
                 cluster.elect_preferred()
                 all_are_written(load)
-            for victim in itertools.islice(itertools.cycle((FIRST, OTHER)), KILLS or FEW_KILLS):
-                kill_and_return(cluster, load, victim)
+            for number in range(KILLS or FEW_KILLS):
+                if number == 1:
+                    the_other_kind_decides(cluster, kinds)
+                pair = (FIRST, OTHER) if number % 2 == 0 else (OTHER, FIRST)
+                actors.be_coordinated_by(*pair)
+                controllers.append(cluster.metadata().controller_id)
+                if number % 2 == 0:
+                    actors.kill_one(choice)
+                kill_and_return(cluster, load, pair[0])
                 assert {broker_id: committed(cluster, group) for broker_id, group in groups.items()} == {
                     broker_id: broker_id for broker_id in groups
                 }
             cluster.reassign(TOPIC, MOVED, (THIRD, OTHER))
             all_are_written(load)
+            actors.settle()
+        served = {(duty.kind, kinds[broker_id - 1]) for duty, broker_id in actors.served}
+        assert served == set(itertools.product((OF_GROUPS, OF_TRANSACTIONS), (KAFKA, OURS)))
+        assert {kinds[broker_id - 1] for broker_id in controllers} == {KAFKA, OURS}
         load.read_to_the_end()
         cluster.wait_until_in_sync()
         for broker in cluster.brokers.values():
             broker.kill()
         logs = same_on_all(cluster, {**dict(enumerate(placed)), MOVED: (THIRD, OTHER)})
+        actors.find_the_same_on_all()
         epochs = NewEpochs(load.history, load.refusals, {(TOPIC, index): log for index, log in logs.items()})
         assert epochs.refused_without_a_gap() == []
         assert violations(load.history, sent_anew=epochs.sent_anew) == []
+
+
+def the_other_kind_decides(cluster: BrokerCluster, kinds: Sequence[str]) -> None:
+    """Depose the controller until it is of another kind than the first one; the kill of that may have been
+    enough.
+    """
+    deadline = time.monotonic() + FAILOVER_S
+    while kinds[cluster.metadata().controller_id - 1] == kinds[FIRST - 1]:
+        assert time.monotonic() < deadline, "only one kind is elected"
+        cluster.depose_controller()
 
 
 def same_on_all(cluster: BrokerCluster, placed: Mapping[int, Sequence[int]]) -> dict[int, bytes]:
@@ -110,22 +143,11 @@ def kill_and_return(cluster: BrokerCluster, load: Load, victim: int) -> None:
 def coordinated_by(cluster: BrokerCluster, broker_id: int) -> str:
     """The name of a group whose coordinator is this broker."""
     for number in itertools.count():
-        group = f"group-{number}"
-        if coordinator_of(cluster, group) == broker_id:
-            return group
+        duty = Duty(OF_GROUPS, f"group-{number}")
+        eventually(lambda duty=duty: coordinator_of(cluster, duty) > 0, "there is one", GROUP_MOVES_S)
+        if coordinator_of(cluster, duty) == broker_id:
+            return duty.name
     raise AssertionError
-
-
-def coordinator_of(cluster: BrokerCluster, group: str) -> int:
-    """Who coordinates a group, once somebody does."""
-    deadline = time.monotonic() + GROUP_MOVES_S
-    with cluster.client(FIRST) as client:
-        while True:
-            answer = client.call(FindCoordinatorRequest(key=group), 3)
-            if answer.error_code == 0:
-                return int(answer.node_id)
-            assert time.monotonic() < deadline, answer
-            time.sleep(0.05)
 
 
 def commit(cluster: BrokerCluster, group: str, offset: int) -> None:

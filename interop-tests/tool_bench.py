@@ -52,10 +52,15 @@ MOVED = {"console-producer": "ConsoleProducer"}
 
 FOR_ALL_OR_NOTHING = "The update failed for all features since the following feature had an error: "
 """What UpdateFeatures says before the reason from version 2 on, which a Kafka with ZooKeeper has not."""
-UNORDERED = re.compile("console-(share-)?consumer|(share-|streams-)?groups .*--(list|members)")
+UNORDERED = re.compile(
+    "console-(share-)?consumer|(share-|streams-)?groups .*--(list|members)"
+    "|transactions (list|find-hanging|describe-producers)"
+)
 """What prints its lines in the order of a hash table, or of arrival."""
-LOOKS = re.compile("--(list|describe|verify)")
+LOOKS = re.compile("--(list|describe|verify)|transactions (list|describe|find-hanging)")
 TIMES_TO_LOOK = 20
+SINCE = (r"(?m)\b\d{13}( +\t)\d+ +\t", r"(?m)()\b\d{8} +\t$")
+"""How long a transaction has been open, in milliseconds after its beginning, and in minutes since 1970."""
 
 RECORDS = "".join(f"k{n}:value {n}\n" for n in range(20))
 
@@ -86,7 +91,7 @@ class Bench:
         return f"{option} parse.key=true {option} key.separator=:"
 
     def said(self, line: str) -> list[str]:
-        """What a run shows a person, without what may differ: ports, directories, ids, frames of Java;
+        """What a run shows a person, without what may differ: ports, directories, ids, times, frames of Java;
         whether there can be eligible leader replicas, and whether no feature or only this one was not
         changed; the order of logs, and who was first back in an ISR.
         """
@@ -100,6 +105,9 @@ class Bench:
         text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", text)
         text = re.sub(r"(?m)^\[\d{4}-\d\d-\d\d \S+\]", "TIME", text)
         text = re.sub(r"Elr: (N/A)?\tLastKnownElr: (N/A)?", "Elr: ", text)
+        for pattern in SINCE:
+            text = re.sub(pattern, r"TIME\1DURATION", text)
+        text = re.sub(r"\b\d{13}\b", "TIME", text)
         # Kafka's tools go through a hash table.
         text = re.sub(
             r"(?m)(?<= for partitions )\S+(, \S+)*$",
@@ -126,7 +134,7 @@ class Benches:
         """Run a script line by line. A look is repeated: Kafka shows a change a moment after it was made."""
         different = []
         with ThreadPoolExecutor(2) as pool:
-            for line in script.strip().splitlines():
+            for line in filter(None, script.splitlines()):
                 for _ in range(TIMES_TO_LOOK if LOOKS.search(line) else 1):
                     ours, kafka = pool.map(Bench.said, (self.ours, self.kafka), (line, line))
                     if ours == kafka:

@@ -18,6 +18,7 @@ LONGEST: Final = (
     "test_group_storm.py",
     "test_groups_in_a_cluster.py",
     "test_cluster_faults.py",
+    "test_slow_links_and_full_disks.py",
     "test_data_directories.py",
     "test_connect.py",
     "test_transactional_clients.py",
