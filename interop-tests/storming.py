@@ -156,6 +156,20 @@ class Storm:
             await self._kill(self._random.choice(list(self._members)))
             self._add(self._random.choice(self._kinds))
 
+    async def come_and_go(self, every_s: float) -> None:
+        """Have one more, and then again one less, which takes leave, for ever."""
+        while True:
+            await asyncio.sleep(every_s)
+            self._add(self._random.choice(self._kinds))
+            await asyncio.sleep(every_s)
+            leaving = self._random.choice(list(self._members))
+            task = self._members.pop(leaving)
+            task.cancel()
+            await asyncio.wait([task])
+            self.group.ownership.kept(self.group.name, leaving.member.identity[0], frozenset())
+            await leaving.member.leave()
+            leaving.client.close()
+
     async def turn(self, kind: type[Member[int]]) -> None:
         """Kill all that are not of this kind; such as are come in their place."""
         while others := [each for each in self._members if not isinstance(each.member, kind)]:

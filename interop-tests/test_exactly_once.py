@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from accidents import PATIENCE_S, Brokers, Programs, one_broker, three_brokers
+from accidents import PATIENCE_S, Brokers, one_broker, three_brokers
 from banking import Bank, Bankers
-from copying import Source, copied, is_settled, read_committed
+from copying import Source, copied, copiers, is_settled, read_committed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 RECORDS = int(os.environ.get("KCOMPAT_COPIED", "6000"))
 TRANSFERS = int(os.environ.get("KCOMPAT_TRANSFERS", "5"))
@@ -29,7 +28,6 @@ KILLS = int(os.environ.get("KCOMPAT_KILLS", "2"))
 PER_TRANSACTION = 750 if RECORDS >= 50_000 else 100
 COPIERS = 3
 LASTS_S = PATIENCE_S * max(1, KILLS // 2)
-COPIER = Path(__file__).with_name("drivers") / "copier.py"
 SETTINGS = {
     "transaction.state.log.num.partitions": "5",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
@@ -46,22 +44,13 @@ def brokers(request: pytest.FixtureRequest) -> Iterator[Brokers]:
         yield running
 
 
-def copiers(bootstrap: str, home: Path) -> Programs:
-    """The processes that copy."""
-    commands = {}
-    for name in (f"copier-{number}" for number in range(COPIERS)):
-        arguments = [bootstrap, "source", "target", "copiers", name, str(PER_TRANSACTION)]
-        commands[name] = [sys.executable, str(COPIER), *arguments]
-    return Programs(commands, home)
-
-
 @pytest.mark.timeout(2 * LASTS_S + 60)
 def test_each_record_is_copied_once_and_in_order(brokers: Brokers, tmp_path: Path) -> None:
     choice = random.Random(7)
     source = Source(brokers.bootstrap, ["target"])
     source.add(RECORDS)
     step = RECORDS // (2 * KILLS + 1)
-    programs = copiers(brokers.bootstrap, tmp_path)
+    programs = copiers(brokers.bootstrap, tmp_path, COPIERS, PER_TRANSACTION)
     accidents = [programs.accident, brokers.accident] * KILLS
     so_far, next_at = 0, step
     try:

@@ -1,29 +1,26 @@
-"""Clients of five kinds copy a topic in transactions; all of them are killed, and their three brokers are."""
+"""Clients of many kinds copy a topic in transactions, as members of classic groups and of those of KIP-848.
+
+All of them are killed, and their three brokers are.
+"""
 
 from __future__ import annotations
 
 import shutil
-import subprocess
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
-from commands import QUICK_JVM, run
+from copiers import BY_BROKER, CLASSIC, HERE, PER_TRANSACTION, Copier, confluent, go, has_java, java
 from copying import Source, copied, is_settled, read_committed
-from support.kafka_jars import class_path
 from support.kcompat_broker import KcompatBroker
-from support.places import CACHE, REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-HERE = REPOSITORY / "interop-tests"
 STEP = 2_000
-PER_TRANSACTION = 50
 PATIENCE_S = 240
 SETTINGS = {
     "default.replication.factor": "3",
@@ -35,56 +32,6 @@ SETTINGS = {
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.min.heartbeat.interval.ms": "500",
 }
-
-
-@dataclass
-class Copier:
-    """A program that copies, started again whenever it ends."""
-
-    kind: str
-    command: Sequence[str]
-    settings: Sequence[str]
-    bootstrap: str
-    log: Path
-    process: subprocess.Popen[bytes] | None = None
-
-    def tend(self) -> None:
-        """Start it unless it runs."""
-        if self.process is None or self.process.poll() is not None:
-            names = ["source", self.target, self.group, f"{self.kind}-copier", str(PER_TRANSACTION)]
-            with self.log.open("ab") as log:
-                self.process = subprocess.Popen(
-                    [*self.command, self.bootstrap, *names, *self.settings], stdout=log, stderr=log
-                )
-
-    def kill(self) -> None:
-        """End it without a word."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-
-    @property
-    def target(self) -> str:
-        """The topic it copies to."""
-        return f"{self.kind}-target"
-
-    @property
-    def group(self) -> str:
-        """The group that it is the only member of."""
-        return f"{self.kind}-copiers"
-
-    @property
-    def so_far(self) -> int:
-        """How many records it has copied."""
-        return copied(self.bootstrap, self.group)
-
-
-def java(directory: Path, version: str) -> list[str]:
-    """The Java client of a release."""
-    path = f"{directory}:{class_path(version)}"
-    if not (directory / "Copier.class").exists():
-        run(["javac", "-nowarn", "-cp", path, "-d", directory, HERE / "java" / "copier" / "Copier.java"])
-    return [*QUICK_JVM, "-cp", path, "Copier"]
 
 
 class ThreeBrokers(KcompatBroker):
@@ -104,12 +51,13 @@ def broker() -> Iterator[KcompatBroker]:
 @pytest.fixture
 def copiers(broker: KcompatBroker, tmp_path: Path) -> Iterator[list[Copier]]:
     """One of each kind whose programs are there."""
-    classic = ["session.timeout.ms=6000", "heartbeat.interval.ms=500", "group.protocol=classic"]
-    kinds: list[tuple[str, list[str], list[str]]] = []
-    if shutil.which("javac") and all((CACHE / f"kafka-{each}").is_dir() for each in ("3.9.2", "4.3.0")):
-        kinds.append(("java-3.9", java(tmp_path, "3.9.2"), classic))
-        kinds.append(("java-4.3", java(tmp_path, "4.3.0"), ["group.protocol=consumer"]))
-    kinds += [(kind, [str(CACHE / "go" / kind)], []) for kind in ("copyfranz", "copysarama")]
+    kinds: list[tuple[str, list[str], Sequence[str]]] = []
+    if has_java():
+        kinds.append(("java-3.9", java(tmp_path, "3.9.2"), CLASSIC))
+        kinds.append(("java-4.3", java(tmp_path, "4.3.0"), BY_BROKER))
+    kinds += [(kind, go(kind), []) for kind in ("copyfranz", "copysarama")]
+    kinds.append(("copyfranz-848", go("copyfranz"), BY_BROKER))
+    kinds.append(("confluent-848", confluent(), BY_BROKER))
     kinds.append(("kafkajs", ["node", str(HERE / "drivers" / "copier.js")], []))
     there = [each for each in kinds if shutil.which(each[1][0])]
     if not there:
@@ -118,17 +66,23 @@ def copiers(broker: KcompatBroker, tmp_path: Path) -> Iterator[list[Copier]]:
         every = []
         for kind, command, settings in there:
             log = tmp_path / f"{kind}.log"
-            every.append(Copier(kind, command, settings, broker.bootstrap, log))
+            names = f"{kind}-target", f"{kind}-copiers"
+            every.append(Copier(kind, command, settings, broker.bootstrap, *names, log))
             running.callback(every[-1].kill)
         yield every
 
 
+def done(copier: Copier) -> int:
+    """How many records it has copied."""
+    return copied(copier.bootstrap, copier.group)
+
+
 def all_tended(copiers: list[Copier], so_far: int, deadline: float) -> None:
     """Until each of them has copied so many."""
-    while behind := [each for each in copiers if each.so_far < so_far]:
+    while behind := [each for each in copiers if done(each) < so_far]:
         for each in copiers:
             each.tend()
-        said = "\n".join(f"{each.kind}: {each.so_far}\n{each.log.read_text()[-2000:]}" for each in behind)
+        said = "\n".join(f"{each.kind}: {done(each)}\n{each.said()}" for each in behind)
         assert time.monotonic() < deadline, f"not all have copied {so_far}\n{said}"
         time.sleep(0.1)
 

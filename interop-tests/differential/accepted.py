@@ -66,6 +66,7 @@ ACCEPTED: tuple[Accepted, ...] = (
     Accepted(
         "produce_damaged_records", r"PRODUCE.*\.(error_code|base_offset)$", "Records that cannot be read"
     ),
+    Accepted("init_transactional_of_the_producer_with_one_open", "^[23] INIT_PRODUCER_ID", "Transactions"),
     Accepted("transactional_records", r"^8 .*\.error_code$", "Transactions", until=11),
     Accepted(
         "fetch_with_a_request_behind_it",

@@ -1,9 +1,11 @@
 """Copies a topic to another, partition by partition, in transactions that hold the offsets as well.
 
-    python copier.py BOOTSTRAP SOURCE TARGET GROUP TRANSACTIONAL_ID RECORDS
+    python copier.py BOOTSTRAP SOURCE TARGET GROUP TRANSACTIONAL_ID RECORDS [NAME=VALUE ...]
 
-At most RECORDS go in one transaction; who aborts begins again where the group was. It ends when something
-else fails, and whoever watches it starts it again.
+The settings are those of the consumer; without any it is a classic member of its group. At most RECORDS go in
+one transaction, and a line is printed for each that is committed for certain; who aborts begins again where
+the group was. It ends when something else fails, and whoever watches it starts it again. Told to end by
+SIGTERM it leaves its group after the transaction that it is in.
 """
 
 from __future__ import annotations
@@ -18,14 +20,21 @@ STALLED_S = 12
 """After so long in one transaction the process ends: when its broker was killed, librdkafka often does not
 come back from `send_offsets_to_transaction`. AddOffsetsToTxn was answered, and it sends no TxnOffsetCommit;
 it does the same with a real Kafka."""
+CLASSIC = {
+    "session.timeout.ms": 6_000,
+    "heartbeat.interval.ms": 500,
+    "partition.assignment.strategy": "range",
+}
 PATIENT = {"socket.timeout.ms": 10_000, "retry.backoff.ms": 50, "reconnect.backoff.max.ms": 500}
 
 
 class Copier:
     """One member of the group."""
 
-    def __init__(self, bootstrap: str, source: str, target: str, group: str, name: str, records: int) -> None:
-        self._target, self._records = target, records
+    def __init__(
+        self, bootstrap: str, source: str, target: str, group: str, name: str, records: str, *settings: str
+    ) -> None:
+        self._target, self._records = target, int(records)
         self._consumer = Consumer(
             {
                 **PATIENT,
@@ -34,9 +43,7 @@ class Copier:
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed",
-                "session.timeout.ms": 6_000,
-                "heartbeat.interval.ms": 500,
-                "partition.assignment.strategy": "range",
+                **(dict(setting.split("=", 1) for setting in settings) or CLASSIC),
             }
         )
         self._producer = Producer(
@@ -49,16 +56,22 @@ class Copier:
             }
         )
         self._source = source
+        self._goes_on = True
 
     def run(self) -> None:
-        """Copy until the end of the process."""
+        """Copy until told to end."""
         self._producer.init_transactions(60)
         self._consumer.subscribe([self._source])
-        while True:
+        while self._goes_on:
             records = [each for each in self._consumer.consume(self._records, 0.2) if each.error() is None]
             signal.alarm(STALLED_S if records else 0)
             if records and not self._copy(records):
                 self._rewind()
+        self._consumer.close()
+
+    def end(self, *_: object) -> None:
+        """Copy no more than what is on its way."""
+        self._goes_on = False
 
     def _copy(self, records: list) -> bool:
         """One transaction; False if it was aborted."""
@@ -77,6 +90,7 @@ class Copier:
                 raise
             self._producer.abort_transaction(TIMEOUT_S)
             return False
+        print(positions, flush=True)
         return True
 
     def _produce(self, record) -> None:
@@ -98,8 +112,9 @@ class Copier:
 
 def main() -> None:
     """See the head of the file."""
-    *texts, records = sys.argv[1:]
-    Copier(*texts, int(records)).run()
+    copier = Copier(*sys.argv[1:])
+    signal.signal(signal.SIGTERM, copier.end)
+    copier.run()
 
 
 if __name__ == "__main__":

@@ -86,6 +86,19 @@ class Remote:
             raise RuntimeError(answer["error"])
         return _unpack(answer["result"])
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the far end has a process."""
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """End the process without a word."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+
     def close(self) -> None:
         """Close the far driver and end its process."""
         try:

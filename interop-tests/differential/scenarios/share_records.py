@@ -83,6 +83,31 @@ def records_of_share_groups(play: Play, version: int) -> None:
 
 
 @scenario(FETCH)
+def share_sessions_begun_again_elsewhere(play: Play, version: int) -> None:
+    """What the member has stays with it, also once the first connection is gone; a session that names no
+    partition gives nothing back at its end.
+    """
+    group, _, topic_id = shared(play, b"a", b"b", b"c")
+
+    def ask(member: str, epoch: int, *indexes: int, on: str) -> None:
+        play.call(FETCH, version, on=on, **fetching(group, member, epoch, topic_id, *indexes))
+
+    ask("m", 0, 0, on="m")
+    ask("m", 0, 0, on="elsewhere")
+    play.call(ACKNOWLEDGE, 1, on="elsewhere", **saying(group, "m", 1, topic_id, (0, 0, [1])))
+    ask("m", 1, on="m")
+    ask("n", 0, 0, on="n")
+    play.send_frame(b"\xff" * 8, on="m")
+    play.reply("the first connection", on="m")
+    ask("n", 1, on="n")
+    ask("m", LEAVE, on="elsewhere")
+    ask("n", 2, on="n")
+    ask("n", 0, on="nowhere")
+    ask("n", LEAVE, on="nowhere")
+    ask("o", 0, 0, on="o")
+
+
+@scenario(FETCH)
 def share_fetches_that_are_refused(play: Play, version: int) -> None:
     group, _, topic_id = shared(play, b"a")
     for fields in (

@@ -17,9 +17,11 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /**
  * BOOTSTRAP SOURCE TARGET GROUP TRANSACTIONAL_ID RECORDS [NAME=VALUE ...]: copies a topic to another, partition by
  * partition, in transactions of at most RECORDS that hold the offsets as well, and begins again where the group was
- * after an abort. The settings are those of the consumer. It ends when a transaction cannot be aborted.
+ * after an abort. The settings are those of the consumer. It ends when a transaction cannot be aborted; told to end by
+ * SIGTERM it leaves its group after the transaction that it is in.
  */
 public final class Copier {
+    private volatile boolean goesOn = true;
     private final String target;
     private final KafkaConsumer<byte[], byte[]> consumer;
     private final KafkaProducer<byte[], byte[]> producer;
@@ -49,11 +51,23 @@ public final class Copier {
 
     public static void main(String[] args) {
         Copier copier = new Copier(args);
-        while (true) {
+        Thread worker = Thread.currentThread();
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> copier.end(worker)));
+        while (copier.goesOn) {
             ConsumerRecords<byte[], byte[]> records = copier.consumer.poll(Duration.ofMillis(200));
             if (!records.isEmpty()) {
                 copier.copy(records);
             }
+        }
+        copier.consumer.close();
+    }
+
+    private void end(Thread worker) {
+        goesOn = false;
+        try {
+            worker.join();
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -1,13 +1,17 @@
-// BOOTSTRAP SOURCE TARGET GROUP TRANSACTIONAL_ID RECORDS: copies a topic to another, partition by partition, with
-// franz-go's GroupTransactSession, at most RECORDS in a transaction. It ends when a transaction can be neither
-// committed nor aborted.
+// BOOTSTRAP SOURCE TARGET GROUP TRANSACTIONAL_ID RECORDS [group.protocol=consumer]: copies a topic to another,
+// partition by partition, with franz-go's GroupTransactSession, at most RECORDS in a transaction. It ends when a
+// transaction can be neither committed nor aborted; told to end by SIGTERM it leaves its group after the transaction
+// that it is in.
 package main
 
 import (
 	"context"
 	"log"
 	"os"
+	"os/signal"
+	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,27 +25,34 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	session, err := kgo.NewGroupTransactSession(
+	options := []kgo.Opt{
 		kgo.SeedBrokers(os.Args[1]),
 		kgo.TransactionalID(name),
-		kgo.TransactionTimeout(10*time.Second),
+		kgo.TransactionTimeout(10 * time.Second),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ConsumerGroup(group),
 		kgo.ConsumeTopics(source),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.SessionTimeout(6*time.Second),
-		kgo.HeartbeatInterval(500*time.Millisecond),
-	)
+		kgo.SessionTimeout(6 * time.Second),
+		kgo.HeartbeatInterval(500 * time.Millisecond),
+	}
+	if slices.Contains(os.Args[7:], "group.protocol=consumer") {
+		options = append(options, kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer())
+	}
+	session, err := kgo.NewGroupTransactSession(options...)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for {
+	goesOn, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	for goesOn.Err() == nil {
 		if err := copyOnce(session, target, atMost); err != nil {
 			session.Close()
 			log.Fatal(err)
 		}
 	}
+	session.Close()
 }
 
 func copyOnce(session *kgo.GroupTransactSession, target string, atMost int) error {

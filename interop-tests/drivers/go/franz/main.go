@@ -29,8 +29,10 @@ var codecs = map[string]kgo.CompressionCodec{
 
 type driver struct {
 	bootstrap string
+	client    *kgo.Client
 	admin     *kadm.Client
 	members   map[string]*member
+	sharers   map[string]*sharer
 }
 
 // coded finds the number that the broker answered.
@@ -131,6 +133,17 @@ type member struct {
 	mutex   sync.Mutex
 	owned   map[int32]bool
 	revoked []int32
+	commits bool // what it has been given, before it asks for more
+	refused []string
+	going   context.Context
+	end     context.CancelFunc
+	ended   chan struct{}
+}
+
+func newMember() *member {
+	m := &member{owned: map[int32]bool{}, ended: make(chan struct{})}
+	m.going, m.end = context.WithCancel(context.Background())
+	return m
 }
 
 func (m *member) assigned(_ context.Context, _ *kgo.Client, added map[string][]int32) {
@@ -155,16 +168,24 @@ func (m *member) lost(_ context.Context, _ *kgo.Client, taken map[string][]int32
 }
 
 func (m *member) run() {
-	for {
-		fetches := m.client.PollFetches(context.Background())
-		if fetches.IsClientClosed() {
-			return
+	defer close(m.ended)
+	for m.going.Err() == nil {
+		fetches := m.client.PollFetches(m.going)
+		if m.going.Err() == nil {
+			complain(fetches)
 		}
-		fetches.EachError(func(topic string, partition int32, err error) {
-			fmt.Fprintf(os.Stderr, "%s-%d: %v\n", topic, partition, err)
-		})
 		fetches.EachRecord(func(r *kgo.Record) { m.inbox.Add(record(r)) })
+		if m.commits {
+			m.commitAll()
+			m.client.AllowRebalance()
+		}
 	}
+}
+
+func complain(fetches kgo.Fetches) {
+	fetches.EachError(func(topic string, partition int32, err error) {
+		fmt.Fprintf(os.Stderr, "%s-%d: %v\n", topic, partition, err)
+	})
 }
 
 // Join starts a member with an assignor that takes everything away at each rebalance.
@@ -177,10 +198,15 @@ func (d *driver) JoinCooperatively(group, topic string) (string, error) {
 	return d.join(group, topic, kgo.CooperativeStickyBalancer())
 }
 
-func (d *driver) join(group, topic string, assignor kgo.GroupBalancer) (string, error) {
-	m := &member{owned: map[int32]bool{}}
+func (d *driver) join(group, topic string, assignor kgo.GroupBalancer, more ...kgo.Opt) (string, error) {
+	return d.add(newMember(), group, topic, assignor, more...)
+}
+
+func (d *driver) add(
+	m *member, group, topic string, assignor kgo.GroupBalancer, more ...kgo.Opt,
+) (string, error) {
 	var err error
-	m.client, err = d.open(
+	m.client, err = d.open(append(more,
 		kgo.ConsumerGroup(group),
 		kgo.ConsumeTopics(topic),
 		kgo.Balancers(assignor),
@@ -190,7 +216,7 @@ func (d *driver) join(group, topic string, assignor kgo.GroupBalancer) (string, 
 		kgo.OnPartitionsAssigned(m.assigned),
 		kgo.OnPartitionsRevoked(m.lost),
 		kgo.OnPartitionsLost(m.lost),
-	)
+	)...)
 	if err != nil {
 		return "", err
 	}
@@ -233,9 +259,18 @@ func (d *driver) Commit(ctx context.Context, name, topic string, partition int32
 }
 
 func (d *driver) Leave(name string) error {
-	d.members[name].client.Close()
+	_, err := d.LeaveHaving(name)
+	return err
+}
+
+// LeaveHaving ends a member, and says what it has been given in all.
+func (d *driver) LeaveHaving(name string) ([]far.Record, error) {
+	m := d.members[name]
+	m.end()
+	<-m.ended
+	m.client.Close()
 	delete(d.members, name)
-	return nil
+	return m.inbox.Records(), nil
 }
 
 func (d *driver) Close() error {
@@ -244,16 +279,22 @@ func (d *driver) Close() error {
 			return err
 		}
 	}
+	for name := range d.sharers {
+		if err := d.LeaveShared(name); err != nil {
+			return err
+		}
+	}
 	d.admin.Close()
 	return nil
 }
 
 func main() {
-	d := &driver{bootstrap: os.Args[1], members: map[string]*member{}}
-	client, err := d.open(kgo.MetadataMinAge(10 * time.Millisecond)) // kadm answers from metadata younger than that
+	d := &driver{bootstrap: os.Args[1], members: map[string]*member{}, sharers: map[string]*sharer{}}
+	var err error
+	d.client, err = d.open(kgo.MetadataMinAge(10 * time.Millisecond)) // kadm answers from metadata younger than that
 	if err != nil {
 		panic(err)
 	}
-	d.admin = kadm.NewClient(client)
+	d.admin = kadm.NewClient(d.client)
 	far.Serve(d)
 }

@@ -1,0 +1,317 @@
+"""Share groups (KIP-932) with consumers that say what becomes of each record: franz-go's and Java's."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Producer
+
+import test_go
+from commands import QUICK_JVM, run
+from contract import create_topic, eventually
+from drivers.base import Record
+from drivers.remote import Remote
+from real_kafka import RealKafka
+from support.kafka_jars import class_path
+from support.kcompat_broker import KcompatBroker
+from support.places import REPOSITORY
+from tool_bench import insist_on_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from support.broker_process import BrokerProcess
+
+VERSION = "4.3.0"
+SHARER = REPOSITORY / "interop-tests" / "java" / "sharer" / "Sharer.java"
+TOO_LATE = re.compile("InvalidRecordState|INVALID_RECORD_STATE")
+SHORT_LOCK_MS = 2000
+LOCK_MS = 6000
+SETTINGS = {
+    "group.share.min.heartbeat.interval.ms": "200",
+    "group.share.heartbeat.interval.ms": "200",
+    "group.share.min.session.timeout.ms": "5000",
+    "group.share.session.timeout.ms": "5000",
+    "group.share.min.record.lock.duration.ms": "1000",
+}
+
+
+@pytest.fixture(scope="module")
+def session_broker(request: pytest.FixtureRequest) -> Iterator[BrokerProcess]:
+    """The broker of this module; a real Kafka is one that has share groups."""
+    is_ours = request.config.getoption("--target") == "kcompat"
+    with KcompatBroker(SETTINGS) if is_ours else RealKafka(VERSION, SETTINGS) as broker:
+        yield broker
+
+
+def franz(broker: BrokerProcess) -> Remote:
+    """A franz-go client in a process of its own."""
+    return test_go.TestFranzGo.open_driver(broker.bootstrap)
+
+
+@pytest.fixture(scope="module")
+def maker(session_broker: BrokerProcess) -> Iterator[Remote]:
+    """Who makes topics, records and settings."""
+    opened = franz(session_broker)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def java(tmp_path_factory: pytest.TempPathFactory) -> Callable[[BrokerProcess], Remote]:
+    """Opens a Java client in a process of its own."""
+    insist_on_tools()
+    made = tmp_path_factory.mktemp("sharer")
+    path = f"{made}:{class_path(VERSION)}"
+    run(["javac", "-nowarn", "-cp", path, "-d", made, SHARER])
+    return lambda broker: Remote([*QUICK_JVM, "-cp", path, "Sharer", broker.bootstrap])
+
+
+@pytest.fixture(scope="module", params=["franz-go", "java"])
+def opener(request: pytest.FixtureRequest) -> Callable[[BrokerProcess], Remote]:
+    """Opens a client of each kind."""
+    return franz if request.param == "franz-go" else request.getfixturevalue("java")
+
+
+@pytest.fixture(scope="module")
+def driver(opener: Callable[[BrokerProcess], Remote], session_broker: BrokerProcess) -> Iterator[Remote]:
+    opened = opener(session_broker)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def other(opener: Callable[[BrokerProcess], Remote], session_broker: BrokerProcess) -> Iterator[Remote]:
+    """A client that a test may kill."""
+    opened = opener(session_broker)
+    yield opened
+    if opened.is_running:
+        opened.close()
+
+
+@pytest.fixture
+def shared(maker, name):
+    """A topic of one partition with six records, each a batch of its own, to be shared from the first."""
+    create_topic(maker, name, 1)
+    for number in range(6):
+        maker.produce(name, [Record(b"%d" % number)])
+    maker.set_group_config(name, "share.auto.offset.reset", "earliest")
+    return name
+
+
+def taken(driver: Remote, member: str, count: int) -> dict[int, int]:
+    """How often each of the records that come next has been delivered, by offset."""
+    found: list[dict[str, Any]] = []
+
+    def has_come() -> bool:
+        found[:] = driver.take(member, 2000)
+        return bool(found)
+
+    eventually(has_come, "there is something to take")
+    assert len(found) == count
+    return {row["offset"]: row["deliveries"] for row in found}
+
+
+def test_each_answer_does_what_it_says(driver, shared):
+    member = driver.join_shared(shared, shared)
+    assert taken(driver, member, 3) == {0: 1, 1: 1, 2: 1}
+    driver.answer(member, 0, 0, "accept")
+    driver.answer(member, 0, 1, "release")
+    driver.answer(member, 0, 2, "reject")
+    assert taken(driver, member, 3) == {1: 2, 3: 1, 4: 1}
+    for offset in (1, 3, 4):
+        driver.answer(member, 0, offset, "accept")
+    assert taken(driver, member, 1) == {5: 1}
+    driver.answer(member, 0, 5, "release")
+    assert taken(driver, member, 1) == {5: 2}
+    driver.answer(member, 0, 5, "accept")
+    assert driver.take(member, 500) == []
+    driver.leave_shared(member)
+
+
+def deliveries(driver: Remote, member: str, given: dict[int, str], count: int) -> list[tuple[int, int]]:
+    """The offsets of so many deliveries with their numbers, in order of both. Each record is answered as is
+    given, or accepted, and nobody waits for that: what is to come next may be under way already.
+    """
+    found: list[tuple[int, int]] = []
+
+    def have_come() -> bool:
+        for row in driver.take(member, 500):
+            driver.answer_later(member, 0, row["offset"], given.get(row["offset"], "accept"))
+            found.append((row["offset"], row["deliveries"]))
+        return len(found) >= count
+
+    eventually(have_come, f"there are {count} deliveries")
+    assert driver.take(member, 500) == []
+    return sorted(found)
+
+
+def test_who_does_not_wait_for_an_answer_hears_of_it(driver, shared):
+    member = driver.join_shared(shared, shared)
+    assert taken(driver, member, 3) == {0: 1, 1: 1, 2: 1}
+    for offset, verdict in enumerate(("accept", "release", "reject")):
+        driver.answer_later(member, 0, offset, verdict)
+    assert deliveries(driver, member, {}, 4) == [(1, 2), (3, 1), (4, 1), (5, 1)]
+    assert driver.told(member)
+    assert set(driver.told(member)) == {""}
+    driver.leave_shared(member)
+
+
+def test_a_record_is_given_up_after_so_many_deliveries(maker, driver, shared):
+    maker.set_group_config(shared, "share.delivery.count.limit", "3")
+    member = driver.join_shared(shared, shared)
+    found = deliveries(driver, member, {1: "release", 4: "release"}, 10)
+    assert found == [(0, 1), (1, 1), (1, 2), (1, 3), (2, 1), (3, 1), (4, 1), (4, 2), (4, 3), (5, 1)]
+    driver.leave_shared(member)
+
+
+def test_what_was_aborted_is_not_shared_where_only_the_committed_is(session_broker, maker, driver, name):
+    create_topic(maker, name, 1)
+    for key, value in (("share.auto.offset.reset", "earliest"), ("share.isolation.level", "read_committed")):
+        maker.set_group_config(name, key, value)
+    producer = Producer({"bootstrap.servers": session_broker.bootstrap, "transactional.id": name})
+    producer.init_transactions(30)
+    for value, is_kept in ((b"0", True), (b"2", False), (b"4", True)):
+        producer.begin_transaction()
+        producer.produce(name, value, partition=0)
+        producer.flush(30)
+        (producer.commit_transaction if is_kept else producer.abort_transaction)(30)
+    member = driver.join_shared(name, name)
+    got: list[str] = []
+
+    def both_are_there() -> bool:
+        rows = driver.take(member, 2000)
+        for row in rows:
+            driver.answer(member, 0, row["offset"], "accept")
+        got.extend(row["value"] for row in rows)
+        return len(got) >= 2
+
+    eventually(both_are_there, "what was committed is given to the member")
+    assert driver.take(member, 500) == []
+    assert got == ["0", "4"]
+    driver.leave_shared(member)
+
+
+def test_two_members_share_one_partition(driver, other, shared):
+    first, second = driver.join_shared(shared, shared), other.join_shared(shared, shared)
+    held = taken(driver, first, 3)
+    rest = taken(other, second, 3)
+    assert rest.keys() == {0, 1, 2, 3, 4, 5} - held.keys()
+    for offset in rest:
+        other.answer(second, 0, offset, "accept")
+    driver.leave_shared(first)  # which gives its records back
+    assert taken(other, second, 3) == dict.fromkeys(held, 2)
+    other.leave_shared(second)
+
+
+def test_what_a_killed_member_held_goes_to_another(driver, other, shared):
+    lost = other.join_shared(shared, shared)
+    assert taken(other, lost, 3) == {0: 1, 1: 1, 2: 1}
+    other.kill()
+    member = driver.join_shared(shared, shared)
+    assert taken(driver, member, 3) == {0: 2, 1: 2, 2: 2}
+    driver.leave_shared(member)
+
+
+def test_what_is_held_too_long_goes_to_another(maker, driver, other, shared):
+    maker.set_group_config(shared, "share.record.lock.duration.ms", str(SHORT_LOCK_MS))
+    slow, waiting = driver.join_shared(shared, shared), other.join_shared(shared, shared)
+    held = taken(driver, slow, 3)
+    for offset in taken(other, waiting, 3):
+        other.answer(waiting, 0, offset, "accept")
+    assert taken(other, waiting, 3) == dict.fromkeys(held, 2)
+    other.leave_shared(waiting)
+    driver.leave_shared(slow)
+
+
+def test_an_answer_that_comes_too_late_is_refused(maker, driver, other, shared):
+    maker.set_group_config(shared, "share.record.lock.duration.ms", str(SHORT_LOCK_MS))
+    slow, waiting = driver.join_shared(shared, shared), other.join_shared(shared, shared)
+    held = list(taken(driver, slow, 3))
+    for offset in taken(other, waiting, 3):
+        other.answer(waiting, 0, offset, "accept")
+    assert taken(other, waiting, 3) == dict.fromkeys(held, 2)
+    for offset in held:
+        driver.answer_later(slow, 0, offset, "reject")
+    driver.take(slow, 500)
+    eventually(lambda: bool(driver.told(slow)), "it is told what became of its answers")
+    assert all(map(TOO_LATE.search, driver.told(slow))), driver.told(slow)
+    driver.leave_shared(slow)
+    for offset in held:
+        other.answer_later(waiting, 0, offset, "release")
+    assert taken(other, waiting, 3) == dict.fromkeys(held, 3)
+    other.leave_shared(waiting)
+
+
+def test_what_is_renewed_is_held_on(maker, driver, other, shared):
+    maker.set_group_config(shared, "share.record.lock.duration.ms", str(LOCK_MS))
+    slow, waiting = driver.join_shared(shared, shared), other.join_shared(shared, shared)
+    held = list(taken(driver, slow, 3))
+    for offset in taken(other, waiting, 3):
+        other.answer(waiting, 0, offset, "accept")
+    for offset in held[1:]:
+        driver.answer(slow, 0, offset, "accept")
+    ends = time.monotonic() + 1.25 * LOCK_MS / 1000
+    while time.monotonic() < ends:
+        driver.answer(slow, 0, held[0], "renew")
+        assert other.take(waiting, LOCK_MS // 10) == []
+    driver.answer(slow, 0, held[0], "accept")
+    maker.produce(shared, [Record(b"6")])
+    assert taken(other, waiting, 1) == {6: 1}
+    other.leave_shared(waiting)
+    driver.leave_shared(slow)
+
+
+class Accepting:
+    """What members of one group have accepted."""
+
+    def __init__(self) -> None:
+        self.values: list[int] = []
+
+    def let(self, workers: Sequence[tuple[Remote, str]], count: int) -> None:
+        """Have these members take and accept until there is so much of it."""
+
+        def is_there() -> bool:
+            for client, member in workers:
+                for row in client.take(member, 100):
+                    client.answer(member, row["partition"], row["offset"], "accept")
+                    self.values.append(int(row["value"]))
+            return len(self.values) >= count
+
+        eventually(is_there, f"{count} records are accepted")
+
+
+def test_each_record_is_accepted_once_while_members_come_and_go(maker, driver, other, name):
+    create_topic(maker, name, 3)
+    maker.set_group_config(name, "share.auto.offset.reset", "earliest")
+    maker.produce(name, [Record(b"%d" % number, None, (), number % 3) for number in range(90)])
+    accepted = Accepting()
+    first, second = driver.join_shared(name, name), other.join_shared(name, name)
+    accepted.let([(driver, first), (other, second)], 20)
+    third = driver.join_shared(name, name)
+    accepted.let([(driver, first), (other, second), (driver, third)], 40)
+    driver.leave_shared(first)
+    accepted.let([(other, second), (driver, third)], 50)
+    eventually(lambda: bool(other.take(second, 2000)), "it has something that it does not answer")
+    other.kill()
+    maker.produce(name, [Record(b"%d" % number, None, (), number % 3) for number in range(90, 120)])
+    accepted.let([(driver, third)], 120)
+    assert driver.take(third, 500) == []
+    assert sorted(accepted.values) == list(range(120))
+    driver.leave_shared(third)
+
+
+def test_what_was_accepted_stays_so_though_the_broker_is_killed(session_broker, driver, shared):
+    member = driver.join_shared(shared, shared)
+    held = taken(driver, member, 3)
+    for offset, verdict in zip(held, ("accept", "reject", "release"), strict=True):
+        driver.answer(member, 0, offset, verdict)
+    session_broker.kill()
+    session_broker.start()
+    accepted = Accepting()
+    accepted.let([(driver, member)], 4)
+    assert sorted(accepted.values) == [2, 3, 4, 5]
+    driver.leave_shared(member)
