@@ -24,6 +24,7 @@ from znodes_shown import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from support.raw_client import RawClient
     from znodes_shown import Node
@@ -120,7 +121,8 @@ class Told:
         cluster = self.cluster
         cluster.create_topic("lost", 1, placed=[[CONTROLLER]])
         homes = [cluster.brokers[CONTROLLER].home / name for name in DIRECTORIES]
-        (home,) = (each for each in homes if (each / "lost-0").is_dir())
+        until(lambda: any(map(has_lost, homes)))  # ours may be shown a role a little before it takes it
+        (home,) = filter(has_lost, homes)
         with cluster.client(CONTROLLER) as client:
             alter(client, "lost", "segment.bytes", "100")
             cluster.freeze(OTHER)
@@ -133,6 +135,11 @@ class Told:
                 cluster.thaw(OTHER)
         self.moments["a directory is lost"] = shown
         until(lambda: self._zookeeper.get_children(LOG_DIR_EVENTS) == [])
+
+
+def has_lost(home: Path) -> bool:
+    """Whether the partition that is to be lost is in this directory."""
+    return (home / "lost-0").is_dir()
 
 
 def alter(client: RawClient, topic: str, key: str, value: str) -> None:
