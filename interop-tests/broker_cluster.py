@@ -38,6 +38,10 @@ SETTINGS = {
     "transaction.state.log.min.isr": "2",
     "group.initial.rebalance.delay.ms": "0",
 }
+UNHURRIED = {"zookeeper.session.timeout.ms": "18000"}
+"""Kafka's own default, for those who wait for the end of no session: with less, a Kafka that starts while
+other JVMs do may lose its own, and then ends.
+"""
 POLL_S = 0.05
 PORT = 9092
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_cluster import BrokerCluster
+from broker_cluster import UNHURRIED, BrokerCluster
 from commands import QUICK_JVM, run
 from differential import among_three
 from differential.catalogue import AMONG_BROKERS, WITH_ZOOKEEPER
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(400)
 
 SETTINGS = {
+    **UNHURRIED,
     "auto.leader.rebalance.enable": "false",
     "log.dirs": "HOME/data,HOME/other",
     "controlled.shutdown.retry.backoff.ms": "100",

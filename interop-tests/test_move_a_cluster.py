@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_cluster import SETTINGS, BrokerCluster, settled_replicas
+from broker_cluster import SETTINGS, UNHURRIED, BrokerCluster, settled_replicas
 from cluster_load import LIGHT_PAUSE_S, Load
 from contract import eventually
 from support.broker_process import BrokerProcess
@@ -62,6 +62,7 @@ class Hosts:
         self._new.mkdir()
         own = {
             **SETTINGS,
+            **UNHURRIED,
             "broker.id": str(NEW),
             "listeners": f"PLAINTEXT://127.0.0.1:{self._new_port}",
             "log.dirs": str(self._new / "data"),
@@ -127,7 +128,7 @@ def test_a_cluster_moves_in_and_out_as_the_page_says(tmp_path: Path) -> None:
         pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
     compile_runner("3.9.2", tmp_path)
     with (
-        BrokerCluster(("kafka",) * 3) as cluster,
+        BrokerCluster(("kafka",) * 3, UNHURRIED) as cluster,
         closing(ToolsJvm("3.9.2", tmp_path)) as jvm,
         ExitStack() as undo,
     ):

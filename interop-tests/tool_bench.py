@@ -63,6 +63,8 @@ SINCE = (r"(?m)\b\d{13}( +\t)\d+ +\t", r"(?m)()\b\d{8} +\t$")
 """How long a transaction has been open, in milliseconds after its beginning, and in minutes since 1970."""
 
 RECORDS = "".join(f"k{n}:value {n}\n" for n in range(20))
+PATIENT = ("--request-timeout-ms", "20000")
+"""The console producer waits a second and a half, and warns of a broker that takes longer."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,9 @@ class Bench:
         """Run a line of a script."""
         name, *arguments = shlex.split(line.replace("FILES", self.files).replace("PARSE", self._parse()))
         bootstrap = ",".join(broker.bootstrap for broker in self.brokers.values() if broker.is_running())
-        text = RECORDS if name == "console-producer" else ""
-        return self.jvm.run(self._main_class(name), ["--bootstrap-server", bootstrap, *arguments], text)
+        text, patience = (RECORDS, PATIENT) if name == "console-producer" else ("", ())
+        options = ["--bootstrap-server", bootstrap, *arguments, *patience]
+        return self.jvm.run(self._main_class(name), options, text)
 
     def _main_class(self, name: str) -> str:
         if name in MOVED:
