@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"slices"
 	"time"
@@ -196,8 +197,25 @@ func (d *driver) Close() error {
 	return nil
 }
 
+// await returns once the client knows the brokers. It gives an answer no longer than metadata may be old, which on a
+// busy machine is too short now and then; once there was one, it makes do with that.
+func await(client *kafka.Client) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for {
+		_, err := client.Metadata(ctx, &kafka.MetadataRequest{})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 func main() {
 	bootstrap := os.Args[1]
 	client := &kafka.Client{Addr: kafka.TCP(bootstrap), Transport: &kafka.Transport{MetadataTTL: 10 * time.Millisecond}}
+	if err := await(client); err != nil {
+		log.Fatal(err)
+	}
 	far.Serve(&driver{bootstrap: bootstrap, client: client, members: map[string]*member{}})
 }
