@@ -170,7 +170,14 @@ def streams_groups_of_threads_and_copies(play: Play, version: int) -> None:
                     "warmup_tasks": [],
                 }
     configure(play, group, num_standby_replicas="0")
-    play.do(BEAT, version, **going_on(group, "a", epochs["a"], **owned["a"]))
+
+    def has_no_copies() -> bool:
+        """Whether the group has heard of that, which it does in a heartbeat."""
+        play.do(BEAT, version, **going_on(group, "a", epochs["a"], **owned["a"]))
+        (told,) = play.do(DESCRIBE, 0, group_ids=[group]).groups
+        return not any(member.target_assignment.standby_tasks for member in told.members)
+
+    play.until(has_no_copies, "no task has a copy")
 
     def only_numbers(answer: Any) -> None:
         """Whose copy is where Kafka's hash tables say."""
