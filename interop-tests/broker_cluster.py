@@ -260,7 +260,7 @@ class BrokerCluster:
         directory = self.brokers[broker_id].home / "data" / f"{topic}-{partition}"
         return b"".join(path.read_bytes() for path in sorted(directory.glob("*.log")))
 
-    def restart(self, broker_id: int, timeout_s: float = 60) -> None:
+    def restart(self, broker_id: int, timeout_s: float = 120) -> None:
         """Start a broker that was killed; a Kafka refuses to start before the session of its former self has
         ended.
         """

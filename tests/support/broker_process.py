@@ -76,7 +76,7 @@ class BrokerProcess(ABC):
         assert self._process is not None, "the broker is not running"
         return self._process.pid
 
-    def start(self, timeout_s: float = 60) -> None:
+    def start(self, timeout_s: float = 120) -> None:
         """Start the process and return when it answers; raise with the end of its log when it does not."""
         self.prepare()
         with self.log_path.open("ab") as log:
