@@ -48,7 +48,7 @@ class ToolsJvm:
             text=True,
         )
 
-    def run(self, main_class: str, arguments: Sequence[str], text: str = "", timeout_s: int = 30) -> Ended:
+    def run(self, main_class: str, arguments: Sequence[str], text: str = "", timeout_s: int = 90) -> Ended:
         """Run one tool with this standard input to its end, or for so many seconds."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
