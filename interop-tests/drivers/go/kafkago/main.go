@@ -197,8 +197,8 @@ func (d *driver) Close() error {
 	return nil
 }
 
-// await returns once the client knows the brokers. It gives an answer no longer than metadata may be old, which on a
-// busy machine is too short now and then; once there was one, it makes do with that.
+// await returns once the client knows the brokers. The client waits for metadata no longer than they may be old, which on
+// a busy machine is too short now and then; where later ones do not come in time it goes on with those it has.
 func await(client *kafka.Client) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
