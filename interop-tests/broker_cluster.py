@@ -39,8 +39,8 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
 }
 UNHURRIED = {"zookeeper.session.timeout.ms": "18000"}
-"""Kafka's own default, for those who wait for the end of no session: with less, a Kafka that starts while
-other JVMs do may lose its own, and then ends.
+"""Kafka's own default, for every cluster with a Kafka in it: with less, a Kafka that starts while other JVMs
+do may lose its own, and then ends.
 """
 POLL_S = 0.05
 PORT = 9092
@@ -83,8 +83,9 @@ class BrokerCluster:
         racks: Sequence[str] = (),
         ensemble: ZooKeeperEnsemble | None = None,
     ) -> None:
-        """With `hosts` each broker, of ours alone, is on a host of its own, and ZooKeeper on the last one.
-        `racks` are those of the brokers, one each. They are over the `ensemble` if there is one.
+        """Sessions are `UNHURRIED` with a Kafka among them, unless `settings` say else. With `hosts` each
+        broker, of ours alone, is on a host of its own, and ZooKeeper on the last one. `racks` are those of
+        the brokers, one each. They are over the `ensemble` if there is one.
         """
         self._zookeepers: ZooKeeper | ZooKeeperEnsemble
         if ensemble is not None:
@@ -92,8 +93,9 @@ class BrokerCluster:
         else:
             self._zookeepers = ZooKeeper() if hosts is None else ZooKeeperOnHost(hosts.hosts[-1])
         self.brokers: dict[int, BrokerProcess] = {}
+        usual = {**SETTINGS, **UNHURRIED} if "kafka" in kinds else SETTINGS
         for broker_id, kind in enumerate(kinds, 1):
-            own = {**SETTINGS, **settings, "broker.id": str(broker_id)}
+            own = {**usual, **settings, "broker.id": str(broker_id)}
             if racks:
                 own["broker.rack"] = racks[broker_id - 1]
             if hosts is None:

@@ -43,6 +43,8 @@ MOVED = 3
 KILLS = int(os.environ.get("KCOMPAT_KILLS", "0"))
 PLAYED = ["one-of-ours", "two-of-ours"] if KILLS else ["two-of-each"]
 FEW_KILLS = 2
+HURRIED = {"zookeeper.session.timeout.ms": "6000"}
+"""For a hundred kills, each of which waits for a session's end."""
 FAILOVER_S = 90
 """A session, and what a loaded machine takes."""
 GROUP_MOVES_S = 120
@@ -57,7 +59,7 @@ def test_both_kinds_are_one_cluster(name: str, tmp_path: Path) -> None:
     """
     kinds, placed = CLUSTERS[name]
     choice = random.Random(7)
-    with BrokerCluster(kinds, SETTINGS) as cluster:
+    with BrokerCluster(kinds, SETTINGS | (HURRIED if KILLS else {})) as cluster:
         controllers = [cluster.metadata().controller_id]
         assert controllers == [FIRST]
         cluster.create_topic(TOPIC, len(placed), placed=placed)

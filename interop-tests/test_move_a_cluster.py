@@ -128,7 +128,7 @@ def test_a_cluster_moves_in_and_out_as_the_page_says(tmp_path: Path) -> None:
         pytest.skip("install a Java 17 JDK and run python interop-tests/fetch.py jars")
     compile_runner("3.9.2", tmp_path)
     with (
-        BrokerCluster(("kafka",) * 3, UNHURRIED) as cluster,
+        BrokerCluster(("kafka",) * 3) as cluster,
         closing(ToolsJvm("3.9.2", tmp_path)) as jvm,
         ExitStack() as undo,
     ):

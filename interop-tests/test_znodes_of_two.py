@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     from support.raw_client import RawClient
     from znodes_shown import Node
 
+pytestmark = pytest.mark.timeout(400)
+
 CONTROLLER, OTHER = 1, 2
 DIRECTORIES = ("one", "two")
 RACKS = ("here", "there")
+FAILOVER_S = 90
+"""A session, and what a loaded machine takes."""
 SETTINGS = {
-    "zookeeper.session.timeout.ms": "3000",
     "offsets.topic.replication.factor": "1",
     "default.replication.factor": "1",
     "min.insync.replicas": "1",
@@ -103,14 +106,17 @@ class Told:
         cluster = self.cluster
         cluster.brokers[OTHER].kill()
         cluster.wait(
-            lambda shown: leaders(shown, "lonely") == [-1] and leaders(shown, "moved") == [-1, CONTROLLER]
+            lambda shown: leaders(shown, "lonely") == [-1] and leaders(shown, "moved") == [-1, CONTROLLER],
+            FAILOVER_S,
         )
         self._look("one is dead")
         with cluster.client(CONTROLLER) as client:
             assert produce(client, "unclean", some_record()).error_code == 0
         cluster.brokers[CONTROLLER].kill()
         cluster.restart(OTHER)
-        cluster.wait(lambda shown: leaders(shown, "unclean") == leaders(shown, "lonely") == [OTHER])
+        cluster.wait(
+            lambda shown: leaders(shown, "unclean") == leaders(shown, "lonely") == [OTHER], FAILOVER_S
+        )
         self._look("the other is dead")
         cluster.restart(CONTROLLER)
         cluster.wait_until_in_sync()
