@@ -7,13 +7,14 @@ record, the answer to a produce that waited for a follower's fetch.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
-
-from kcompat.faults import contained
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
 
 ROUNDS: Final = 3
 """How often the calls of one end may add further ones to it. What comes after that waits for the loop's next
@@ -41,7 +42,9 @@ class LoopTurn:
             self._loop.call_soon(callback)
 
     def answer_soon(self, callback: Callable[[], object]) -> None:
-        """As `call_soon`, ahead of all that is to be called: a peer waits for what this sends."""
+        """As `call_soon`, but no later than behind the call that is under way: a peer waits for what this
+        sends, and works while the calls that are left are made.
+        """
         if self._is_on:
             self._answers.append(callback)
         else:
@@ -56,16 +59,27 @@ class LoopTurn:
         for _ in range(ROUNDS):
             if not self._answers and not self._calls:
                 break
-            for callback in self._taken():
-                with contained("a call at the end of a turn"):
-                    callback()
+            self._answer()
+            calls, self._calls = self._calls, []
+            for callback in calls:
+                _run(callback)
+                if self._answers:
+                    self._answer()
         else:
-            for callback in self._taken():
+            for callback in self._answers + self._calls:
                 self._loop.call_soon(callback)
+            self._answers.clear()
+            self._calls.clear()
         self._is_on = False
 
-    def _taken(self) -> list[Callable[[], object]]:
-        taken = self._answers + self._calls
-        self._answers.clear()
-        self._calls.clear()
-        return taken
+    def _answer(self) -> None:
+        answers, self._answers = self._answers, []
+        for callback in answers:
+            _run(callback)
+
+
+def _run(callback: Callable[[], object]) -> None:
+    try:
+        callback()
+    except Exception:
+        logger.exception("A fault in a call at the end of a turn")

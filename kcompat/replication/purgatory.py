@@ -7,12 +7,13 @@ waiter that raises fails its own promise and is gone; whoever woke it never sees
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from kcompat.promise import Promise
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Sequence
 
     from kcompat.clock import Clock, Timer
 
@@ -45,6 +46,12 @@ class Delayed(Generic[Result]):
     def start(self, timer: Timer) -> None:
         """Keep the deadline's timer, to call it off on completion."""
         self._timer = timer
+
+    def wake_by(self, keys: Sequence[Hashable]) -> None:
+        """Something happened to each of `keys`: complete as soon as that is enough."""
+        for key in keys:
+            if not self.promise.done:
+                self.wake(key)
 
     def wake(self, key: Hashable) -> None:
         """Something happened to `key`: complete if that was enough."""
@@ -110,7 +117,8 @@ class Purgatory:
 
     def wake_soon(self, key: Hashable) -> None:
         """As `wake`, but after the current event: the request that caused it is answered first, and a burst
-        wakes once.
+        wakes once. Each waiter is woken by a call of its own, so the first answer leaves before the next is
+        made.
         """
         if key in self._waiting:
             if not self._woken:
@@ -119,8 +127,15 @@ class Purgatory:
 
     def _wake_pending(self) -> None:
         woken, self._woken = self._woken, {}
+        events: dict[Delayed[Any], list[Hashable]] = {}
         for key in woken:
-            self.wake(key)
+            for delayed in self._waiting.get(key, ()):
+                events.setdefault(delayed, []).append(key)
+        wakes = [partial(delayed.wake_by, keys) for delayed, keys in events.items()]
+        for wake in wakes[1:]:
+            self._clock.call_soon(wake)
+        if wakes:
+            wakes[0]()
 
     def forget(self, delayed: Delayed[Any], keys: tuple[Hashable, ...]) -> None:
         """Drop a completed waiter from every key it waited on."""

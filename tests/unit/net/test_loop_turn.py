@@ -31,6 +31,24 @@ async def test_answers_come_before_calls() -> None:
     assert ran == ["EndTxn", "markers"]
 
 
+async def test_what_a_call_answers_comes_before_the_next_call() -> None:
+    turn, ran = LoopTurn(asyncio.get_running_loop()), list[str]()
+    turn.begin()
+    for name in ("first", "second"):
+        turn.call_soon(partial(turn.answer_soon, partial(ran.append, f"answer of the {name}")))
+        turn.call_soon(partial(ran.append, f"behind the {name}"))
+    turn.end()
+    assert ran == ["answer of the first", "behind the first", "answer of the second", "behind the second"]
+
+
+async def test_what_an_answer_adds_runs_at_the_same_end() -> None:
+    turn, ran = LoopTurn(asyncio.get_running_loop()), list[str]()
+    turn.begin()
+    turn.answer_soon(lambda: turn.answer_soon(partial(ran.append, "the request behind it")))
+    turn.end()
+    assert ran == ["the request behind it"]
+
+
 async def test_what_a_call_adds_runs_at_the_same_end() -> None:
     turn, ran = LoopTurn(asyncio.get_running_loop()), list[str]()
     turn.begin()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.net.loop_clock import LoopClock
+from kcompat.net.loop_turn import LoopTurn
 from kcompat.replication.purgatory import Purgatory
 from support.virtual_clock import VirtualClock
 
@@ -86,6 +90,42 @@ def test_all_keys_are_woken_though_an_answer_raises(
     clock.advance()
     assert second.promise.value == "woken by b"
     assert "ZeroDivisionError" in caplog.text
+
+
+async def test_the_first_is_answered_before_the_next_is_asked() -> None:
+    """And is woken by no further key."""
+    told: list[str] = []
+
+    class Telling:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def try_complete(self, key: Hashable) -> str | None:
+            told.append(f"{self.name} sees {key}")
+            return self.name if self.name == key else None
+
+        def expire(self) -> str:
+            return "expired"
+
+    loop = asyncio.get_running_loop()
+    turn = LoopTurn(loop)
+    purgatory = Purgatory(LoopClock(loop, turn))
+    turn.begin()
+    for name in ("b", "c"):
+        waiting = purgatory.wait(Telling(name), ["a", "b", "c"], None)
+        waiting.promise.then(lambda name: turn.answer_soon(partial(told.append, f"{name} is answered")))
+    for key in ("a", "b", "c"):
+        purgatory.wake_soon(key)
+    turn.end()
+    assert told == [
+        "b sees a",
+        "b sees b",
+        "b is answered",
+        "c sees a",
+        "c sees b",
+        "c sees c",
+        "c is answered",
+    ]
 
 
 def test_a_deadline_that_raises_fails_its_own_operation(purgatory: Purgatory, clock: VirtualClock) -> None:
