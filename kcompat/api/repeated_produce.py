@@ -20,14 +20,13 @@ from kcompat.api.production import (
     Production,
     TopicAnswer,
     admit,
-    outcome_of,
+    is_far_enough,
     place_behind,
     resolve,
 )
 from kcompat.log.append_result import AppendResult
 from kcompat.protocol.compiling import find_single_batch
-from kcompat.protocol.errors import NO_ERROR
-from kcompat.protocol.messages.produce import ProduceResponse
+from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.replication.partition import Partition
 
 if TYPE_CHECKING:
@@ -38,12 +37,16 @@ if TYPE_CHECKING:
 
 MOST_KNOWN: Final = 1000
 LONGEST_HEAD: Final = 512
-"""How many requests are remembered of a version, and how many bytes of one: half a MB."""
+"""How many requests are remembered of a version, and how many bytes around its batch one may have: 2 MB at
+most, with what they mean."""
 
 
 class _Known(Struct):
     """What a request means, and the response for a batch that was appended, filled in anew each time."""
 
+    client_id: str | None
+    request: ProduceRequest
+    """Without its batch."""
     topic: str
     topic_id: bytes
     index: int
@@ -91,15 +94,14 @@ class RepeatedProduces:
         result = partition.append(batch, header, known.acks, now_ms)
         if isinstance(result, AppendResult) and not result.error:
             place_behind(connection, batch, partition)
-            if outcome_of(partition, result.last_offset + 1, known.acks) == NO_ERROR:
+            if is_far_enough(partition, result.last_offset + 1, known.acks):
                 row = known.row
                 row.base_offset = result.base_offset
                 row.log_append_time_ms = result.append_time_ms
                 row.log_start_offset = result.log_start_offset
                 return known.response
-        client_id, request = self._read(frame)
-        context = RequestContext(connection, services, version, client_id, now_ms)
-        return Production(context, request, [], [], {}, []).answer(partition, result)
+        context = RequestContext(connection, services, version, known.client_id, now_ms)
+        return Production(context, known.request, [], [], {}, []).answer(partition, result)
 
     def _learn(self, connection: Connection, frame: memoryview, head: bytes) -> None:
         """Remember what a request means, if one like it may be served here."""
@@ -109,6 +111,7 @@ class RepeatedProduces:
         client_id, request = self._read(frame)
         topic = request.topic_data[0]
         index = topic.partition_data[0].index
+        topic.partition_data[0].records = None
         context = RequestContext(connection, services, self._version, client_id, services.clock.now_ms())
         name = resolve(context, topic)
         if (
@@ -121,4 +124,6 @@ class RepeatedProduces:
         response = ProduceResponse([TopicAnswer(topic.name, topic.topic_id, [row])])
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        self._known[head] = _Known(name, topic.topic_id, index, request.acks, row, response)
+        self._known[head] = _Known(
+            client_id, request, name, topic.topic_id, index, request.acks, row, response
+        )
