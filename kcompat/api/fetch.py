@@ -98,7 +98,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
         return answer(results)
     replicas = context.services.replicas
     purgatory = replicas.replica_fetches if reader.is_replica else replicas.fetches
-    delayed = purgatory.wait(fetch, fetch.keys(results), request.max_wait_ms)
+    delayed = purgatory.wait(fetch, fetch.keys, request.max_wait_ms)
     return Interruptible(delayed.promise.map(answer), delayed.expire)
 
 

@@ -80,7 +80,7 @@ def fetch_of(*partitions: Partition | ErrorCode, min_bytes: int = 1) -> Fetch:
 def wait_for_data(replicas: ReplicaManager, fetch: Fetch) -> Delayed[Results]:
     results = fetch.read()
     assert not fetch.must_answer(results)
-    return replicas.fetches.wait(fetch, fetch.keys(results), 500)
+    return replicas.fetches.wait(fetch, fetch.keys, 500)
 
 
 def sizes(results: Results) -> list[int]:
@@ -132,7 +132,8 @@ def test_a_follower_hears_at_the_deadline_what_was_committed_while_it_waited(
     fetch = Fetch([(target, partition)], Reader(replica_id=OTHER), min_bytes=1, max_bytes=100_000)
     results = fetch.read()
     fetch.note(results, clock.now_ms())
-    delayed = replicas.replica_fetches.wait(fetch, fetch.keys(results), 500)
+    assert not fetch.must_answer(results)
+    delayed = replicas.replica_fetches.wait(fetch, fetch.keys, 500)
     clock.advance(500)
     assert [fetched.high_watermark for _, fetched in delayed.promise.value] == [1]
 

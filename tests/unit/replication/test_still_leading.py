@@ -47,7 +47,7 @@ class Follower:
         fetch.note(results, now_ms)
         if fetch.must_answer(results):
             return None
-        return self._replicas.replica_fetches.wait(fetch, fetch.keys(results), FETCH_WAIT_MS).promise
+        return self._replicas.replica_fetches.wait(fetch, fetch.keys, FETCH_WAIT_MS).promise
 
 
 @pytest.fixture
