@@ -132,7 +132,8 @@ def _note_epochs(log: Log, found: Sequence[FoundBatch]) -> None:
     epochs = log.epochs
     for batch in found:
         if batch.header is not None:
-            epochs.assign(batch.epoch, batch.base_offset)
+            if batch.epoch != epochs.current:
+                epochs.assign(batch.epoch, batch.base_offset)
         elif epochs.cache.entries:
             epochs.clear()
     epochs.save()
