@@ -210,13 +210,12 @@ class Production(Struct):
         answer = PartitionAnswer(
             index, NO_ERROR, result.base_offset, result.append_time_ms, result.log_start_offset
         )
-        end, acks = result.last_offset + 1, self.request.acks
-        if not is_far_enough(partition, end, acks):
-            outcome = _done_for(acks)(partition, end)
-            if outcome is None:
-                self.waiting[partition] = (end, answer)
-            elif outcome:  # of a batch that was there already: nothing more comes of it
-                answer.error_code, answer.base_offset = outcome, -1
+        end = result.last_offset + 1
+        outcome = outcome_of(partition, end, self.request.acks)
+        if outcome is None:
+            self.waiting[partition] = (end, answer)
+        elif outcome:  # of a batch that was there already: nothing more comes of it
+            answer.error_code, answer.base_offset = outcome, -1
         return answer
 
     def _say_who_leads(self, topic: str, answer: PartitionAnswer) -> None:
@@ -292,9 +291,11 @@ def close_if_failed(response: ProduceResponse) -> Close | None:
     return CLOSE if failed else None
 
 
-def is_far_enough(partition: Partition, end: int, acks: int) -> bool:
-    """Whether what was appended below `end` is as far as `acks` asks."""
-    return partition.high_watermark >= end or (acks != ACKS_ALL and partition.stored(end) == NO_ERROR)
+def outcome_of(partition: Partition, end: int, acks: int) -> int | None:
+    """NO_ERROR where what was appended below `end` is as far as `acks` asks, the error where it never will
+    be, None for "not yet".
+    """
+    return NO_ERROR if partition.high_watermark >= end else _done_for(acks)(partition, end)
 
 
 def place_behind(connection: Connection, batch: memoryview, partition: Partition) -> None:

@@ -20,12 +20,13 @@ from kcompat.api.production import (
     Production,
     TopicAnswer,
     admit,
-    is_far_enough,
+    outcome_of,
     place_behind,
     resolve,
 )
 from kcompat.log.append_result import AppendResult
 from kcompat.protocol.compiling import find_single_batch
+from kcompat.protocol.errors import NO_ERROR
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.replication.partition import Partition
 
@@ -48,9 +49,6 @@ class _Known(Struct):
     request: ProduceRequest
     """Without its batch."""
     topic: str
-    topic_id: bytes
-    index: int
-    acks: int
     row: PartitionAnswer
     response: ProduceResponse
 
@@ -80,10 +78,12 @@ class RepeatedProduces:
         if known is None:
             self._learn(connection, frame, head)
             return None
-        topic = known.topic
-        if version >= FIRST_WITH_IDS and services.cluster.image.topic_names.get(known.topic_id) != topic:
+        topic, row, request = known.topic, known.row, known.request
+        if version >= FIRST_WITH_IDS and (
+            services.cluster.image.topic_names.get(request.topic_data[0].topic_id) != topic
+        ):
             return None
-        partition = services.replicas.find(topic, known.index)
+        partition = services.replicas.find(topic, row.index)
         if not isinstance(partition, Partition):
             return None
         now_ms = services.clock.now_ms()
@@ -91,17 +91,16 @@ class RepeatedProduces:
         if accepted is None or accepted[1].is_transactional:
             return None
         batch, header = accepted
-        result = partition.append(batch, header, known.acks, now_ms)
+        result = partition.append(batch, header, request.acks, now_ms)
         if isinstance(result, AppendResult) and not result.error:
             place_behind(connection, batch, partition)
-            if is_far_enough(partition, result.last_offset + 1, known.acks):
-                row = known.row
+            if outcome_of(partition, result.last_offset + 1, request.acks) == NO_ERROR:
                 row.base_offset = result.base_offset
                 row.log_append_time_ms = result.append_time_ms
                 row.log_start_offset = result.log_start_offset
                 return known.response
         context = RequestContext(connection, services, version, known.client_id, now_ms)
-        return Production(context, known.request, [], [], {}, []).answer(partition, result)
+        return Production(context, request, [], [], {}, []).answer(partition, result)
 
     def _learn(self, connection: Connection, frame: memoryview, head: bytes) -> None:
         """Remember what a request means, if one like it may be served here."""
@@ -124,6 +123,4 @@ class RepeatedProduces:
         response = ProduceResponse([TopicAnswer(topic.name, topic.topic_id, [row])])
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        self._known[head] = _Known(
-            client_id, request, name, topic.topic_id, index, request.acks, row, response
-        )
+        self._known[head] = _Known(client_id, request, name, row, response)

@@ -25,7 +25,7 @@ class LoopClock:
 
     Nearly every timer is a deadline that is called off long before it comes. So the loop itself has one
     timer, for the first that may be due, and one that is called off stays among the others until its time
-    has come: to set and to call off are a fraction of what they cost with a timer of the loop for each.
+    has come, or there are many like it: to set and to call off cost less than a timer of the loop for each.
     """
 
     __slots__ = ("_armed", "_armed_at", "_called_off", "_loop", "_numbers", "_timers", "call_soon")

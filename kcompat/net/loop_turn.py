@@ -7,14 +7,13 @@ record, the answer to a produce that waited for a follower's fetch.
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Final
+
+from kcompat.faults import contained
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
-
-logger = logging.getLogger(__name__)
 
 ROUNDS: Final = 3
 """How often the calls of one end may add further ones to it. What comes after that waits for the loop's next
@@ -79,7 +78,5 @@ class LoopTurn:
 
 
 def _run(callback: Callable[[], object]) -> None:
-    try:
+    with contained("a call at the end of a turn"):
         callback()
-    except Exception:
-        logger.exception("A fault in a call at the end of a turn")

@@ -118,7 +118,7 @@ class Fetch:
 
     @property
     def keys(self) -> list[Hashable]:
-        """The partitions to wait on."""
+        """The partitions to wait on, as `must_answer` has seen them."""
         return list(self._sizes)
 
     def try_complete(self, key: Hashable) -> Results | None:

@@ -6,10 +6,12 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pytest
+
 from kcompat.net.loop_turn import ROUNDS, LoopTurn
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Callable
 
 
 async def test_calls_run_in_order_at_the_end() -> None:
@@ -41,18 +43,13 @@ async def test_what_a_call_answers_comes_before_the_next_call() -> None:
     assert ran == ["answer of the first", "behind the first", "answer of the second", "behind the second"]
 
 
-async def test_what_an_answer_adds_runs_at_the_same_end() -> None:
+@pytest.mark.parametrize("soon", [LoopTurn.call_soon, LoopTurn.answer_soon])
+async def test_what_a_call_or_an_answer_adds_runs_at_the_same_end(
+    soon: Callable[[LoopTurn, Callable[[], object]], None],
+) -> None:
     turn, ran = LoopTurn(asyncio.get_running_loop()), list[str]()
     turn.begin()
-    turn.answer_soon(lambda: turn.answer_soon(partial(ran.append, "the request behind it")))
-    turn.end()
-    assert ran == ["the request behind it"]
-
-
-async def test_what_a_call_adds_runs_at_the_same_end() -> None:
-    turn, ran = LoopTurn(asyncio.get_running_loop()), list[str]()
-    turn.begin()
-    turn.call_soon(lambda: turn.call_soon(partial(ran.append, "a wake's answer")))
+    soon(turn, lambda: soon(turn, partial(ran.append, "a wake's answer")))
     turn.end()
     assert ran == ["a wake's answer"]
 
