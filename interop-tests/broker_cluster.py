@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from support.broker_process import BrokerProcess
     from zookeeper_ensemble import ZooKeeperEnsemble
 
+HURRIED = {"zookeeper.session.timeout.ms": "6000"}
 SETTINGS = {
-    "zookeeper.session.timeout.ms": "6000",
+    **HURRIED,
     "default.replication.factor": "3",
     "min.insync.replicas": "2",
     "offsets.topic.replication.factor": "3",
@@ -42,6 +43,8 @@ UNHURRIED = {"zookeeper.session.timeout.ms": "18000"}
 """Kafka's own default, for every cluster with a Kafka in it: with less, a Kafka that starts while other JVMs
 do may lose its own, and then ends.
 """
+FAILOVER_S = 90
+"""A session, and what a loaded machine takes."""
 POLL_S = 0.05
 PORT = 9092
 

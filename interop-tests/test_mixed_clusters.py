@@ -1,7 +1,8 @@
 """Brokers of ours and of Kafka 3.9.2 are one cluster: each leads, follows, decides and coordinates for all.
 
-`KCOMPAT_KILLS=100` kills that many leaders where one of three brokers is of ours, and where two are. Else
-there are two of each kind, so that either is led by the other and by its own, and one of each is killed.
+`KCOMPAT_KILLS=100` kills that many leaders where one of three brokers is of ours, and where two are, in
+short sessions, as each kill waits for the end of one. Else there are two of each kind, so that either is led
+by the other and by its own, and one of each is killed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from broker_cluster import BrokerCluster
+from broker_cluster import FAILOVER_S, HURRIED, BrokerCluster
 from cluster_load import LIGHT_PAUSE_S, Load
 from contract import eventually
 from mixed_actors import SETTINGS, Actors, Duty, coordinator_of
@@ -43,10 +44,6 @@ MOVED = 3
 KILLS = int(os.environ.get("KCOMPAT_KILLS", "0"))
 PLAYED = ["one-of-ours", "two-of-ours"] if KILLS else ["two-of-each"]
 FEW_KILLS = 2
-HURRIED = {"zookeeper.session.timeout.ms": "6000"}
-"""For a hundred kills, each of which waits for a session's end."""
-FAILOVER_S = 90
-"""A session, and what a loaded machine takes."""
 GROUP_MOVES_S = 120
 IN_SYNC_S = 120
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from kazoo.client import KazooClient
 
-from broker_cluster import BrokerCluster, settled_replicas
+from broker_cluster import FAILOVER_S, BrokerCluster, settled_replicas
 from kcompat.cluster.feature_levels import SUPPORTED, supported_payload
 from kcompat.cluster.znodes import LOG_DIR_EVENTS, broker_path
 from kcompat.protocol.errors import ErrorCode
@@ -34,8 +34,6 @@ pytestmark = pytest.mark.timeout(400)
 CONTROLLER, OTHER = 1, 2
 DIRECTORIES = ("one", "two")
 RACKS = ("here", "there")
-FAILOVER_S = 90
-"""A session, and what a loaded machine takes."""
 SETTINGS = {
     "offsets.topic.replication.factor": "1",
     "default.replication.factor": "1",
