@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drivers.remote import Remote
+from drivers.remote import Remote, in_its_own_process
 from support.places import VENVS
 
 
@@ -15,4 +15,4 @@ def open_in_venv(
     python = VENVS / venv / "bin" / "python"
     if not python.exists():
         pytest.skip(f"{venv} is not there: run python interop-tests/fetch.py venv-{venv}")
-    return Remote([python, "-m", "drivers.remote", module, driver, bootstrap], null_header_values)
+    return in_its_own_process(module, driver, bootstrap, python, null_header_values)

@@ -11,14 +11,15 @@ import pytest
 from broker_cluster import BrokerCluster
 from commands import QUICK_JVM, Running
 from contract import eventually
-from drivers.base import Record, by_name
+from drivers.base import Record
+from drivers.remote import in_its_own_process
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from support.kafka_jars import class_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from drivers.base import Driver
+    from drivers.remote import Remote
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -63,7 +64,7 @@ def topic_led_by_a_coordinator(cluster: BrokerCluster, name: str) -> tuple[str, 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_group_outlives_its_coordinator(cluster: BrokerCluster, name: str, family: str) -> None:
     topic, coordinator = topic_led_by_a_coordinator(cluster, name)
-    driver = by_name(*FAMILIES[family])(cluster.bootstrap)
+    driver = in_its_own_process(*FAMILIES[family], cluster.bootstrap)
     try:
         members = [driver.join(topic, topic) for _ in range(2)]
         eventually(lambda: is_shared(driver, members), "both members own a part", FAILOVER_S)
@@ -90,18 +91,18 @@ def test_a_group_outlives_its_coordinator(cluster: BrokerCluster, name: str, fam
             cluster.brokers[coordinator].start()
 
 
-def is_shared(driver: Driver, members: list[str]) -> bool:
+def is_shared(driver: Remote, members: list[str]) -> bool:
     """Whether every member owns something, and nothing is owned twice."""
     owned = [driver.assigned(member) for member in members]
     return all(owned) and sorted(itertools.chain(*owned)) == list(range(PARTITIONS))
 
 
-def values(driver: Driver, members: list[str]) -> list[str]:
+def values(driver: Remote, members: list[str]) -> list[str]:
     """What the members have been given."""
     return [(record.value or b"").decode() for member in members for record in driver.received(member)]
 
 
-def commit_all(driver: Driver, members: list[str], topic: str) -> None:
+def commit_all(driver: Remote, members: list[str], topic: str) -> None:
     """Each member commits all that was written to its partitions."""
     counts = dict.fromkeys(range(PARTITIONS), 0)
     for value in set(values(driver, members)):
@@ -113,7 +114,7 @@ def commit_all(driver: Driver, members: list[str], topic: str) -> None:
 
 def committed(cluster: BrokerCluster, group: str) -> list[int]:
     """What the group of a topic has committed, asked by a client that can do without one of the brokers."""
-    with closing(by_name(*FAMILIES["confluent"])(cluster.bootstrap)) as driver:
+    with closing(in_its_own_process(*FAMILIES["confluent"], cluster.bootstrap)) as driver:
         return [driver.committed(group, group, index) for index in range(PARTITIONS)]
 
 
@@ -124,7 +125,7 @@ def test_a_java_group_outlives_its_coordinator(cluster: BrokerCluster, name: str
     command = [*QUICK_JVM, "-cp", class_path(version), "org.apache.kafka.tools.consumer.ConsoleConsumer"]
     command += ["--bootstrap-server", cluster.bootstrap, "--topic", topic, "--group", topic]
     command += [word for text in PROPERTIES for word in (option, text)]
-    driver = by_name(*FAMILIES["confluent"])(cluster.bootstrap)
+    driver = in_its_own_process(*FAMILIES["confluent"], cluster.bootstrap)
     driver.produce(topic, numbered(0))
     with Running(command) as consumer:
         eventually(lambda: has_all(consumer, COUNT), "all records have arrived", FAILOVER_S)

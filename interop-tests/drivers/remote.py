@@ -115,6 +115,20 @@ class Remote:
             self._process.stdout.close()
 
 
+def in_its_own_process(
+    module: str,
+    driver: str,
+    bootstrap: str,
+    python: str | Path = sys.executable,
+    null_header_values: bool = True,
+) -> Remote:
+    """A Python driver in a process of this interpreter: a fault of its library ends no test but the one that
+    uses it, and shows where it was.
+    """
+    command = [python, "-X", "faulthandler", "-m", "drivers.remote", module, driver, bootstrap]
+    return Remote(command, null_header_values)
+
+
 def _answer(driver: Driver, operation: str, arguments: Sequence[Any]) -> dict[str, Any]:
     try:
         return {"result": _pack(getattr(driver, operation)(*arguments))}
