@@ -11,6 +11,8 @@ import os
 from random import Random
 from typing import TYPE_CHECKING
 
+import pytest
+
 from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.group.share.group import ShareGroup
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 SEED = os.environ.get("KCOMPAT_FIRST_SEED", "0")
 MOMENTS = int(os.environ.get("KCOMPAT_MOMENTS", "1000"))
+pytestmark = pytest.mark.timeout(120 + MOMENTS // 5)
 KILLED_EVERY = 40
 TOPIC, PARTITIONS = "stable", 2
 COORDINATED = {CONSUMER_OFFSETS, TRANSACTION_STATE}

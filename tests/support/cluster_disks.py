@@ -64,9 +64,8 @@ class DiskAccidents:
             self._cluster.happened(f"{name} of broker {broker_id} is replaced")
             shutil.rmtree(disk, ignore_errors=True)
 
-    def mend_all(self) -> list[int]:
-        """All disks work, and have room; the brokers that have lost one, and have to start again."""
+    def mend_all(self) -> None:
+        """All disks work, and have room."""
         for broker_id, trouble in self._cluster.disks.items():
             if trouble.is_any:
                 self._cluster.mend_disks(broker_id)
-        return [broker_id for broker_id in self._cluster.running if self._cluster.has_lost_disk(broker_id)]

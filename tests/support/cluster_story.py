@@ -290,7 +290,10 @@ class Story:
     async def _heal(self) -> None:
         cluster = self.cluster
         cluster.heal()
-        for broker_id in self.disks.mend_all():
+        self.disks.mend_all()
+        # Some may have looked at their disks before.
+        await self._until(lambda: [f"{each} starts" for each in cluster.starting], "started")
+        for broker_id in [each for each in cluster.running if cluster.has_lost_disk(each)]:
             self._stops.add(cluster.stop(broker_id))
         await self._until(lambda: [f"{each} stops" for each in cluster.stopping], "stopped")
         await self._pass(2 * SESSION_TIMEOUT_MS / 1000)
