@@ -129,7 +129,10 @@ class LogManager:
         path = f"{directory.path}/{partition_directory(topic, partition)}"
         other = self._logs.get(key)
         if other is not None:
-            raise LogDirectoryError(f"Of {other.directory} and {path} only one can be the partition's log.")
+            raise LogDirectoryError(
+                f"Of {other.directory} and {path} only one can be the partition's log: delete the one in the "
+                "log directory that has failed, or that it was being moved from."
+            )
         self._logs[key] = self._open(directory, path, *key, config)
 
     def _load_future(

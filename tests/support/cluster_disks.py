@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Final
 
-from kcompat.log.names import parse_partition_directory
+from kcompat.log.names import parse_partition_directory, partition_directory
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from random import Random
 
     from support.virtual_cluster import VirtualCluster
@@ -22,6 +23,8 @@ class DiskAccidents:
     def __init__(self, cluster: VirtualCluster, random: Random) -> None:
         self._cluster = cluster
         self._random = random
+        self._left: dict[tuple[int, str, int], str] = {}
+        """The disk with which a broker lost its only log of a partition: one on another disk is newer."""
 
     def fill(self) -> None:
         """A disk is about to be full."""
@@ -30,7 +33,12 @@ class DiskAccidents:
 
     def fail(self) -> None:
         """A disk fails."""
-        self._cluster.fail_disk(*self._one())
+        broker_id, name = self._one()
+        others = [self._disk(broker_id, other) for other in self._cluster.disk_names if other != name]
+        for topic, index in _logs_on(self._disk(broker_id, name)):
+            if not any((other / partition_directory(topic, index)).exists() for other in others):
+                self._left[broker_id, topic, index] = name
+        self._cluster.fail_disk(broker_id, name)
 
     def _one(self) -> tuple[int, str]:
         cluster = self._cluster
@@ -57,10 +65,9 @@ class DiskAccidents:
 
     def _replace(self, broker_id: int, name: str) -> None:
         """Unless the broker has something on it that may be nowhere else."""
-        disk = self._cluster.brokers.home_of(broker_id) / name
+        disk = self._disk(broker_id, name)
         states = self._cluster.store.states
-        here = [parse_partition_directory(each.name) for each in disk.iterdir()] if disk.exists() else []
-        if not any(place in states and broker_id in states[place].isr for place in here if place):
+        if not any(place in states and broker_id in states[place].isr for place in _logs_on(disk)):
             self._cluster.happened(f"{name} of broker {broker_id} is replaced")
             shutil.rmtree(disk, ignore_errors=True)
 
@@ -69,3 +76,25 @@ class DiskAccidents:
         for broker_id, trouble in self._cluster.disks.items():
             if trouble.is_any:
                 self._cluster.mend_disks(broker_id)
+
+    def drop_what_is_left(self, broker_id: int) -> None:
+        """Where a partition has logs on two disks of a broker, which does not start then, delete the one that
+        was on a disk that had failed when the other was made.
+        """
+        disks = {name: self._disk(broker_id, name) for name in self._cluster.disk_names}
+        logs = [place for disk in disks.values() for place in _logs_on(disk)]
+        for topic, index in {place: None for place in logs if logs.count(place) > 1}:
+            name = self._left[broker_id, topic, index]
+            self._cluster.happened(
+                f"the older log of {topic}-{index} is deleted from {name} of broker {broker_id}"
+            )
+            shutil.rmtree(disks[name] / partition_directory(topic, index))
+
+    def _disk(self, broker_id: int, name: str) -> Path:
+        return self._cluster.brokers.home_of(broker_id) / name
+
+
+def _logs_on(disk: Path) -> list[tuple[str, int]]:
+    """The partitions that have a log there."""
+    names = sorted(each.name for each in disk.iterdir()) if disk.exists() else []
+    return [place for name in names if (place := parse_partition_directory(name)) is not None]

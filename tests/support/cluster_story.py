@@ -300,6 +300,7 @@ class Story:
         cluster.without_power.clear()
         for broker_id in cluster.broker_ids:
             if broker_id not in cluster.running and broker_id not in cluster.starting:
+                self.disks.drop_what_is_left(broker_id)
                 cluster.start(broker_id)
         async with asyncio.timeout(HEALED_WITHIN_S):
             await cluster.started()
