@@ -27,7 +27,7 @@ FAMILIES = {"kafka-python": ("kafka_python", "KafkaPython3"), "confluent": ("con
 FAMILIES["aiokafka"] = ("aio", "Aiokafka")
 PARTITIONS = 3
 COUNT = 30
-FAILOVER_S = 60
+PATIENCE_S = 60
 PROPERTIES = ("heartbeat.interval.ms=300", "auto.offset.reset=earliest", "metadata.max.age.ms=1000")
 
 
@@ -52,7 +52,7 @@ def coordinator_of(cluster: BrokerCluster, group: str) -> int:
 
 def topic_led_by_a_coordinator(cluster: BrokerCluster, name: str) -> tuple[str, int]:
     """A topic with a group of that name, and the broker that leads its first partition and coordinates it."""
-    eventually(lambda: coordinator_of(cluster, name) > 0, "the group has a coordinator", FAILOVER_S)
+    eventually(lambda: coordinator_of(cluster, name) > 0, "the group has a coordinator", PATIENCE_S)
     coordinator = coordinator_of(cluster, name)
     others = [broker_id for broker_id in cluster.brokers if broker_id != coordinator]
     turns = itertools.islice(itertools.cycle([coordinator, *others] * 2), PARTITIONS + 2)
@@ -67,20 +67,20 @@ def test_a_group_outlives_its_coordinator(cluster: BrokerCluster, name: str, fam
     driver = in_its_own_process(*FAMILIES[family], cluster.bootstrap)
     try:
         members = [driver.join(topic, topic) for _ in range(2)]
-        eventually(lambda: is_shared(driver, members), "both members own a part", FAILOVER_S)
+        eventually(lambda: is_shared(driver, members), "both members own a part", PATIENCE_S)
         driver.produce(topic, numbered(0))
-        eventually(lambda: len(values(driver, members)) >= COUNT, "all records have arrived", FAILOVER_S)
+        eventually(lambda: len(values(driver, members)) >= COUNT, "all records have arrived", PATIENCE_S)
         commit_all(driver, members, topic)
         cluster.brokers[coordinator].kill()
         driver.produce(topic, numbered(COUNT))
         eventually(
             lambda: set(values(driver, members)) == {f"value {n}" for n in range(2 * COUNT)},
             "the later records have arrived too",
-            FAILOVER_S,
+            PATIENCE_S,
         )
         assert coordinator_of(cluster, topic) not in (-1, coordinator)
         assert committed(cluster, topic) == [10, 10, 10]
-        eventually(lambda: is_shared(driver, members), "both members are there", FAILOVER_S)
+        eventually(lambda: is_shared(driver, members), "both members are there", PATIENCE_S)
         commit_all(driver, members, topic)
         cluster.brokers[coordinator].start()
         cluster.wait_until_in_sync()
@@ -128,18 +128,18 @@ def test_a_java_group_outlives_its_coordinator(cluster: BrokerCluster, name: str
     driver = in_its_own_process(*FAMILIES["confluent"], cluster.bootstrap)
     driver.produce(topic, numbered(0))
     with Running(command) as consumer:
-        eventually(lambda: has_all(consumer, COUNT), "all records have arrived", FAILOVER_S)
+        eventually(lambda: has_all(consumer, COUNT), "all records have arrived", PATIENCE_S)
         cluster.brokers[coordinator].kill()
         try:
             driver.produce(topic, numbered(COUNT))
-            eventually(lambda: has_all(consumer, 2 * COUNT), "the later records have arrived too", FAILOVER_S)
+            eventually(lambda: has_all(consumer, 2 * COUNT), "the later records have arrived too", PATIENCE_S)
         finally:
             cluster.brokers[coordinator].start()
             cluster.wait_until_in_sync()
     eventually(
         lambda: committed(cluster, topic) == [20, 20, 20],
         "the consumer has committed what it read as it left",
-        FAILOVER_S,
+        PATIENCE_S,
     )
     driver.close()
 
