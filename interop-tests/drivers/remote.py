@@ -122,7 +122,7 @@ def in_its_own_process(
     python: str | Path = sys.executable,
     null_header_values: bool = True,
 ) -> Remote:
-    """A Python driver in a process of this interpreter: a fault of its library ends no test but the one that
+    """A driver in a process of this Python or another: a fault of its library ends no test but the one that
     uses it, and shows where it was.
     """
     command = [python, "-X", "faulthandler", "-m", "drivers.remote", module, driver, bootstrap]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from kcompat.log.names import parse_partition_directory, partition_directory
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
+    from support.history import Place
     from support.virtual_cluster import VirtualCluster
 
 MOST_ROOM: Final = 3000
@@ -23,7 +25,7 @@ class DiskAccidents:
     def __init__(self, cluster: VirtualCluster, random: Random) -> None:
         self._cluster = cluster
         self._random = random
-        self._left: dict[tuple[int, str, int], str] = {}
+        self._left: dict[tuple[int, Place], str] = {}
         """The disk with which a broker lost its only log of a partition: one on another disk is newer."""
 
     def fill(self) -> None:
@@ -34,10 +36,10 @@ class DiskAccidents:
     def fail(self) -> None:
         """A disk fails."""
         broker_id, name = self._one()
-        others = [self._disk(broker_id, other) for other in self._cluster.disk_names if other != name]
-        for topic, index in _logs_on(self._disk(broker_id, name)):
-            if not any((other / partition_directory(topic, index)).exists() for other in others):
-                self._left[broker_id, topic, index] = name
+        copies = self._copies(broker_id)
+        for place in _logs_on(self._disk(broker_id, name)):
+            if copies[place] == 1:
+                self._left[broker_id, place] = name
         self._cluster.fail_disk(broker_id, name)
 
     def _one(self) -> tuple[int, str]:
@@ -81,20 +83,22 @@ class DiskAccidents:
         """Where a partition has logs on two disks of a broker, which does not start then, delete the one that
         was on a disk that had failed when the other was made.
         """
-        disks = {name: self._disk(broker_id, name) for name in self._cluster.disk_names}
-        logs = [place for disk in disks.values() for place in _logs_on(disk)]
-        for topic, index in {place: None for place in logs if logs.count(place) > 1}:
-            name = self._left[broker_id, topic, index]
-            self._cluster.happened(
-                f"the older log of {topic}-{index} is deleted from {name} of broker {broker_id}"
-            )
-            shutil.rmtree(disks[name] / partition_directory(topic, index))
+        for place, count in self._copies(broker_id).items():
+            if count > 1:
+                name, log = self._left[broker_id, place], partition_directory(*place)
+                self._cluster.happened(f"the older {log} is deleted from {name} of broker {broker_id}")
+                shutil.rmtree(self._disk(broker_id, name) / log)
+
+    def _copies(self, broker_id: int) -> Counter[Place]:
+        """On how many of a broker's disks each partition has a log."""
+        disks = [self._disk(broker_id, name) for name in self._cluster.disk_names]
+        return Counter(place for disk in disks for place in _logs_on(disk))
 
     def _disk(self, broker_id: int, name: str) -> Path:
         return self._cluster.brokers.home_of(broker_id) / name
 
 
-def _logs_on(disk: Path) -> list[tuple[str, int]]:
+def _logs_on(disk: Path) -> list[Place]:
     """The partitions that have a log there."""
     names = sorted(each.name for each in disk.iterdir()) if disk.exists() else []
     return [place for name in names if (place := parse_partition_directory(name)) is not None]

@@ -291,7 +291,7 @@ class Story:
         cluster = self.cluster
         cluster.heal()
         self.disks.mend_all()
-        # Some may have looked at their disks before.
+        # What is starting may have found a disk failed before it was mended.
         await self._until(lambda: [f"{each} starts" for each in cluster.starting], "started")
         for broker_id in [each for each in cluster.running if cluster.has_lost_disk(each)]:
             self._stops.add(cluster.stop(broker_id))
