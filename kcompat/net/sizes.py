@@ -14,7 +14,8 @@ GRAIN: Final = 32
 JOIN_LIMIT: Final = 64 * KIB
 """Pieces of an answer are joined up to this size: a copy of more costs more than sending one more piece."""
 
-SENDS_AT_ONCE: Final = 8
-"""Connections whose answers leave together. With more the peers have nothing to do meanwhile."""
+SENDS_AT_ONCE: Final = 16
+"""Connections whose answers leave together, which wakes a peer that has many of them once. With more it would
+have nothing to do meanwhile."""
 EVENTS_A_POLL: Final = 256
 """Ready sockets that one poll may find."""
