@@ -156,7 +156,7 @@ def test_what_follows_a_batch_is_not_stored(rest: bytes, broker: BrokerProcess, 
             assert (answer.error_code, answer.base_offset) == (0, offset)
         stored = bytearray(fetch(client, name, 0).records)
     for position in range(0, len(stored), len(GOOD)):
-        assign(stored, position, 0, -1)
+        assign(memoryview(stored)[position : position + len(GOOD)], 0, -1)
     assert stored == GOOD * 3
 
 
@@ -171,5 +171,5 @@ def test_the_largest_timestamp_is_that_of_the_records(codec: Codec, broker: Brok
             answer = produce(client, name, lying)
         assert answer.error_code == 0
         stored = bytearray(fetch(client, name, 0).records)
-    assign(stored, 0, 0, -1)
+    assign(stored, 0, -1)
     assert stored == good

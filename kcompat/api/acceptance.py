@@ -69,14 +69,13 @@ def accept(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) 
     return conform(batch, header, config.compression, config.max_message_bytes)
 
 
-def accept_plain(
-    batch: memoryview, api_version: int, config: LogConfig, now_ms: int
-) -> tuple[memoryview, BatchHeader] | None:
-    """The batch, if it is good and stored as it came, as most are; None where it takes a closer look."""
+def accept_plain(batch: memoryview, api_version: int, config: LogConfig, now_ms: int) -> BatchHeader | None:
+    """The header of a batch that is good and stored as it came, as most are; None where it takes a closer
+    look.
+    """
     if api_version < FIRST_WITH_BATCHES or config.compression is not None:
         return None
-    header = check_plain(batch, config, now_ms)
-    return None if header is None else (batch, header)
+    return check_plain(batch, config, now_ms)
 
 
 def is_codec_work(batch: memoryview, api_version: int, config: LogConfig) -> bool:

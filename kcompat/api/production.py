@@ -165,9 +165,9 @@ class Production(Struct):
         batch, context = data.records, self.context
         assert isinstance(batch, memoryview)  # what the decoder gives
         version, now_ms = context.api_version, context.now_ms
-        plain = accept_plain(batch, version, config, now_ms)
-        if plain is not None:
-            return plain
+        header = accept_plain(batch, version, config, now_ms)
+        if header is not None:
+            return batch, header
         if not is_codec_work(batch, version, config):
             return accept(batch, version, config, now_ms)
         if len(batch) <= INLINE_PACKED:
@@ -295,7 +295,7 @@ def outcome_of(partition: Partition, end: int, acks: int) -> int | None:
     """NO_ERROR where what was appended below `end` is as far as `acks` asks, the error where it never will
     be, None for "not yet".
     """
-    return NO_ERROR if partition.high_watermark >= end else _done_for(acks)(partition, end)
+    return NO_ERROR if partition.state.high_watermark >= end else _done_for(acks)(partition, end)
 
 
 def place_behind(connection: Connection, batch: memoryview, partition: Partition) -> None:

@@ -63,6 +63,7 @@ class RepeatedProduces:
 
     def __init__(self, services: Services, version: int, read: Reader) -> None:
         self._services = services
+        self._now_ms = services.clock.now_ms
         self._version = version
         self._read = read
         self._known: dict[bytes, _Known] = {}
@@ -86,11 +87,10 @@ class RepeatedProduces:
         partition = services.replicas.find(topic, row.index)
         if not isinstance(partition, Partition):
             return None
-        now_ms = services.clock.now_ms()
-        accepted = accept_plain(frame[start:end], version, partition.log.config, now_ms)
-        if accepted is None or accepted[1].is_transactional:
+        batch, now_ms = frame[start:end], self._now_ms()
+        header = accept_plain(batch, version, partition.log.config, now_ms)
+        if header is None or header.is_transactional:
             return None
-        batch, header = accepted
         result = partition.append(batch, header, request.acks, now_ms)
         if isinstance(result, AppendResult) and not result.error:
             place_behind(connection, batch, partition)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from kcompat.records.compression import DEFAULT_LEVELS, Codec, Compression
@@ -11,7 +13,7 @@ from kcompat.records.compression import DEFAULT_LEVELS, Codec, Compression
 MAX_LONG = 2**63 - 1
 
 
-class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
+class LogConfig(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The topic configs that storage obeys; times in ms, sizes in bytes, names as Kafka's keys."""
 
     segment_bytes: int = 1 << 30
@@ -40,7 +42,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     message_timestamp_before_max_ms: int = MAX_LONG
     message_timestamp_after_max_ms: int = MAX_LONG
 
-    @property
+    @cached_property
     def compacts(self) -> bool:
         """Whether `cleanup.policy` contains compact."""
         return "compact" in self.cleanup_policy
@@ -55,7 +57,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
         """Whether `message.timestamp.type` is LogAppendTime."""
         return self.timestamp_type == "LogAppendTime"
 
-    @property
+    @cached_property
     def compression(self) -> Compression | None:
         """How the leader stores what has another codec; None where the producer's choice stays."""
         match self.compression_type:

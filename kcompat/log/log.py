@@ -182,7 +182,7 @@ class Log:
         if self._stamps:
             set_log_append_time(batch, 0, now_ms)
             timestamp = append_time = now_ms
-        assign(batch, 0, base_offset, leader_epoch)
+        assign(batch, base_offset, leader_epoch)
         self._write(batch, leader_epoch, base_offset, last_offset, timestamp, now_ms)
         if header.producer_id >= 0:
             self.note_producer(header, marker, base_offset, timestamp)

@@ -42,11 +42,11 @@ _timestamp_of = attrgetter("timestamp")
 _unpack_header = HEADER.unpack_from
 _pack_long = struct.Struct(">q").pack_into
 _pack_int = struct.Struct(">i").pack_into
+_pack_start = struct.Struct(">qii").pack_into  # base offset, length, leader epoch
 _pack_crc = struct.Struct(">I").pack_into
 _unpack_crc = struct.Struct(">I").unpack_from
 _pack_attributes = struct.Struct(">h").pack_into
 
-_EPOCH_AT = HEADER_PLACES["leader_epoch"].at
 _CRC_AT = HEADER_PLACES["crc"].at
 _ATTRIBUTES_AT = HEADER_PLACES["attributes"].at
 CRC_COVERS_FROM = _ATTRIBUTES_AT
@@ -140,10 +140,9 @@ def crc_matches(view: memoryview, position: int, size: int) -> bool:
     return stored == crc32c(view[position + _ATTRIBUTES_AT : position + size])
 
 
-def assign(view: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int) -> None:
-    """Write the leader's base offset and epoch into the batch at `position`; the CRC stays right."""
-    _pack_long(view, position, base_offset)
-    _pack_int(view, position + _EPOCH_AT, leader_epoch)
+def assign(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:
+    """Write the leader's base offset and epoch into a whole batch; the CRC stays right."""
+    _pack_start(batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch)
 
 
 def set_log_append_time(view: memoryview, position: int, now_ms: int) -> None:

@@ -57,7 +57,7 @@ class MemoryCoordinatorLog:
         self.terms.append(terms)
         if self.error != ErrorCode.NONE:
             return self.error, -1
-        assign(batch, 0, self.end_offset(partition), 0)
+        assign(batch, self.end_offset(partition), 0)
         self.batches.setdefault(partition, []).append(bytes(batch))
         last_offset = self.end_offset(partition) - 1
         self.wake()
