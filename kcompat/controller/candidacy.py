@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 from kcompat.cluster import znodes
 from kcompat.cluster.store import SessionState, StoreError
 from kcompat.controller import election, loading
-from kcompat.controller.processes import ProcessBack, ProcessEnded, watch_over_nobody
+from kcompat.controller.processes import watch_over_nobody
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcompat.clock import Clock, Timer
     from kcompat.cluster.store import MetadataStore, Watch
     from kcompat.controller.controller import Controller
@@ -44,14 +46,14 @@ class Candidacy:
         watch_over: WatchOver = watch_over_nobody,
     ) -> None:
         """`controller` is what takes office here. `watch_over` is told, while it is elsewhere, of whose
-        process `process_ended` is to tell.
+        process `processes_seen` is to tell.
         """
         self._broker_id = broker_id
         self._store = store
         self._controller = controller
         self._clock = clock
         self._watch_over = watch_over
-        self._ended: tuple[int, int] | None = None  # the process that was seen to end: broker and epoch
+        self._gone: Mapping[int, int] = {}  # a controller elsewhere whose process has ended, and its epoch
         self.controller_id: int | None = None
         """The broker that is the controller, this one included; None while nobody knows."""
         self._look = asyncio.Event()
@@ -112,19 +114,15 @@ class Candidacy:
         """Tell the controller of this process of something that it would not hear of otherwise."""
         self._controller.report(event)
 
-    def process_ended(self, broker_id: int, broker_epoch: int) -> None:
-        """The port of a broker that is watched over refuses. One that is the controller is so no more: the
-        epoch fences it if it lives.
+    def processes_seen(self, gone: Mapping[int, int]) -> None:
+        """Of the brokers that are watched over, the processes of these have ended: broker epochs by id. A
+        controller among them is so no more: the epoch fences it if it lives.
         """
         if self.is_here:
-            self._controller.submit(ProcessEnded(broker_id, broker_epoch))
+            self._controller.processes_seen(gone)
         else:
-            self._ended = broker_id, broker_epoch
+            self._gone = gone
             self._look.set()
-
-    def process_back(self, broker_id: int, broker_epoch: int) -> None:
-        """A broker whose port refused accepts connections again."""
-        self._controller.submit(ProcessBack(broker_id, broker_epoch))
 
     # -- who is the controller ---------------------------------------------------------------------------
 
@@ -181,17 +179,18 @@ class Candidacy:
     async def _watch_over_controller(self, broker_id: int) -> None:
         """See that the process of the controller does not end unseen, or make room for another if it has."""
         brokers = await loading.registered(self._store, [broker_id])
-        if broker_id in brokers and self._ended == (broker_id, brokers[broker_id].epoch):
+        if broker_id in brokers and self._gone.get(broker_id) == brokers[broker_id].epoch:
             _log.info("the process of broker %d, the controller, has ended", broker_id)
-            self._ended = None
             await election.depose(self._store, broker_id)
         else:
             self._watch_over(brokers)
+        self._gone = {}  # where the store refuses to depose it, it is remembered until the next look
 
     async def _try(self, *, is_held: bool) -> None:
         """Try to become the controller; `is_held` says that the store still knows of a term that is over."""
         self._controller.resign()
         self.controller_id = None
+        self._gone = {}
         now_ms = self._clock.now_ms()
         elected = await election.elect(self._store, self._broker_id, now_ms, is_held=is_held)
         if elected is not None:

@@ -31,7 +31,7 @@ from kcompat.controller.brokers import Failover
 from kcompat.controller.channels import Channels, OfRegistration, event_of_reply, failures
 from kcompat.controller.config_changes import ConfigsHeard
 from kcompat.controller.election_requests import BalanceLeaders
-from kcompat.controller.processes import watch_over_nobody
+from kcompat.controller.processes import ProcessesSeen, watch_over_nobody
 from kcompat.controller.put_off import PutOff
 from kcompat.controller.watches import AT_THE_BEGINNING, LOOKS, Watches, drop_notifications
 from kcompat.controller.writing import ControllerMovedError, Writer
@@ -83,7 +83,7 @@ class Controller:
         watch_over: WatchOver = watch_over_nobody,
     ) -> None:
         """`port_of` leads to a broker, this controller's own (`broker_id`) too, which `config` and `cluster`
-        are those of. `watch_over` is told, during a term, of whose processes `processes` are to tell.
+        are those of. `watch_over` is told, during a term, of whose processes `processes_seen` is to tell.
         """
         self._broker_id = broker_id
         self._store = store
@@ -101,6 +101,7 @@ class Controller:
         self._put_off: PutOff[Event[Any] | _ToLook] = PutOff(clock, self._again)
         self._cluster = cluster
         self._balance: Timer | None = None
+        self._gone: Mapping[int, int] = {}  # the brokers whose processes have ended, and their epochs
         config.subscribe(lambda _: self._configs_changed({}))
         cluster.subscribe_to_configs(self._configs_changed)
 
@@ -118,6 +119,7 @@ class Controller:
         """
         self._queue = asyncio.PriorityQueue()
         self._looks.clear()
+        self._gone = {}
         begun = asyncio.get_running_loop().create_future()
         self._running = asyncio.create_task(self._serve(elected, begun), name="controller")
         self._running.add_done_callback(partial(self._finished, begun, ended))
@@ -203,6 +205,11 @@ class Controller:
         if self._running is not None:
             self._put(_FOUND, event, None)
 
+    def processes_seen(self, gone: Mapping[int, int]) -> None:
+        """Of the brokers that are watched over, the processes of these have ended: broker epochs by id."""
+        self._gone = gone
+        self.report(ProcessesSeen(gone))
+
     def _again(self, what: Event[Any] | _ToLook) -> None:
         """Queue what the store refused, as things stand now: nothing that came since may be undone by it."""
         match what:
@@ -211,6 +218,8 @@ class Controller:
             case ConfigsHeard():
                 known = self._cluster.image.entity_configs
                 self._configs_changed({key: known.get(key, {}) for key in what.changed})
+            case ProcessesSeen():
+                self.report(ProcessesSeen(self._gone))
             case _:
                 self.report(what)
 

@@ -34,38 +34,24 @@ def watch_over_nobody(_: Mapping[int, RegisteredBroker]) -> None:
     """Leave it to the sessions of brokers to show that they have ended."""
 
 
-class ProcessEnded(Struct, frozen=True):
-    """The port of the broker of this registration refuses."""
+class ProcessesSeen(Struct, frozen=True):
+    """Of the brokers that are watched over, the ports of these refuse, and of no others: broker epochs by
+    id.
+    """
 
-    broker_id: int
-    broker_epoch: int
-
-    def decide(self, state: ControllerState) -> Decision[None]:
-        """Do without it, as if its registration had gone."""
-        broker = state.brokers.get(self.broker_id)
-        if broker is None or broker.epoch != self.broker_epoch or self.broker_id == state.broker_id:
-            return Decision(state, None)
-        presumed = replace(state, presumed_dead={**state.presumed_dead, self.broker_id: broker})
-        return BrokersSeen({**state.brokers, **state.presumed_dead}).decide(presumed)
-
-    def refused(self, error: ErrorCode) -> None:
-        """Nobody waits for an answer."""
-
-
-class ProcessBack(Struct, frozen=True):
-    """The broker of this registration accepts connections after all."""
-
-    broker_id: int
-    broker_epoch: int
+    gone: Mapping[int, int]
 
     def decide(self, state: ControllerState) -> Decision[None]:
-        """Take it back, as one that has just registered."""
-        broker = state.presumed_dead.get(self.broker_id)
-        if broker is None or broker.epoch != self.broker_epoch:
+        """Do without them, as if their registrations had gone, and take back all others."""
+        registered = {**state.brokers, **state.presumed_dead}
+        presumed = {
+            each: broker
+            for each, broker in registered.items()
+            if self.gone.get(each) == broker.epoch and each != state.broker_id
+        }
+        if presumed == state.presumed_dead:
             return Decision(state, None)
-        others = {each: dead for each, dead in state.presumed_dead.items() if each != self.broker_id}
-        known = {**state.brokers, **others, self.broker_id: broker}
-        return BrokersSeen(known).decide(replace(state, presumed_dead=others))
+        return BrokersSeen(registered).decide(replace(state, presumed_dead=presumed))
 
     def refused(self, error: ErrorCode) -> None:
         """Nobody waits for an answer."""

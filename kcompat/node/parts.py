@@ -102,10 +102,7 @@ class Parts:
         )
         self.local = LocalBroker(self.config, self.cluster, self.logs, self.replicas)
         self.peering = Peering(self.config, world, self.cluster, lambda: self.registration.epoch)
-        vigil = self.peering.vigil(
-            lambda broker, epoch: self.candidacy.process_ended(broker, epoch),
-            lambda broker, epoch: self.candidacy.process_back(broker, epoch),
-        )
+        vigil = self.peering.vigil(lambda gone: self.candidacy.processes_seen(gone))
         controller = Controller(
             config.broker_id, session, self._port_of, clock, self.config, self.cluster, vigil.follow
         )

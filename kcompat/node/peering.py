@@ -15,7 +15,7 @@ from kcompat.replication.fetching_config import fetching_config
 from kcompat.replication.isr_proposals import IsrProposals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.news import BrokerPort
@@ -53,9 +53,9 @@ class Peering:
         """How the controller of this process reaches a broker that is elsewhere."""
         return RemoteBroker(broker.info, broker.epoch, self.peers, self._config, self._clock)
 
-    def vigil(self, died: Callable[[int, int], object], back: Callable[[int, int], object]) -> Vigil:
+    def vigil(self, seen: Callable[[Mapping[int, int]], object]) -> Vigil:
         """What sees that the process of another broker has ended, and says so (see `Vigil`)."""
-        return Vigil(self.peers, died, back)
+        return Vigil(self.peers, seen)
 
     def close(self) -> None:
         """Follow nobody, and end the connections."""

@@ -42,31 +42,31 @@ class Registered(Protocol):
 class Vigil:
     """Watches over brokers."""
 
-    def __init__(
-        self, peers: Peers, died: Callable[[int, int], object], back: Callable[[int, int], object]
-    ) -> None:
-        """`died(broker_id, broker_epoch)` is told of the end of a process, and `back` if it was none."""
+    def __init__(self, peers: Peers, seen: Callable[[Mapping[int, int]], object]) -> None:
+        """`seen` is told whose process has ended, whenever one more has, or one has not after all: the broker
+        epochs by id, of all that are watched over.
+        """
         self._peers = peers
-        self._died = died
-        self._back = back
+        self._seen = seen
         self._watched: dict[int, tuple[Registered, PeerClient]] = {}
         self._refused: dict[int, int] = {}  # in a row
-        self._dead: set[int] = set()  # as far as was reported
+        self._gone: dict[int, int] = {}
 
     def follow(self, brokers: Mapping[int, Registered]) -> None:
         """Watch over these and no others, itself aside. One that has registered anew is another process."""
         for broker_id, (known, client) in list(self._watched.items()):
             if brokers.get(broker_id) != known:
                 del self._watched[broker_id]
-                self._dead.discard(broker_id)
+                self._gone.pop(broker_id, None)
                 client.close()
         for broker_id, broker in brokers.items():
             if broker_id not in self._watched and broker_id != self._peers.broker_id:
                 client = self._peers.to(broker.info, "vigil")
                 self._watched[broker_id] = broker, client
                 self._refused[broker_id] = 0
-                who = broker_id, broker.epoch
-                client.stay_connected(partial(self._lost, *who), partial(self._found, *who))
+                client.stay_connected(
+                    partial(self._lost, broker_id, broker.epoch), partial(self._found, broker_id)
+                )
 
     def close(self) -> None:
         """Watch over nobody."""
@@ -78,11 +78,10 @@ class Vigil:
             return
         self._refused[broker_id] += 1
         if self._refused[broker_id] == ENOUGH:
-            self._dead.add(broker_id)
-            self._died(broker_id, epoch)
+            self._gone[broker_id] = epoch
+            self._seen(dict(self._gone))
 
-    def _found(self, broker_id: int, epoch: int) -> None:
+    def _found(self, broker_id: int) -> None:
         self._refused[broker_id] = 0
-        if broker_id in self._dead:
-            self._dead.discard(broker_id)
-            self._back(broker_id, epoch)
+        if self._gone.pop(broker_id, None) is not None:
+            self._seen(dict(self._gone))

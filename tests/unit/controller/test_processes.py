@@ -14,12 +14,12 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller import election, loading
 from kcompat.controller.brokers import BrokersSeen
-from kcompat.controller.candidacy import Candidacy
+from kcompat.controller.candidacy import RETRY_MS, Candidacy
 from kcompat.controller.controller import Controller
-from kcompat.controller.processes import ProcessBack, ProcessEnded
+from kcompat.controller.processes import ProcessesSeen
 from kcompat.controller.state import ControlledPartition, ControllerState
 from kcompat.protocol.errors import ErrorCode
-from support.controller_world import FakeBroker, registration_of
+from support.controller_world import FakeBroker, SmallDisk, registration_of
 from support.raw_peer import until
 from support.virtual_clock import VirtualClock
 
@@ -27,6 +27,7 @@ from .conftest import broker, told, with_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from kcompat.controller.state import RegisteredBroker
 
@@ -36,11 +37,11 @@ def led_by_two(three: ControllerState) -> ControllerState:
 
 
 def dead(three: ControllerState) -> ControllerState:
-    return ProcessEnded(2, 5).decide(led_by_two(three)).state
+    return ProcessesSeen({2: 5}).decide(led_by_two(three)).state
 
 
 def test_what_it_led_is_led_by_another_at_once(three: ControllerState) -> None:
-    decision = ProcessEnded(2, 5).decide(led_by_two(three))
+    decision = ProcessesSeen({2: 5}).decide(led_by_two(three))
     (partition,) = decision.state.topics["t"].partitions
     assert (partition.leader, partition.leader_epoch, partition.isr) == (3, 5, (3,))
     assert decision.state.brokers.keys() == {1, 3}
@@ -51,8 +52,8 @@ def test_what_it_led_is_led_by_another_at_once(three: ControllerState) -> None:
 
 def test_only_the_process_that_is_meant_is_given_up(three: ControllerState) -> None:
     state = led_by_two(three)
-    for event in (ProcessEnded(2, 4), ProcessEnded(7, 5), ProcessEnded(1, 5), ProcessBack(2, 5)):
-        decision = event.decide(state)
+    for gone in ({2: 4}, {7: 5}, {1: 5}, {}):
+        decision = ProcessesSeen(gone).decide(state)
         assert decision.state is state
         assert not decision.requests
         assert not decision.writes
@@ -81,7 +82,7 @@ def test_one_that_registers_anew_is_welcome(three: ControllerState) -> None:
 
 
 def test_one_that_is_there_after_all_is_taken_back(three: ControllerState) -> None:
-    decision = ProcessBack(2, 5).decide(dead(three))
+    decision = ProcessesSeen({}).decide(dead(three))
     assert decision.state.presumed_dead == {}
     assert decision.state.brokers.keys() == {1, 2, 3}
     assert told(decision, 2)
@@ -90,23 +91,25 @@ def test_one_that_is_there_after_all_is_taken_back(three: ControllerState) -> No
 
 
 def test_another_that_is_dead_stays_so(three: ControllerState) -> None:
-    state = ProcessEnded(3, 5).decide(dead(three)).state
+    state = ProcessesSeen({2: 5, 3: 5}).decide(dead(three)).state
     assert state.presumed_dead.keys() == {2, 3}
-    assert ProcessBack(2, 5).decide(state).state.presumed_dead.keys() == {3}
-    assert ProcessBack(2, 4).decide(state).state is state
+    assert ProcessesSeen({2: 5, 3: 5}).decide(state).state is state
+    state = ProcessesSeen({3: 5}).decide(state).state
+    assert state.presumed_dead.keys() == {3}
+    assert state.brokers.keys() == {1, 2}
 
 
 def test_nobody_waits_for_an_answer() -> None:
-    for event in (ProcessEnded(2, 5), ProcessBack(2, 5)):
-        event.refused(ErrorCode.NOT_CONTROLLER)
+    ProcessesSeen({2: 5}).refused(ErrorCode.NOT_CONTROLLER)
 
 
 class Scene:
     """Broker 2 is the controller, in a session that goes on; broker 1 stands for election too."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
         self.clock = VirtualClock()
-        self.store = ProcessStore.in_memory(self.clock.now_ms)
+        self.disk = SmallDisk(path)
+        self.store = ProcessStore(self.disk, self.clock.now_ms)
         self.watched: list[Mapping[int, RegisteredBroker]] = []
 
     async def __aenter__(self) -> Self:
@@ -137,55 +140,70 @@ class Scene:
         await self.store.close()
 
 
-async def test_the_others_watch_over_the_controller_alone() -> None:
-    async with Scene() as scene:
+async def test_the_others_watch_over_the_controller_alone(path: Path) -> None:
+    async with Scene(path) as scene:
         assert scene.candidacy.controller_id == 2
         assert scene.watched[-1] == {2: scene.two}
     assert scene.watched[-1] == {}
 
 
-async def test_a_controller_whose_process_has_ended_is_deposed_and_its_roles_are_given_away() -> None:
-    async with Scene() as scene:
-        scene.candidacy.process_ended(2, scene.two.epoch)
+async def test_a_controller_whose_process_has_ended_is_deposed_and_its_roles_are_given_away(
+    path: Path,
+) -> None:
+    async with Scene(path) as scene:
+        scene.candidacy.processes_seen({2: scene.two.epoch})
         await until(lambda: scene.candidacy.controller_id == 1)
         assert scene.candidacy.is_here
         assert scene.watched[-1].keys() == {1, 2}
-        scene.candidacy.process_ended(2, scene.two.epoch)
+        scene.candidacy.processes_seen({2: scene.two.epoch})
         await until(lambda: scene.candidacy._controller._state.presumed_dead)
         assert scene.watched[-1].keys() == {1, 2}
-        scene.candidacy.process_back(2, scene.two.epoch)
+        scene.candidacy.processes_seen({})
         await until(lambda: not scene.candidacy._controller._state.presumed_dead)
         epoch, _ = await loading.read(scene.session, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
         assert epoch == 2
     assert scene.watched[-1] == {}
 
 
-async def test_a_new_controller_has_everybody_looked_at_anew() -> None:
+async def test_a_controller_that_the_store_keeps_is_deposed_when_it_lets_go(path: Path) -> None:
+    """Nobody tells of the process that has ended a second time."""
+    async with Scene(path) as scene:
+        scene.disk.full = True
+        scene.candidacy.processes_seen({2: scene.two.epoch})
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert scene.candidacy.controller_id == 2
+        scene.disk.full = False
+        scene.clock.advance(RETRY_MS)
+        await until(lambda: scene.candidacy.controller_id == 1)
+
+
+async def test_a_new_controller_has_everybody_looked_at_anew(path: Path) -> None:
     """Who was seen to be dead before the term is to be told of again."""
-    async with Scene() as scene:
-        scene.candidacy.process_ended(2, scene.two.epoch)
+    async with Scene(path) as scene:
+        scene.candidacy.processes_seen({2: scene.two.epoch})
         await until(lambda: scene.candidacy.controller_id == 1)
         watched = scene.watched[scene.watched.index({2: scene.two}) :]
         assert {} in watched[: [each.keys() for each in watched].index({1, 2})]
 
 
-async def test_a_broker_that_is_gone_at_once_watches_over_nobody() -> None:
-    async with Scene() as scene:
+async def test_a_broker_that_is_gone_at_once_watches_over_nobody(path: Path) -> None:
+    async with Scene(path) as scene:
         scene.candidacy.abandon()
         assert scene.watched[-1] == {}
 
 
-async def test_another_process_than_the_controllers_deposes_nobody() -> None:
-    async with Scene() as scene:
-        for who in ((2, scene.two.epoch - 1), (3, scene.two.epoch)):
-            scene.candidacy.process_ended(*who)
+async def test_another_process_than_the_controllers_deposes_nobody(path: Path) -> None:
+    async with Scene(path) as scene:
+        for gone in ({2: scene.two.epoch - 1}, {3: scene.two.epoch}):
+            scene.candidacy.processes_seen(gone)
             for _ in range(50):
                 await asyncio.sleep(0)
             assert scene.candidacy.controller_id == 2
 
 
-async def test_who_is_the_controller_no_more_is_not_deposed_in_anothers_place() -> None:
-    async with Scene() as scene:
+async def test_who_is_the_controller_no_more_is_not_deposed_in_anothers_place(path: Path) -> None:
+    async with Scene(path) as scene:
         await election.depose(scene.session, 3)
         found = await election.holder(scene.session)
         assert found is not None

@@ -14,6 +14,7 @@ from support.controller_world import ControllerWorld, answer
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -134,6 +135,38 @@ async def test_the_store_is_looked_at_again(path: Path) -> None:
         world.clock.advance(PAUSE_MS)
         await world.until(lambda: world.broker.image.topics["t"].partitions[0].leader == 1)
         assert set(world.broker.image.brokers) == {1}
+
+
+async def with_a_full_disk(world: ControllerWorld, gone: Mapping[int, int]) -> None:
+    """Partition t-0 is led by broker 2. Tell the controller of processes, while it can write nothing down."""
+    await answer(world.decisions.create_topics([TopicSpec("t", assignments=[(0, [2, 1])])]))
+    world.disk.full = True
+    world.candidacy.processes_seen(gone)
+    for _ in range(10):
+        await world.others_run()
+    assert (await world.loaded()).topics["t"].partitions[0].leader == 2
+
+
+async def test_a_broker_whose_process_has_ended_is_done_without_once_that_can_be_written(path: Path) -> None:
+    async with ControllerWorld(path, {}, 2) as world:
+        epoch = (await world.loaded()).brokers[2].epoch
+        await with_a_full_disk(world, {2: epoch})
+        world.disk.full = False
+        world.clock.advance(PAUSE_MS)
+        await world.until(lambda: world.broker.image.topics["t"].partitions[0].leader == 1)
+
+
+async def test_one_that_is_there_after_all_by_then_goes_on(path: Path) -> None:
+    async with ControllerWorld(path, {}, 2) as world:
+        epoch = (await world.loaded()).brokers[2].epoch
+        await with_a_full_disk(world, {2: epoch})
+        world.candidacy.processes_seen({})
+        world.disk.full = False
+        await answer(world.decisions.allocate_producer_ids())
+        world.clock.advance(PAUSE_MS)
+        await answer(world.decisions.allocate_producer_ids())
+        assert (await world.loaded()).topics["t"].partitions[0].leader == 2
+        assert set(world.broker.image.brokers) == {1, 2}
 
 
 async def test_configs_that_came_meanwhile_stay(path: Path) -> None:

@@ -27,17 +27,17 @@ class Scene:
         clock = VirtualLoopClock(loop)
         config = ConfigFeed(BrokerConfig({}))
         ports = (self.network.connector("broker-1"), clock, Random(2))
-        self.died = []
-        self.back = []
-        self.vigil = Vigil(
-            Peers(1, config, MetadataCache(""), ports),
-            lambda *who: self.died.append((*who, loop.time())),
-            lambda *who: self.back.append(who),
-        )
+        self.seen = []
+        self.times = []
+        self.vigil = Vigil(Peers(1, config, MetadataCache(""), ports), self.note)
         self.hubs = {}
         self.listeners = {}
         for number in (2, 3):
             self.listen(number)
+
+    def note(self, gone):
+        self.seen.append(gone)
+        self.times.append(self.loop.time())
 
     def listen(self, number):
         self.hubs[number] = Hub(self.loop)
@@ -64,11 +64,11 @@ def test_a_process_that_is_killed_is_seen_within_a_tenth_of_a_second_and_once():
     async def scene(scene):
         scene.follow(b2=10, b3=11)
         await asyncio.sleep(100)
-        assert not scene.died
+        assert not scene.seen
         scene.network.kill("broker-3")
         await asyncio.sleep(100)
-        assert [who[:2] for who in scene.died] == [(3, 11)]
-        assert scene.died[0][2] < 100.1
+        assert scene.seen == [{3: 11}]
+        assert scene.times[0] < 100.1
         assert len(scene.hubs[2].connections) == 1
 
     play(scene)
@@ -79,7 +79,7 @@ def test_a_broker_that_never_listened_is_seen_as_well():
         scene.listeners[2].close()
         scene.follow(b2=10)
         await asyncio.sleep(1)
-        assert [who[:2] for who in scene.died] == [(2, 10)]
+        assert scene.seen == [{2: 10}]
 
     play(scene)
 
@@ -90,14 +90,31 @@ def test_one_that_accepts_again_was_not_dead_and_can_die_again():
         await asyncio.sleep(1)
         scene.network.kill("broker-2")
         await asyncio.sleep(1)
-        assert not scene.back
+        assert scene.seen == [{2: 10}]
         scene.listen(2)
         await asyncio.sleep(2)
-        assert scene.back == [(2, 10)]
+        assert scene.seen == [{2: 10}, {}]
         scene.network.kill("broker-2")
         await asyncio.sleep(2)
-        assert [who[:2] for who in scene.died] == [(2, 10)] * 2
-        assert scene.back == [(2, 10)]
+        assert scene.seen == [{2: 10}, {}, {2: 10}]
+
+    play(scene)
+
+
+def test_all_that_are_gone_are_told_of_together():
+    async def scene(scene):
+        scene.follow(b2=10, b3=11)
+        await asyncio.sleep(1)
+        scene.network.kill("broker-2")
+        await asyncio.sleep(1)
+        scene.network.kill("broker-3")
+        await asyncio.sleep(1)
+        scene.listen(2)
+        await asyncio.sleep(2)
+        scene.follow(b2=10)
+        scene.network.kill("broker-2")
+        await asyncio.sleep(1)
+        assert scene.seen == [{2: 10}, {2: 10, 3: 11}, {3: 11}, {2: 10}]
 
     play(scene)
 
@@ -106,7 +123,7 @@ def test_nobody_watches_over_itself():
     async def scene(scene):
         scene.follow(b1=9)
         await asyncio.sleep(10)
-        assert not scene.died
+        assert not scene.seen
 
     play(scene)
 
@@ -119,7 +136,7 @@ def test_a_host_that_is_silent_is_not_taken_for_dead():
         await asyncio.sleep(100)
         scene.hubs[2].stop()
         await asyncio.sleep(100)
-        assert not scene.died
+        assert not scene.seen
 
     play(scene)
 
@@ -131,7 +148,7 @@ def test_a_connection_that_a_living_broker_ends_is_made_again():
         for connection in list(scene.hubs[2].connections):
             connection.close("idle")
         await asyncio.sleep(1)
-        assert not scene.died
+        assert not scene.seen
         assert len(scene.hubs[2].connections) == 1
 
     play(scene)
@@ -149,7 +166,7 @@ def test_a_broker_that_came_back_is_watched_over_anew():
         assert len(scene.hubs[2].connections) == 1
         scene.network.kill("broker-2")
         await asyncio.sleep(1)
-        assert [who[:2] for who in scene.died] == [(2, 10), (2, 12)]
+        assert scene.seen == [{2: 10}, {2: 12}]
 
     play(scene)
 
@@ -161,7 +178,7 @@ def test_nobody_is_watched_over_in_the_end():
         scene.vigil.close()
         scene.network.kill("broker-2")
         await asyncio.sleep(10)
-        assert not scene.died
+        assert not scene.seen
         assert not scene.hubs[3].connections
 
     play(scene)
