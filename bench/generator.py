@@ -27,17 +27,23 @@ class Load(NamedTuple):
     largest: int
 
 
+def compiled(source: Path, directory: Path) -> Path:
+    """A program made of one file; raises FileNotFoundError where there is no C compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise FileNotFoundError(
+            "the bench needs a C compiler for its load generator: install one, such as gcc"
+        )
+    program = directory / source.stem
+    subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-o", program, source], check=True)
+    return program
+
+
 class Generator:
-    """Compiles the generator on construction; raises FileNotFoundError where there is no C compiler."""
+    """Compiles the generator on construction; raises what `compiled` does."""
 
     def __init__(self, directory: Path) -> None:
-        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-        if compiler is None:
-            raise FileNotFoundError(
-                "the bench needs a C compiler for its load generator: install one, such as gcc"
-            )
-        self._program = directory / "generator"
-        subprocess.run([compiler, "-O2", "-o", self._program, SOURCE], check=True)
+        self._program = compiled(SOURCE, directory)
 
     def run(self, port: int, frames: Sequence[bytes], *, connections: int, depth: int, count: int) -> Load:
         """Keep `depth` requests in flight on each connection until `count` are answered.
