@@ -105,6 +105,11 @@ class ClusterRules:
         self._promised.setdefault(place, []).append((base_offset, checksum))
         self._changed.add(place)
 
+    def leads(self, broker_id: int, place: Place) -> bool:
+        """Whether a broker is the leader that is stored."""
+        state = self._cluster.store.states.get(place)
+        return state is not None and state.leader == broker_id
+
     def check(self, *, thoroughly: bool = False) -> None:
         """Assert all that must hold now; `thoroughly` has each log look at itself, and all of it be seen
         again. Raises `ViolationError`.
