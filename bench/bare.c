@@ -9,7 +9,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,16 +39,6 @@ static void die(const char *what)
 {
     fprintf(stderr, "bare: %s: %s\n", what, strerror(errno));
     exit(1);
-}
-
-static void print(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    vprintf(format, values);
-    va_end(values);
-    puts("");
-    fflush(stdout);
 }
 
 static void store(const void *bytes, size_t size)
@@ -93,7 +82,7 @@ static void serve(struct peer *one, const unsigned char *frame, size_t size)
         one->follows = 1;
         followers[known++] = one;
         if (known == wanted)
-            print("ready");
+            puts("ready");
     } else if (++arrived == wanted) {
         arrived = 0;
         answer(client);
@@ -151,7 +140,7 @@ static void listen_for_peers(int poller, int listener, struct sockaddr_in *addre
         || getsockname(listener, (struct sockaddr *)address, &size)
         || epoll_ctl(poller, EPOLL_CTL_ADD, listener, &event))
         die("listening");
-    print("%d", ntohs(address->sin_port));
+    printf("%d\n", ntohs(address->sin_port));
 }
 
 int main(int count, char **arguments)
@@ -159,6 +148,7 @@ int main(int count, char **arguments)
     int poller = epoll_create1(0), sock = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in address = {.sin_family = AF_INET};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* the bench waits for each line */
     if (count != 3) {
         fprintf(stderr, "usage: bare broker FOLLOWERS | bare follower PORT\n");
         return 2;
@@ -170,7 +160,7 @@ int main(int count, char **arguments)
         listen_for_peers(poller, sock, &address);
         wanted = number;
         if (!wanted)
-            print("ready");
+            puts("ready");
     } else {
         address.sin_port = htons(number);
         if (connect(sock, (struct sockaddr *)&address, sizeof address))

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop-tests"))
 
 import frames
+import replication
 from generator import Generator, compiled
 from system import Stopwatch
 from throughput import MEDIUM, PARTITIONS, RECORDS_PER_BIG_BATCH, SMALL
@@ -47,7 +48,7 @@ class Load(NamedTuple):
 def loads() -> list[Load]:
     """Those of the bench that need no client."""
     small = [frames.produce(TOPIC, index, records=1, size=SMALL) for index in range(PARTITIONS)]
-    replicated = frames.produce(TOPIC, 0, records=1, size=200, acks=-1)
+    replicated = frames.produce(TOPIC, 0, records=1, size=replication.SMALL, acks=replication.ALL)
     big = frames.produce(TOPIC, 0, records=RECORDS_PER_BIG_BATCH, size=MEDIUM)
     return [
         Load("one 100 B record a request, 32 in flight, 1 connection", small[:1], 1, 32, 100_000),

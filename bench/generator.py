@@ -31,9 +31,7 @@ def compiled(source: Path, directory: Path) -> Path:
     """A program made of one file; raises FileNotFoundError where there is no C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
-        raise FileNotFoundError(
-            "the bench needs a C compiler for its load generator: install one, such as gcc"
-        )
+        raise FileNotFoundError("the bench needs a C compiler: install one, such as gcc")
     program = directory / source.stem
     subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-o", program, source], check=True)
     return program

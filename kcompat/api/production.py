@@ -295,7 +295,7 @@ def outcome_of(partition: Partition, end: int, acks: int) -> int | None:
     """NO_ERROR where what was appended below `end` is as far as `acks` asks, the error where it never will
     be, None for "not yet".
     """
-    return NO_ERROR if partition.state.high_watermark >= end else _done_for(acks)(partition, end)
+    return NO_ERROR if partition.high_watermark >= end else _done_for(acks)(partition, end)
 
 
 def place_behind(connection: Connection, batch: memoryview, partition: Partition) -> None:

@@ -14,7 +14,10 @@ MAX_LONG = 2**63 - 1
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The topic configs that storage obeys; times in ms, sizes in bytes, names as Kafka's keys."""
+    """The topic configs that storage obeys; times in ms, sizes in bytes, names as Kafka's keys.
+
+    What is asked for each produced batch is worked out once and kept beside the fields (`dict`).
+    """
 
     segment_bytes: int = 1 << 30
     segment_ms: int = 604_800_000
