@@ -291,7 +291,8 @@ def _what_is_seen(partition: Partition) -> tuple[object, ...]:
     """What a replica's rules look at; what none of this tells is looked at thoroughly."""
     log, state = partition.log, partition.state
     waits_for = state.state if isinstance(state, Leader) else None
-    return log, log.log_end_offset, log.epochs.latest, state.high_watermark, partition.role, state, waits_for
+    ends = log.log_end_offset, state.high_watermark, partition.last_stable_offset
+    return log, ends, log.epochs.latest, partition.role, state, waits_for
 
 
 def _goes_on(known: _Known, epochs: list[tuple[int, int]], end: int) -> bool:
