@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.image import NO_CONTROLLER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
@@ -44,13 +43,6 @@ def cluster_operations(context: RequestContext) -> int:
     return context.operations_on(CLUSTER) if context.may(Operation.DESCRIBE, CLUSTER) else 0
 
 
-def knows_topics(image: ClusterImage) -> bool:
-    """Whether this broker was told which topics there are. One that has just started may be asked before the
-    controller has reached it.
-    """
-    return image.controller_id != NO_CONTROLLER
-
-
 def absence_error(name: str, image: ClusterImage) -> ErrorCode:
     """Why a topic of this name is not shown.
 
@@ -59,7 +51,7 @@ def absence_error(name: str, image: ClusterImage) -> ErrorCode:
     """
     if name_problem(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if knows_topics(image) else ErrorCode.LEADER_NOT_AVAILABLE
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if image.is_told else ErrorCode.LEADER_NOT_AVAILABLE
 
 
 def leader_error(

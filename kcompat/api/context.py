@@ -11,6 +11,7 @@ from kcompat.security.operations import ALL_OPERATIONS, SUPPORTED_OPERATIONS, bi
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from kcompat.api.briefing import Briefing
     from kcompat.api.served import Served
     from kcompat.clock import Clock
     from kcompat.cluster.image import ClusterImage
@@ -83,6 +84,7 @@ class Services(Struct):
     served: tuple[Served, ...]
     config_feed: ConfigFeed
     cluster: ImageHolder
+    briefing: Briefing
     decisions: Decisions
     configs: ConfigChanges
     producer_ids: ProducerIds

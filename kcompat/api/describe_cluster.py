@@ -1,7 +1,8 @@
 """DescribeCluster (key 60), versions 0-2.
 
 Behaviour
-- The live brokers that have the client's listener, the cluster id and the controller, as Metadata gives them.
+- The live brokers that have the client's listener, the cluster id and the controller, as Metadata gives them,
+  and when Metadata would give them.
 
 Version notes
 - 0: split from Metadata (KIP-700). 1: the type of endpoint asked (KIP-919): brokers here; a client that means
@@ -20,6 +21,7 @@ from kcompat.security.operations import NOT_REQUESTED
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.promise import Promise
 
 BROKERS = 1
 CONTROLLERS = 2
@@ -27,7 +29,9 @@ CONTROLLERS = 2
 BrokerAnswer = DescribeClusterResponse.DescribeClusterBroker
 
 
-def handle(context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
+def handle(
+    context: RequestContext, request: DescribeClusterRequest
+) -> DescribeClusterResponse | Promise[DescribeClusterResponse]:
     """Describe the cluster to a client of its brokers."""
     if request.endpoint_type == CONTROLLERS:
         return DescribeClusterResponse(
@@ -40,6 +44,10 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
             error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
+    return context.services.briefing.once_told(lambda: _describe(context, request))
+
+
+def _describe(context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
     image = context.services.cluster.image
     operations = NOT_REQUESTED
     if request.include_cluster_authorized_operations:

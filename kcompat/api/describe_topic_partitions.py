@@ -9,7 +9,8 @@ Behaviour
   TOPIC_AUTHORIZATION_FAILED, where they are named.
 - Authorised operations are always given. Eligible leader replicas belong to KRaft: the lists are empty, as on
   a Kafka broker without that feature.
-- Topics are never created. Before this broker was told which topics there are, they are LEADER_NOT_AVAILABLE.
+- Topics are never created. Before the controller has told this broker of the cluster, the answer waits, as
+  that of Metadata does; then they are LEADER_NOT_AVAILABLE.
 - An empty name is refused as INVALID_TOPIC_EXCEPTION like any illegal one (Kafka fails the whole request with
   UNKNOWN_SERVER_ERROR).
 """
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from kcompat.api.context import RequestContext
     from kcompat.cluster.image import ClusterImage, TopicImage
+    from kcompat.promise import Promise
 
 TopicAnswer = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 PartitionAnswer = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
@@ -41,8 +43,14 @@ Cursor = DescribeTopicPartitionsResponse.Cursor
 
 def handle(
     context: RequestContext, request: DescribeTopicPartitionsRequest
-) -> DescribeTopicPartitionsResponse:
+) -> DescribeTopicPartitionsResponse | Promise[DescribeTopicPartitionsResponse]:
     """Describe the topics from the cursor on, as far as the limit allows."""
+    return context.services.briefing.once_told(lambda: _answer(context, request))
+
+
+def _answer(
+    context: RequestContext, request: DescribeTopicPartitionsRequest
+) -> DescribeTopicPartitionsResponse:
     image = context.services.cluster.image
     names = {topic.name for topic in request.topics}
     cursor = request.cursor

@@ -6,7 +6,9 @@ Behaviour
 - Unknown names are created with the broker's defaults if `auto.create.topics.enable` and the client allow it.
   The answer waits for the creation, so the client finds its topic at once; Kafka answers
   UNKNOWN_TOPIC_OR_PARTITION and has the client ask again.
-- Before this broker was told which topics there are, none is created, and they are LEADER_NOT_AVAILABLE.
+- Before the controller has told this broker of the cluster, the answer waits, for a second at most
+  (`kcompat.api.briefing`). Then the broker shows itself; no topic is created, and they are
+  LEADER_NOT_AVAILABLE.
 - Rows keep the order of the request, names asked for twice are answered once. Partitions are in ascending
   order.
 - Topics that the client may not describe are left out of all topics, and are TOPIC_AUTHORIZATION_FAILED where
@@ -30,7 +32,6 @@ from typing import TYPE_CHECKING
 from kcompat.api.cluster_view import (
     absence_error,
     cluster_operations,
-    knows_topics,
     leader_error,
     offline_replicas,
     reachable_brokers,
@@ -61,6 +62,12 @@ Question = MetadataRequest.MetadataRequestTopic
 
 def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Promise[MetadataResponse]:
     """Describe brokers and topics, after creating the topics that are missing."""
+    return context.services.briefing.once_told(lambda: _answer(context, request))
+
+
+def _answer(
+    context: RequestContext, request: MetadataRequest
+) -> MetadataResponse | Promise[MetadataResponse]:
     image = context.services.cluster.image
     asked = request.topics
     if asked is None or (not asked and context.api_version < FIRST_WITH_NULL_FOR_ALL):
@@ -74,7 +81,7 @@ def handle(context: RequestContext, request: MetadataRequest) -> MetadataRespons
     denied = {name for name in names if not _may_describe(context, name)}
     missing = [name for name in names if name not in image.topics and name not in denied]
     may_create = request.allow_auto_topic_creation and context.services.config.auto_create_topics_enable
-    if not missing or not may_create or not knows_topics(image):
+    if not missing or not may_create or not image.is_told:
         return _by_name(context, request, names, denied, {})
     if not context.may(Operation.CREATE, CLUSTER):
         denied.update(name for name in missing if not context.may(Operation.CREATE, Resource.topic(name)))

@@ -17,7 +17,7 @@ from kcompat.protocol.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from kcompat.cluster.image import PartitionInfo
+    from kcompat.cluster.image import BrokerInfo, PartitionInfo
     from kcompat.cluster.news import ShownPartition
 
     Listener = Callable[[ClusterImage, ClusterImage], object]
@@ -55,6 +55,10 @@ class MetadataCache:
     def subscribe_to_deletions(self, listener: Callable[[frozenset[str]], object]) -> None:
         """Call `listener` with the names of topics that are shown no more."""
         self._deletions.add(None, listener)
+
+    def begin_with(self, own: BrokerInfo) -> None:
+        """Show this broker, until the controller says who is there."""
+        self.update(replace(self.image, brokers={own.id: own}))
 
     def hear(self, news: UpdateMetadata | UpdateConfigs) -> None:
         """Change the picture by what the controller says."""

@@ -78,6 +78,13 @@ class ClusterImage(Struct, frozen=True):
     topic_names: Mapping[bytes, str] = {}
     entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
 
+    @property
+    def is_told(self) -> bool:
+        """Whether a controller has said who and what is there. A broker that has just started shows itself
+        and no topic until then.
+        """
+        return self.controller_id != NO_CONTROLLER
+
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
         """The topic of a 16-byte id. Topics of Kafka before 2.8 have none and are found by name alone."""
         name = self.topic_names.get(topic_id)

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from kcompat.cluster.config_entities import entity_path
 from kcompat.cluster.feature_levels import Levels, supported_of, supported_payload
+from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.payloads import (
     DamagedZnodeError,
     converted,
@@ -81,6 +82,10 @@ class BrokerRegistration(Struct, frozen=True):
     rack: str | None = None
     features: Mapping[str, Levels] = {}
     """The levels of features that the broker supports."""
+
+    def info(self, broker_id: int) -> BrokerInfo:
+        """What clients are shown of the broker."""
+        return BrokerInfo(broker_id, self.rack, self.endpoints, self.security_protocols)
 
 
 class TopicAssignment(Struct, frozen=True):

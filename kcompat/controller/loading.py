@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kcompat.cluster import znodes
 from kcompat.cluster.feature_levels import are_supported, decode_finalized, encode_finalized
-from kcompat.cluster.image import NO_LEADER, BrokerInfo
+from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.store import Create, NodeExistsError
 from kcompat.controller.state import (
@@ -112,11 +112,7 @@ async def registered(store: MetadataStore, broker_ids: Iterable[int]) -> dict[in
     paths = {broker_id: znodes.broker_path(broker_id) for broker_id in broker_ids}
     found = await _load_all(store, paths, znodes.decode_broker)
     return {
-        broker_id: RegisteredBroker(
-            BrokerInfo(broker_id, broker.rack, broker.endpoints, broker.security_protocols),
-            stat.czxid,
-            broker.features,
-        )
+        broker_id: RegisteredBroker(broker.info(broker_id), stat.czxid, broker.features)
         for broker_id, (broker, stat) in found.items()
     }
 

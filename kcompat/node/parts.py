@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kcompat.api.alter_partition import event_of, response_of
+from kcompat.api.briefing import Briefing
 from kcompat.api.context import Services
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
@@ -159,6 +160,7 @@ class Parts:
             served=SERVED,
             config_feed=self.config,
             cluster=self.cluster,
+            briefing=Briefing(self.cluster, clock),
             decisions=self.decisions,
             configs=self.configs,
             producer_ids=self.producer_ids,
@@ -195,6 +197,7 @@ class Parts:
         await self.features.start()
         await self.config_watch.start()
         await self.registration.start(registration, self.config.current.inter_broker_listener)
+        self.cluster.begin_with(registration.info(self.services.broker_id))
         await self.candidacy.start()
         self.offline_directories.start()
 

@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.api import create_topics
+from kcompat.api.briefing import Briefing
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS, SUPPORTED
@@ -89,10 +90,12 @@ class ClusterWorld:
         self.config = BrokerConfig({key.replace("_", "."): value for key, value in settings.items()})
         self.cluster = MetadataCache("the-cluster")
         self.broker = broker(self.cluster)
+        self.clock = VirtualClock()
+        self.briefing = Briefing(self.cluster, self.clock)
         self.asked_groups = AskedGroups()
 
     async def __aenter__(self) -> Self:
-        clock = VirtualClock()
+        clock = self.clock
         self.store = ProcessStore.in_memory(clock.now_ms)
         self.session = session = await self.store.session()
         await loading.prepare(session, HIGHEST_LEVELS)
@@ -171,6 +174,7 @@ class ClusterWorld:
             broker_id=1,
             config=self.config,
             cluster=self.cluster,
+            briefing=self.briefing,
             decisions=self.decisions,
             configs=self.configs,
             producer_ids=self.producer_ids,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kcompat.api import (
     metadata,
 )
+from kcompat.api.briefing import PATIENCE_MS
 from kcompat.cluster.image import ClusterImage
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.security.authorizer import CLUSTER, Resource
@@ -84,13 +86,32 @@ async def test_metadata_creates_only_where_both_allow_it(setting: str) -> None:
 async def test_before_the_controller_has_said_which_topics_there_are_none_is_created_nor_denied() -> None:
     async with ClusterWorld() as world:
         known = world.cluster.image
-        world.cluster.update(ClusterImage(known.cluster_id))
-        response = await ask_metadata(world, 12, "t", "a b")
+        world.cluster.update(ClusterImage(known.cluster_id, brokers=known.brokers))
+        asked = asyncio.create_task(ask_metadata(world, 12, "t", "a b"))
+        await asyncio.sleep(0)
+        world.clock.advance(PATIENCE_MS)
+        response = await asked
         assert [(topic.name, topic.error_code) for topic in response.topics] == [("t", 5), ("a b", 17)]
-        assert (response.brokers, response.controller_id) == ([], -1)
+        assert ([broker.node_id for broker in response.brokers], response.controller_id) == ([1], -1)
         world.cluster.update(known)
         assert not await world.session.children("/brokers/topics")
         assert [topic.error_code for topic in (await ask_metadata(world, 12, "t")).topics] == [0]
+
+
+async def test_what_is_asked_before_the_controller_has_spoken_is_answered_when_it_has() -> None:
+    async with ClusterWorld() as world:
+        await ask_metadata(world, 12, "t")
+        known = world.cluster.image
+        world.cluster.update(ClusterImage(known.cluster_id, brokers=known.brokers))
+        asked = asyncio.create_task(ask_metadata(world, 12, "t", "new"))
+        await asyncio.sleep(0)
+        world.clock.advance(PATIENCE_MS - 1)
+        await asyncio.sleep(0)
+        assert not asked.done()
+        world.cluster.update(known)
+        response = await asked
+        assert [(topic.name, topic.error_code) for topic in response.topics] == [("t", 0), ("new", 0)]
+        assert response.controller_id == 1
 
 
 async def test_metadata_says_why_a_topic_was_not_created() -> None:

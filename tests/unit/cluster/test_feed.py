@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from kcompat.cluster.feed import MetadataCache, merged
-from kcompat.cluster.image import LEADER_DURING_DELETION, ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.image import (
+    LEADER_DURING_DELETION,
+    BrokerInfo,
+    ClusterImage,
+    PartitionInfo,
+    TopicImage,
+)
 from kcompat.cluster.news import ShownPartition, UpdateConfigs, UpdateMetadata
 
 ID_A, ID_B = b"a" * 16, b"b" * 16
@@ -22,6 +28,17 @@ def test_the_cache_tells_old_and_new() -> None:
     cache.update(second)
     assert seen == [(first, second)]
     assert cache.image is second
+
+
+def test_a_broker_shows_itself_until_the_controller_says_who_is_there() -> None:
+    cache = MetadataCache("c")
+    me, other = BrokerInfo(1, "r", {}), BrokerInfo(2, None, {})
+    cache.begin_with(me)
+    assert cache.image == ClusterImage("c", brokers={1: me})
+    assert not cache.image.is_told
+    cache.hear(UpdateMetadata(2, 7, {2: other}))
+    assert cache.image == ClusterImage("c", controller_id=2, brokers={2: other})
+    assert cache.image.is_told
 
 
 def test_a_listener_that_raises_stops_nobody() -> None:
