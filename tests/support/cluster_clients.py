@@ -121,10 +121,13 @@ class ClusterClient:
         """Ask some broker for the leaders of topics."""
         rows = [MetadataRequest.MetadataRequestTopic(name=topic) for topic in topics]
         request = MetadataRequest(topics=rows, allow_auto_topic_creation=False)
+        asked = self.random.choice(self.cluster.broker_ids)
         try:
-            answer = await self.call(self.random.choice(self.cluster.broker_ids), request, 9)
+            answer = await self.call(asked, request, 9)
         except NoAnswerError:
             return
+        if not answer.brokers:  # clients believe it, and have nobody left to ask
+            raise ViolationError(f"broker {asked} tells {self.name} that there is no broker")
         self.controller = answer.controller_id
         for topic in answer.topics:
             for row in topic.partitions:

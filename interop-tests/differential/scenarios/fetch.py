@@ -97,12 +97,16 @@ def fetch_from_unknown_places(play: Play, version: int) -> None:
 
 @scenario(FETCH)
 def fetch_waits_for_records(play: Play, version: int) -> None:
-    topic, fetch = play.topic(), Fetcher(play, version)
+    topic, other, fetch = play.topic(), play.topic("other"), Fetcher(play, version)
     fetch.send(fetch.topic(topic, row(0)), max_wait_ms=10_000)
+    # Kafka serves the two connections by two threads: answered, this says that the fetch waits by now. What
+    # is appended while it is read may be found without the high watermark that goes with it.
+    play.append(other, b"meanwhile")
     play.append(topic, b"one")
     fetch.answer()
     size = len(batch(b"one"))
     fetch.send(fetch.topic(topic, row(0)), max_wait_ms=10_000, min_bytes=2 * size)
+    play.append(other, b"meanwhile")
     play.append(topic, b"two")
     fetch.answer()
 
