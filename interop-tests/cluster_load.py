@@ -64,7 +64,7 @@ class Confluent:
     """A producer of librdkafka, with its defaults but for `settings`."""
 
     def __init__(self, bootstrap: str, said: Said, settings: Mapping[str, Any] = {}) -> None:
-        self._producer = Producer({"bootstrap.servers": bootstrap, **settings}, logger=_Listener(said))
+        self._producer = Producer({"bootstrap.servers": bootstrap, **settings}, logger=Listener(said))
 
     def send(self, place: Place, value: bytes, told: Told) -> bool:
         """See `Sender`."""
@@ -267,7 +267,7 @@ class Load:
         consumer.close()
 
 
-class _Listener(logging.Logger):
+class Listener(logging.Logger):
     """What a producer logs."""
 
     def __init__(self, said: Said) -> None:

@@ -8,7 +8,7 @@ such a question waits. If no controller comes, this broker at least shows itself
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from kcompat.promise import Promise
 from kcompat.replication.purgatory import Purgatory
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.clock import Clock
+    from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.image import ClusterImage
 
 R = TypeVar("R")
@@ -29,19 +30,10 @@ _TOLD: Final = "told"
 """The key of all that wait."""
 
 
-class Watched(Protocol):
-    """The picture of the cluster, and news of others: `kcompat.cluster.feed.MetadataCache`."""
-
-    image: ClusterImage
-
-    def subscribe(self, listener: Callable[[ClusterImage, ClusterImage], object]) -> None:
-        """Call `listener(old, new)` after each replacement."""
-
-
 class Briefing:
     """Of one broker, for one life."""
 
-    def __init__(self, cluster: Watched, clock: Clock) -> None:
+    def __init__(self, cluster: MetadataCache, clock: Clock) -> None:
         self._cluster = cluster
         self._waiting = Purgatory(clock)
         cluster.subscribe(self._image_changed)

@@ -7,12 +7,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.api import create_topics
-from kcompat.api.briefing import Briefing
+from kcompat.api.briefing import PATIENCE_MS, Briefing
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS, SUPPORTED
 from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.feed import MetadataCache
+from kcompat.cluster.image import ClusterImage
 from kcompat.cluster.news import Reply, UpdateConfigs, UpdateMetadata
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import Forgetful, Registration
@@ -44,10 +45,9 @@ from support.asking import context_of, services_of, travelled
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from kcompat.cluster.feature_levels import Levels
-    from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import Answered, News
     from kcompat.security.authorizer import Authorizer
 
@@ -149,6 +149,19 @@ class ClusterWorld:
             ]
         )
         await self.shown(lambda image: topic in image.topics)
+
+    def forget_controller(self) -> None:
+        """Show what a broker shows that has just started: itself, and no controller yet."""
+        known = self.cluster.image
+        self.cluster.update(ClusterImage(known.cluster_id, brokers=known.brokers))
+
+    async def waited_in_vain(self, asking: Coroutine[Any, Any, Any]) -> Any:
+        """What is answered to a question that waits for the controller, once its time is over."""
+        asked = asyncio.create_task(asking)
+        await asyncio.sleep(0)
+        assert not asked.done()
+        self.clock.advance(PATIENCE_MS)
+        return await asked
 
     async def shown(self, is_so: Callable[[ClusterImage], bool]) -> None:
         """Until this broker shows what is meant."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from kcompat.api import (
     describe_cluster,
 )
-from kcompat.api.briefing import PATIENCE_MS
-from kcompat.cluster.image import ClusterImage
 from kcompat.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
@@ -35,13 +31,8 @@ async def test_describe_cluster(version: int) -> None:
 
 async def test_before_the_controller_has_spoken_a_broker_shows_itself_and_takes_its_time() -> None:
     async with ClusterWorld() as world:
-        known = world.cluster.image
-        world.cluster.update(ClusterImage(known.cluster_id, brokers=known.brokers))
-        asked = asyncio.create_task(world.ask(describe_cluster, 1, DescribeClusterRequest()))
-        await asyncio.sleep(0)
-        assert not asked.done()
-        world.clock.advance(PATIENCE_MS)
-        response = await asked
+        world.forget_controller()
+        response = await world.waited_in_vain(world.ask(describe_cluster, 1, DescribeClusterRequest()))
         assert ([broker.broker_id for broker in response.brokers], response.controller_id) == ([1], -1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from kcompat.api import (
     describe_topic_partitions,
 )
-from kcompat.api.briefing import PATIENCE_MS
-from kcompat.cluster.image import ClusterImage
 from kcompat.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
@@ -77,11 +74,9 @@ async def test_describe_topic_partitions(
 
 async def test_before_the_controller_has_said_which_topics_there_are_none_is_denied() -> None:
     async with ClusterWorld() as world:
-        world.cluster.update(ClusterImage("the-cluster"))
-        asked = asyncio.create_task(describe(world, "a", "a b"))
-        await asyncio.sleep(0)
-        world.clock.advance(PATIENCE_MS)
-        assert await asked == ([("a", 5, []), ("a b", 17, [])], None)
+        world.forget_controller()
+        answer = await world.waited_in_vain(describe(world, "a", "a b"))
+        assert answer == ([("a", 5, []), ("a b", 17, [])], None)
 
 
 async def test_describe_topic_partitions_never_gives_more_than_the_broker_allows() -> None:

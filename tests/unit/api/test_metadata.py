@@ -11,7 +11,6 @@ from kcompat.api import (
     metadata,
 )
 from kcompat.api.briefing import PATIENCE_MS
-from kcompat.cluster.image import ClusterImage
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
@@ -86,11 +85,8 @@ async def test_metadata_creates_only_where_both_allow_it(setting: str) -> None:
 async def test_before_the_controller_has_said_which_topics_there_are_none_is_created_nor_denied() -> None:
     async with ClusterWorld() as world:
         known = world.cluster.image
-        world.cluster.update(ClusterImage(known.cluster_id, brokers=known.brokers))
-        asked = asyncio.create_task(ask_metadata(world, 12, "t", "a b"))
-        await asyncio.sleep(0)
-        world.clock.advance(PATIENCE_MS)
-        response = await asked
+        world.forget_controller()
+        response = await world.waited_in_vain(ask_metadata(world, 12, "t", "a b"))
         assert [(topic.name, topic.error_code) for topic in response.topics] == [("t", 5), ("a b", 17)]
         assert ([broker.node_id for broker in response.brokers], response.controller_id) == ([1], -1)
         world.cluster.update(known)
@@ -102,7 +98,7 @@ async def test_what_is_asked_before_the_controller_has_spoken_is_answered_when_i
     async with ClusterWorld() as world:
         await ask_metadata(world, 12, "t")
         known = world.cluster.image
-        world.cluster.update(ClusterImage(known.cluster_id, brokers=known.brokers))
+        world.forget_controller()
         asked = asyncio.create_task(ask_metadata(world, 12, "t", "new"))
         await asyncio.sleep(0)
         world.clock.advance(PATIENCE_MS - 1)
