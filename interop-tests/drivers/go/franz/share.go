@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +28,7 @@ type sharer struct {
 	client *kgo.Client
 	held   map[place]*kgo.Record
 	mutex  sync.Mutex
-	told   []string
+	told   []error
 }
 
 type place struct {
@@ -39,12 +41,15 @@ func (s *sharer) hear(_ *kgo.Client, results kgo.ShareAckResults) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for _, result := range results {
-		said := ""
-		if result.Err != nil {
-			said = result.Err.Error()
-		}
-		s.told = append(s.told, said)
+		s.told = append(s.told, result.Err)
 	}
+}
+
+// heard is what became of answers, in the order in which it was heard; nil where they were taken.
+func (s *sharer) heard() []error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return slices.Clone(s.told)
 }
 
 // taken is a record as a member of a share group has it.
@@ -72,8 +77,11 @@ func (d *driver) SetGroupConfig(ctx context.Context, group, key, value string) e
 }
 
 // JoinShared starts a member of a share group. It is given at most three records at a time, and one batch of one
-// connection after the other: what it holds is what Take said.
+// connection after the other: what it holds is what Take said. The client asks for the next batch only while
+// somebody polls, but a poll that has its batch counts until it returns. With one thread to run Go the client's
+// other routines stand still meanwhile; with more of them one may ask where the machine takes the poll's thread away.
 func (d *driver) JoinShared(group, topic string) (string, error) {
+	runtime.GOMAXPROCS(1)
 	s := &sharer{held: map[place]*kgo.Record{}}
 	var err error
 	s.client, err = d.open(
@@ -110,12 +118,18 @@ func (d *driver) Take(ctx context.Context, name string, ms int) ([]taken, error)
 	return got, nil
 }
 
-// Answer says something of a record that was taken, and waits until the broker has heard it.
+// Answer says something of a record that was taken, waits until the broker has heard it, and fails if that was
+// refused.
 func (d *driver) Answer(ctx context.Context, name string, partition int32, offset int64, verdict string) error {
+	s := d.sharers[name]
+	before := len(s.heard())
 	if err := d.AnswerLater(name, partition, offset, verdict); err != nil {
 		return err
 	}
-	return coded(d.sharers[name].client.FlushAcks(ctx))
+	if err := s.client.FlushAcks(ctx); err != nil {
+		return coded(err)
+	}
+	return coded(errors.Join(s.heard()[before:]...))
 }
 
 // AnswerLater says something of a record that was taken, with the next request that there is.
@@ -128,10 +142,15 @@ func (d *driver) AnswerLater(name string, partition int32, offset int64, verdict
 // Told is what became of each answer, or of those of one partition that went together: nothing, or why it was
 // refused.
 func (d *driver) Told(name string) ([]string, error) {
-	s := d.sharers[name]
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return append([]string{}, s.told...), nil
+	said := []string{}
+	for _, err := range d.sharers[name].heard() {
+		if err == nil {
+			said = append(said, "")
+		} else {
+			said = append(said, err.Error())
+		}
+	}
+	return said, nil
 }
 
 // LeaveShared ends a member, which gives back what it holds.
