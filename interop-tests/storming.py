@@ -33,7 +33,9 @@ PACE_S = 1.0
 
 
 class Reached:
-    """Brokers as simulated clients see them: over real sockets, in real time."""
+    """Brokers as simulated clients see them: over real sockets, in real time. Some may be of Kafka."""
+
+    always_name_a_broker = False
 
     def __init__(self, addresses: Mapping[int, tuple[str, int]]) -> None:
         self.broker_ids = sorted(addresses)

@@ -72,6 +72,8 @@ class Reachable(Protocol):
     """Brokers that clients can connect to, whether they run or not."""
 
     broker_ids: list[int]
+    always_name_a_broker: bool
+    """Whether no client may hear that there is no broker. A Kafka that has just started says so."""
 
     @property
     def now_s(self) -> float:
@@ -126,7 +128,7 @@ class ClusterClient:
             answer = await self.call(asked, request, 9)
         except NoAnswerError:
             return
-        if not answer.brokers:  # clients believe it, and have nobody left to ask
+        if not answer.brokers and self.cluster.always_name_a_broker:
             raise ViolationError(f"broker {asked} tells {self.name} that there is no broker")
         self.controller = answer.controller_id
         for topic in answer.topics:

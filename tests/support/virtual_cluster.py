@@ -87,6 +87,8 @@ class VirtualCluster:
     written.
     """
 
+    always_name_a_broker = True
+
     def __init__(
         self,
         loop: VirtualLoop,
