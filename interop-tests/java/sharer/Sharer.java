@@ -14,6 +14,7 @@ import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
@@ -112,8 +113,11 @@ public final class Sharer {
             Map<String, Object> answer = new HashMap<>();
             try {
                 answer.put("result", sharer.call(request.get(0).asText(), request.get(1)));
-            } catch (RuntimeException refused) {
+            } catch (KafkaException refused) {
+                answer.put("code", Errors.forException(refused).code());
                 answer.put("error", refused.toString());
+            } catch (RuntimeException failed) {
+                answer.put("error", failed.toString());
             }
             System.out.println(json.writeValueAsString(answer));
         }
