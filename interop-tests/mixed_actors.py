@@ -90,7 +90,7 @@ class Actors:
         self._committed = [0] * PARTITIONS
         self._rises = 0
         addresses = {each: (broker.host, broker.port) for each, broker in cluster.brokers.items()}
-        self._reached = Reached(addresses)
+        self._reached = Reached(addresses, always_name_a_broker=False)
         self._readers = ReaderGroup("readers", topic, Custody({}), TIMES)
         self._ending = threading.Event()
         self._tending = threading.Lock()

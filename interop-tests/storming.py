@@ -33,12 +33,14 @@ PACE_S = 1.0
 
 
 class Reached:
-    """Brokers as simulated clients see them: over real sockets, in real time. Some may be of Kafka."""
+    """Brokers as simulated clients see them: over real sockets, in real time."""
 
-    always_name_a_broker = False
-
-    def __init__(self, addresses: Mapping[int, tuple[str, int]]) -> None:
+    def __init__(
+        self, addresses: Mapping[int, tuple[str, int]], *, always_name_a_broker: bool = True
+    ) -> None:
+        """`always_name_a_broker`: see `Reachable`."""
         self.broker_ids = sorted(addresses)
+        self.always_name_a_broker = always_name_a_broker
         self._addresses = addresses
 
     @property

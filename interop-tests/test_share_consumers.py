@@ -143,13 +143,19 @@ def deliveries(driver: Remote, member: str, given: dict[int, str], count: int) -
     return sorted(found)
 
 
-def test_each_answer_does_what_it_says(driver, shared):
+def test_each_answer_does_what_it_says(maker, driver, shared):
     member = driver.join_shared(shared, shared)
     assert taken(driver, member, 3) == {0: 1, 1: 1, 2: 1}
     driver.answer(member, 0, 0, "accept")
     driver.answer(member, 0, 1, "release")
     driver.answer(member, 0, 2, "reject")
     assert deliveries(driver, member, {}, 4) == [(1, 2), (3, 1), (4, 1), (5, 1)]
+    maker.produce(shared, [Record(b"6")])
+    assert taken(driver, member, 1) == {6: 1}
+    driver.answer(member, 0, 6, "release")
+    assert taken(driver, member, 1) == {6: 2}
+    driver.answer(member, 0, 6, "accept")
+    assert driver.take(member, 500) == []
     driver.leave_shared(member)
 
 
@@ -250,9 +256,9 @@ def test_an_answer_that_comes_too_late_is_refused(maker, driver, other, shared):
         driver.answer_later(slow, 0, offset, "reject")
     driver.take(slow, 500)
     eventually(lambda: len(driver.told(slow)) > 3, "it is told what became of its answers")
-    in_time, too_late = driver.told(slow)[:3], driver.told(slow)[3:]
-    assert in_time == ["", "", ""]
-    assert all(map(TOO_LATE.search, too_late)), too_late
+    said = driver.told(slow)
+    assert said[:3] == ["", "", ""]
+    assert all(map(TOO_LATE.search, said[3:])), said
     driver.leave_shared(slow)
     for offset in held:
         other.answer_later(waiting, 0, offset, "release")
@@ -281,8 +287,9 @@ class Accepting:
     """What members of one group have accepted, and the broker has taken."""
 
     def __init__(self, refusals: Sequence[ErrorCode] = ()) -> None:
-        """A record of which one of `refusals` is said comes again."""
+        """Where the broker says one of `refusals`, the record is among `refused`, and comes again."""
         self.values: list[int] = []
+        self.refused: list[int] = []
         self._refusals = refusals
 
     def _accept(self, client: Remote, member: str, row: dict[str, Any]) -> None:
@@ -291,6 +298,7 @@ class Accepting:
         except DriverError as refused:
             if refused.code not in self._refusals:
                 raise
+            self.refused.append(int(row["value"]))
         else:
             self.values.append(int(row["value"]))
 
@@ -340,4 +348,5 @@ def test_what_was_accepted_stays_so_though_the_broker_is_killed(session_broker, 
     accepted = Accepting(NO_LONGER_HELD)
     accepted.let([(driver, member)], 4)
     assert sorted(accepted.values) == [2, 3, 4, 5]
+    assert len(accepted.refused) <= 3  # a batch of the killed broker
     driver.leave_shared(member)

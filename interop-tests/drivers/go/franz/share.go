@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -77,11 +76,8 @@ func (d *driver) SetGroupConfig(ctx context.Context, group, key, value string) e
 }
 
 // JoinShared starts a member of a share group. It is given at most three records at a time, and one batch of one
-// connection after the other: what it holds is what Take said. The client asks for the next batch only while
-// somebody polls, but a poll that has its batch counts until it returns. With one thread to run Go the client's
-// other routines stand still meanwhile; with more of them one may ask where the machine takes the poll's thread away.
+// connection after the other. The client may ask for the next batch just before Take has returned.
 func (d *driver) JoinShared(group, topic string) (string, error) {
-	runtime.GOMAXPROCS(1)
 	s := &sharer{held: map[place]*kgo.Record{}}
 	var err error
 	s.client, err = d.open(
