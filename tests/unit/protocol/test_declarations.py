@@ -1,4 +1,4 @@
-"""The declarations, field by field, against the fact tables they were made from, where these are at hand."""
+"""The declarations of messages and error codes equal the fact tables in `tables/`, field by field."""
 
 from __future__ import annotations
 
@@ -17,23 +17,15 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.schema import OPEN_END, Wire, version_range
 from support.messages import message_classes
 
-TABLES = Path(__file__).parents[4] / "shared" / "protocol"
+TABLES = Path(__file__).parent / "tables"
 ZERO = {"bool": False, "string": "", "bytes": b"", "records": b"", "uuid": bytes(16), "float64": 0.0}
 """Defaults that the tables leave out; a number's is 0."""
 
 SERVED_BY_BROKERS_ON_ZOOKEEPER = (ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS)
 """The tables are of a Kafka that has no ZooKeeper any more: with it any broker may be the controller."""
 
-needs_tables = pytest.mark.skipif(not TABLES.exists(), reason="the fact tables are not part of the project")
-
-
-def load(name):
-    path = TABLES / name
-    return json.loads(path.read_text()) if path.exists() else {"messages": [], "apis": [], "errors": []}
-
-
-SCHEMA = load("messages.json")
-
+SCHEMA = json.loads((TABLES / "messages.json").read_text())
+ERRORS = json.loads((TABLES / "errors.json").read_text())["errors"]
 
 CLASSES = {cls.__name__: cls for cls in message_classes()}
 
@@ -107,12 +99,10 @@ def compare_field(cls, fact, hint, inside):
     assert default_of(cls, name) == expected_default(fact, element if "f" in fact else None), name
 
 
-@needs_tables
 def test_all_messages_are_there():
     assert sorted(CLASSES) == sorted(fact["name"] for fact in SCHEMA["messages"])
 
 
-@needs_tables
 @pytest.mark.parametrize("fact", SCHEMA["messages"], ids=lambda fact: fact["name"])
 def test_message(fact):
     cls = CLASSES[fact["name"]]
@@ -125,7 +115,6 @@ def test_message(fact):
     compare_struct(cls, fact["fields"], cls.versions)
 
 
-@needs_tables
 @pytest.mark.parametrize("fact", SCHEMA["apis"], ids=lambda fact: fact["api"])
 def test_api_facts(fact):
     facts = API_FACTS[fact["key"]]
@@ -144,12 +133,10 @@ def test_api_facts(fact):
     ]
 
 
-@needs_tables
 def test_error_codes():
     codes = {code.name: (code.value, code.retriable, code.refresh_metadata) for code in ErrorCode}
     assert codes == {
-        fact["name"]: (fact["code"], fact["retriable"], fact["refresh_metadata"])
-        for fact in load("errors.json")["errors"]
+        fact["name"]: (fact["code"], fact["retriable"], fact["refresh_metadata"]) for fact in ERRORS
     }
 
 
