@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults mixed-clusters exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
+.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults mixed-clusters flakes exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
@@ -19,6 +19,7 @@ help:
 	@echo "make mixed-clusters  100 leaders and coordinators killed where one of three brokers is a kcompat and two are Kafka 3.9.2, and the reverse: an hour or more"
 	@echo "make exactly-once  100,000 records copied in transactions, money moved in them, clients and brokers killed 10 times each: twenty minutes"
 	@echo "make group-storm  groups of 200 members, of which one is killed every two seconds, and their coordinators: a quarter of an hour"
+	@echo "make flakes  run tests N times (5) on a busy machine and list what failed even once; T=PATH for some of them"
 	@echo "make bench   measure beside a real Kafka; make bench-clusters: three brokers beside three; make bench-groups: groups of 60"
 	@echo "make lint | types | unit | without-clients | portable | other-python | sanitize | interop | spark | format   one part of the above"
 
@@ -116,6 +117,10 @@ sanitize: $(TOOLS)
 
 sanitize-briefly: $(TOOLS)
 	$(BIN)/python tests/sanitize.py --brief
+
+# Tests in random order, beside busy loops on every processor.
+flakes: fetched
+	$(BIN)/python tests/flakes.py $(or $(N),5) $(T)
 
 spark: fetched
 	$(BIN)/pytest -q interop-tests/test_spark.py

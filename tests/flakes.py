@@ -1,0 +1,81 @@
+"""Run tests several times on a machine that is kept busy, and list each one that failed even once.
+
+``python tests/flakes.py ROUNDS [PATH ...]`` (``make flakes N=5 T="tests/wire interop-tests/test_go.py"``)
+runs the named tests, or all, in random order beside as many busy loops as there are processors. The output
+of each round is kept in a directory that is printed at the end. The exit code is 1 if any test failed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+SUITES = ("tests", "interop-tests")
+"""Each is a run of pytest of its own, with a configuration of its own."""
+SIDE_BY_SIDE = ("-n", "4", "--dist", "loadfile")
+BUSY_LOOP = "while True: pass"
+
+
+def main(rounds: int, paths: list[str]) -> int:
+    """Run `paths` so many times; return the exit code."""
+    kept = Path(tempfile.mkdtemp(prefix="kcompat-flakes-"))
+    failures: Counter[str] = Counter()
+    with ExitStack() as stack:
+        for _ in range(os.cpu_count() or 1):
+            loop = stack.enter_context(subprocess.Popen([sys.executable, "-c", BUSY_LOOP]))
+            stack.callback(loop.kill)
+        for number in range(1, rounds + 1):
+            for suite in SUITES:
+                chosen = [path for path in paths if Path(path).parts[0] == suite]
+                if chosen:
+                    failed = run(chosen, kept / f"{suite}-{number}")
+                    failures.update(failed)
+                    print(f"round {number} of {rounds}, {suite}: {len(failed)} failed", flush=True)
+    for test, times in failures.most_common():
+        print(f"{times} of {rounds}: {test}")
+    print(f"{len(failures)} tests failed at least once; the output is in {kept}")
+    return 1 if failures else 0
+
+
+def run(paths: list[str], output: Path) -> set[str]:
+    """Run these tests once in random order, and return the names of those that failed.
+
+    What pytest prints is kept in `output` with the suffix .txt. A run that ends without a report counts as
+    one failed test that has the name of its paths.
+    """
+    report = output.with_suffix(".xml")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "randomly",
+        *SIDE_BY_SIDE,
+        f"--junit-xml={report}",
+        *paths,
+    ]
+    with output.with_suffix(".txt").open("w") as printed:
+        ended = subprocess.run(command, stdout=printed, stderr=subprocess.STDOUT, check=False)
+    if not report.exists():
+        return {f"{' '.join(paths)} (pytest ended with exit code {ended.returncode})"}
+    return failed_in(report.read_text())
+
+
+def failed_in(report: str) -> set[str]:
+    """Return the tests that a JUnit report says failed, or had an error while being set up or taken down."""
+    return {
+        f"{case.get('classname')}::{case.get('name')}"
+        for case in ET.fromstring(report).iter("testcase")
+        if case.find("failure") is not None or case.find("error") is not None
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:] or list(SUITES)))
