@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from msgspec import Struct, field
 
 from accidents import PATIENCE_S, Programs
+from support.eventually import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +91,7 @@ class Bank:
         return snapshot
 
     def _at_ends(self) -> Iterator[Snapshot]:
-        deadline = time.monotonic() + PATIENCE_S
+        patience = Patience(PATIENCE_S)
         consumer = Consumer(
             {
                 "bootstrap.servers": self._bootstrap,
@@ -104,7 +105,7 @@ class Bank:
         snapshot = Snapshot()
         try:
             while True:
-                assert time.monotonic() < deadline, f"no end, or never whole: {snapshot}"
+                assert patience.lasts, f"no end, or never whole: {snapshot}"
                 message = consumer.poll(1)
                 if message is None:
                     continue
@@ -134,8 +135,8 @@ class Bankers(Programs):
 
     def go_on(self, more: int) -> None:
         """Wait until each has made so many transfers more, and start again whoever has given up."""
-        before, deadline = self.known(), time.monotonic() + PATIENCE_S
+        before, patience = self.known(), Patience(PATIENCE_S)
         while any(number < before[name] + more for name, number in self.known().items()):
             self.tend()
-            assert time.monotonic() < deadline, f"from {before} to {self.known()}\n{self.errors()}"
+            assert patience.lasts, f"from {before} to {self.known()}\n{self.errors()}"
             time.sleep(0.1)

@@ -15,6 +15,7 @@ from kcompat.protocol.messages.alter_partition_reassignments import AlterPartiti
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
+from support.eventually import Patience
 from support.kcompat_broker import KcompatBroker
 from support.ports import free_port
 from support.raw_client import RawClient
@@ -271,8 +272,8 @@ class BrokerCluster:
         """
         if isinstance(self.brokers[broker_id], ZooKeeperKafka):
             with self._store() as client:
-                deadline = time.monotonic() + timeout_s
-                while client.exists(broker_path(broker_id)) and time.monotonic() < deadline:
+                patience = Patience(timeout_s)
+                while client.exists(broker_path(broker_id)) and patience.lasts:
                     time.sleep(POLL_S)
         self.brokers[broker_id].start(timeout_s)
 
@@ -281,9 +282,9 @@ class BrokerCluster:
         with self._store() as client:
             before = client.exists(CONTROLLER)
             client.delete(CONTROLLER)
-            deadline = time.monotonic() + 30
+            patience = Patience(30)
             while (after := client.exists(CONTROLLER)) is None or after.czxid == before.czxid:
-                assert time.monotonic() < deadline, "nobody is elected"
+                assert patience.lasts, "nobody is elected"
                 time.sleep(POLL_S)
             controller = decode_controller(client.get(CONTROLLER)[0])
         self.wait(lambda shown: shown.controller_id == controller)

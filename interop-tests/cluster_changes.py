@@ -23,6 +23,7 @@ from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcompat.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from support.eventually import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -202,8 +203,8 @@ class Changes:
 
     def judge(self, timeout_s: float) -> None:
         """Assert that every promise was kept; all brokers run, and what was begun may take so long."""
-        deadline = time.monotonic() + timeout_s
-        while (found := self._problems()) and time.monotonic() < deadline:
+        patience = Patience(timeout_s)
+        while (found := self._problems()) and patience.lasts:
             time.sleep(PAUSE_S)
         assert not found, found
 

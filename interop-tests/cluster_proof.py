@@ -8,7 +8,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from contract import eventually
+from support.eventually import eventually
 from support.history import violations
 from support.new_epochs import NewEpochs
 

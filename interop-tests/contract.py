@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from drivers.base import Driver, DriverError, Record
+from support.eventually import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from support.broker_process import BrokerProcess
 
@@ -19,14 +19,6 @@ TOPIC_ALREADY_EXISTS = 36
 
 # A batch with one record of n bytes, without key and headers, has n + 70 bytes when n takes two to write.
 BATCH_OVERHEAD = 70
-
-
-def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 30) -> None:
-    """Wait until the condition holds; fail with ``what`` when it does not in time."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"in vain waited until {what}"
-        time.sleep(0.02)
 
 
 def create_topic(

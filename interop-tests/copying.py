@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from accidents import PATIENCE_S, Programs
+from support.eventually import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,13 +59,13 @@ def copied(bootstrap: str, group: str) -> int:
     killed, or does not know yet that it is one, it is asked again.
     """
     asked = [TopicPartition("source", index) for index in range(PARTITIONS)]
-    deadline = time.monotonic() + PATIENCE_S
+    patience = Patience(PATIENCE_S)
     while True:
         consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
         try:
             return sum(max(place.offset, 0) for place in consumer.committed(asked, 30))
         except KafkaException:
-            if time.monotonic() > deadline:
+            if not patience.lasts:
                 raise
             time.sleep(0.1)
         finally:
@@ -100,8 +101,8 @@ def read_committed(bootstrap: str, target: str) -> list[list[bytes]]:
     rows: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
     consumer.assign([TopicPartition(target, index, 0) for index in range(PARTITIONS)])
     ended: set[int] = set()
-    deadline = time.monotonic() + PATIENCE_S
-    while len(ended) < PARTITIONS and time.monotonic() < deadline:
+    patience = Patience(PATIENCE_S)
+    while len(ended) < PARTITIONS and patience.lasts:
         for message in consumer.consume(1000, 1):
             if message.error() is None:
                 rows[message.partition()].append(message.value())

@@ -15,7 +15,6 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from msgspec import Struct
 
 from accidents import PATIENCE_S
-from contract import eventually
 from copying import PARTITIONS, Source, copiers, is_settled, read_committed
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -23,6 +22,7 @@ from storming import Custody, Reached, Storm
 from support.cluster_coordinators import OF_GROUPS, OF_TRANSACTIONS
 from support.cluster_members import ClassicMember, Times
 from support.cluster_readers import ReaderGroup
+from support.eventually import Patience, eventually
 
 if TYPE_CHECKING:
     import random
@@ -177,9 +177,9 @@ class Actors:
             while not self._ending.wait(TICK_S):
                 self._source.add(ADDED)
                 self._look(consumer)
-            deadline = time.monotonic() + PATIENCE_S
+            patience = Patience(PATIENCE_S)
             while sum(self._committed) < self._source.count or not self._is_settled():
-                assert time.monotonic() < deadline, f"{self._committed}: {self._copiers.errors()}"
+                assert patience.lasts, f"{self._committed}: {self._copiers.errors()}"
                 time.sleep(TICK_S)
                 self._look(consumer)
         finally:

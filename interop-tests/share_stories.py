@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from contract import eventually
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -28,6 +27,7 @@ from kcompat.records.record import Record
 from kcompat.share.key import SharePartitionKey
 from real_kafka import RealKafka
 from support.asking import Client
+from support.eventually import eventually
 from support.raw_client import RawClient
 from support.share_apis import ShareApis
 from support.share_fetch_world import GROUP

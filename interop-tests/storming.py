@@ -17,6 +17,7 @@ from support.cluster_clients import NoAnswerError
 from support.cluster_coordinators import CoordinatorClient
 from support.cluster_members import Ownership, Times
 from support.cluster_readers import Reader, ReaderGroup
+from support.eventually import Patience
 from support.guarded_store import ViolationError
 from support.raw_client import RawClient
 from support.socket_client import SocketClient
@@ -55,14 +56,14 @@ class Reached:
     def finalize(self, feature: str, level: int) -> None:
         """Ask for a feature until one of them, which is the controller, has finalized it."""
         update = UpdateFeaturesRequest.FeatureUpdateKey(feature, level)
-        deadline = self.now_s + PATIENCE_S
+        patience = Patience(PATIENCE_S)
         while True:
             for address in self._addresses.values():
                 with RawClient(address, PATIENCE_S) as client:
                     answer = client.call(UpdateFeaturesRequest(60_000, [update]), 1)
                 if not answer.error_code:
                     return
-            assert self.now_s < deadline, answer
+            assert patience.lasts, answer
             time.sleep(0.1)
 
 
@@ -187,15 +188,15 @@ class Storm:
 
     async def settled(self, partitions: int) -> None:
         """Return when each partition has one owner, and is committed as far as it was."""
-        deadline = time.monotonic() + PATIENCE_S
+        patience = Patience(PATIENCE_S)
         while sorted(index for each in self._members for index in each.member.owned) != [*range(partitions)]:
-            assert time.monotonic() < deadline, [each.member.owned for each in self._members]
+            assert patience.lasts, [each.member.owned for each in self._members]
             await asyncio.sleep(0.1)
         before = dict(self.group.accepted)
         asked = CoordinatorClient(self._brokers, f"auditor of {self.group.name}", self._random)
         wanted = list(range(partitions))
         while (found := await asked.committed(self.group.name, self.group.topic, wanted)) is None:
-            assert time.monotonic() < deadline, "nobody tells what is committed"
+            assert patience.lasts, "nobody tells what is committed"
         asked.close()
         self.group.found(before, found)
 
@@ -208,10 +209,10 @@ class Storm:
 async def coordinator_of(brokers: Reached, group: str) -> int:
     """Who coordinates a group, once somebody does."""
     client = CoordinatorClient(brokers, "seeker", Random(group))
-    deadline = time.monotonic() + PATIENCE_S
+    patience = Patience(PATIENCE_S)
     try:
         while True:
-            assert time.monotonic() < deadline, f"nobody coordinates {group}"
+            assert patience.lasts, f"nobody coordinates {group}"
             try:
                 broker_id = client.random.choice(brokers.broker_ids)
                 answer = await client.call(broker_id, FindCoordinatorRequest(key=group), 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,7 @@ from kcompat.records.batch import build_batch
 from kcompat.records.compression import Codec
 from kcompat.records.layout import HEADER_SIZE
 from kcompat.records.record import Record
+from support.eventually import Patience
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, fetch, produce, read_all
 from test_produced_batches import NOT_YET
@@ -89,9 +89,9 @@ def test_a_new_level_is_that_of_later_batches(codec: str, broker: BrokerProcess,
 
 def await_size_other_than(before: int, client: RawClient, name: str) -> int:
     """A real Kafka answers a change before its logs obey it."""
-    deadline = time.monotonic() + 20
+    patience = Patience(20)
     while (size := len(stored(client, name))) == before:
-        assert time.monotonic() < deadline, "the new level is not obeyed"
+        assert patience.lasts, "the new level is not obeyed"
     return size
 
 

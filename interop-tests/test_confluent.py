@@ -8,8 +8,9 @@ import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import OffsetSpec
 
-from contract import ClientContract, eventually, numbered
+from contract import ClientContract, numbered
 from drivers.confluent import Confluent
+from support.eventually import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,9 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from commands import QUICK_JVM, Running
-from contract import create_topic, eventually
+from contract import create_topic
 from drivers.confluent import Confluent
+from support.eventually import eventually
 from support.kafka_jars import class_path
 from support.kcompat_broker import KcompatBroker
 from support.places import CACHE

@@ -20,6 +20,7 @@ from container_engine import IMAGE, NoEngineError, build_image, docker, docker_e
 from kcompat.testing import KcompatContainer
 from real_kafka import RealKafka
 from support.broker_process import answers_api_versions
+from support.eventually import Patience, eventually
 from support.places import CACHE, REPOSITORY
 from support.ports import free_port
 
@@ -67,8 +68,8 @@ def consumed(bootstrap: str, topic: str, most: int) -> list[tuple[int, bytes]]:
     )
     read: list[tuple[int, bytes]] = []
     with closing(consumer):
-        deadline = time.monotonic() + GROUP_PATIENCE_S
-        while len(read) < most and time.monotonic() < deadline:
+        patience = Patience(GROUP_PATIENCE_S)
+        while len(read) < most and patience.lasts:
             for records in consumer.poll(500, max_records=most - len(read)).values():
                 read += [(record.offset, record.value) for record in records]
         consumer.commit()
@@ -77,10 +78,7 @@ def consumed(bootstrap: str, topic: str, most: int) -> list[tuple[int, bytes]]:
 
 def await_answer(address: str) -> None:
     host, _, port = address.rpartition(":")
-    deadline = time.monotonic() + PATIENCE_S
-    while not answers_api_versions(int(port), host):
-        assert time.monotonic() < deadline, f"nothing answers at {address}"
-        time.sleep(0.02)
+    eventually(lambda: answers_api_versions(int(port), host), f"{address} answers", PATIENCE_S)
 
 
 def exercise(bootstrap: str, restart: Callable[[], object]) -> None:
@@ -213,9 +211,9 @@ def test_a_read_only_container_answers_soon_is_healthy_and_ends_at_once() -> Non
         await_answer(address)
         took = time.monotonic() - began
         exercise_container(address, container, patience_s=60)
-        deadline = time.monotonic() + PATIENCE_S
+        patience = Patience(PATIENCE_S)
         while docker("inspect", "-f", "{{.State.Health.Status}}", container) != "healthy\n":
-            assert time.monotonic() < deadline
+            assert patience.lasts
             time.sleep(0.1)
         used = docker("stats", "--no-stream", "--format", "{{.MemUsage}}", container)
         began = time.monotonic()

@@ -18,7 +18,6 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from commands import run
-from contract import eventually
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -28,6 +27,7 @@ from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from real_kafka import RealKafka
+from support.eventually import eventually
 from support.kcompat_broker import KcompatBroker
 from support.log_tools import what_kafka_finds_wrong, what_we_find_wrong
 from support.raw_client import RawClient

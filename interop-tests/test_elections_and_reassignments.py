@@ -22,6 +22,7 @@ from kcompat.protocol.messages.list_partition_reassignments import ListPartition
 from kcompat.protocol.messages.update_features import UpdateFeaturesRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import eventually
 from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import produce
@@ -209,10 +210,7 @@ def shown(asked: Asked, topic: str) -> list[tuple[str, int, bool, bool]]:
 
 
 def shown_in_the_end(asked: Asked, topic: str, expected: list[tuple[str, int, bool, bool]]) -> None:
-    deadline = time.monotonic() + 30
-    while shown(asked, topic) != expected:
-        assert time.monotonic() < deadline, shown(asked, topic)
-        time.sleep(0.05)
+    eventually(lambda: shown(asked, topic) == expected, lambda: shown(asked, topic))
 
 
 @pytest.mark.parametrize("version", range(3))

@@ -17,6 +17,7 @@ import pytest
 from accidents import PATIENCE_S, Brokers, one_broker, three_brokers
 from banking import Bank, Bankers
 from copying import Source, copied, copiers, is_settled, read_committed
+from support.eventually import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,9 +55,9 @@ def test_each_record_is_copied_once_and_in_order(brokers: Brokers, tmp_path: Pat
     accidents = [programs.accident, brokers.accident] * KILLS
     so_far, next_at = 0, step
     try:
-        deadline = time.monotonic() + LASTS_S
+        patience = Patience(LASTS_S)
         while so_far < source.count or accidents or not is_settled(brokers.bootstrap, "target"):
-            assert time.monotonic() < deadline, f"{so_far} of {source.count} are copied\n{programs.errors()}"
+            assert patience.lasts, f"{so_far} of {source.count} are copied\n{programs.errors()}"
             if accidents and so_far >= next_at:
                 accidents.pop()(choice)
                 next_at = so_far + step
@@ -83,11 +84,11 @@ def test_no_money_is_made_or_lost(brokers: Brokers, tmp_path: Path) -> None:
             assert sum(bank.snapshot().balances.values()) == bank.total
     finally:
         bankers.close()
-    known, deadline = bankers.known(), time.monotonic() + PATIENCE_S
+    known, patience = bankers.known(), Patience(PATIENCE_S)
     # What was committed last may stand behind transactions that are open until they have timed out.
     while any((snapshot := bank.snapshot()).numbers[name] < number for name, number in known.items()):
-        assert time.monotonic() < deadline, f"what was committed is lost: {known} became {snapshot.numbers}"
+        assert patience.lasts, f"what was committed is lost: {known} became {snapshot.numbers}"
     while bank.snapshot().records >= 2 * sum(known.values()):
-        assert time.monotonic() < deadline, "nothing is compacted"
+        assert patience.lasts, "nothing is compacted"
     assert sum(bank.snapshot().balances.values()) == bank.total
     print(f"\n{sum(known.values())} transfers, {2 * KILLS} accidents, {bankers.left()}")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from commands import QUICK_JVM, Running, run
-from contract import create_topic, eventually
+from contract import create_topic
 from drivers.base import Record
 from drivers.confluent import Confluent
+from support.eventually import eventually
 from support.places import CACHE, REPOSITORY
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from contract import ClientContract, contents, create_topic, eventually, numbered
+from contract import ClientContract, contents, create_topic, numbered
 from drivers.base import DriverError, Record
 from drivers.remote import HERE, Remote
+from support.eventually import eventually
 from support.places import CACHE
 
 if TYPE_CHECKING:

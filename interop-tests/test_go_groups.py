@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import test_go
-from contract import create_topic, eventually, numbered
+from contract import create_topic, numbered
 from drivers.base import Record
 from kcompat.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from real_kafka import RealKafka
+from support.eventually import eventually
 from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 

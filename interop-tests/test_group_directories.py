@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contract import eventually
 from differential.members import HEARTBEAT, SYNC, join_for_long, ready
 from differential.play import Play
 from differential.scenarios.consumer_groups import going_on, known_topic, owning
@@ -31,6 +30,7 @@ from differential.scenarios.streams_groups import until_stable
 from differential.scenarios.streams_topologies import application
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
+from support.eventually import eventually
 from support.kcompat_broker import KcompatBroker
 from support.places import CACHE
 

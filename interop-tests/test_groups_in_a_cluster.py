@@ -10,10 +10,10 @@ import pytest
 
 from broker_cluster import BrokerCluster
 from commands import QUICK_JVM, Running
-from contract import eventually
 from drivers.base import Record
 from drivers.remote import in_its_own_process
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
+from support.eventually import eventually
 from support.kafka_jars import class_path
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from commands import QUICK_JVM, Running, run
-from contract import BATCH_OVERHEAD, eventually
+from contract import BATCH_OVERHEAD
+from support.eventually import eventually
 from support.kafka_jars import class_path
 from support.places import CACHE
 from tools_jvm import Ended, ToolsJvm, compile_runner

@@ -9,8 +9,9 @@ import pytest
 from kafka.admin import OffsetSpec
 from kafka.errors import GroupSubscribedToTopicError, NoError
 
-from contract import ClientContract, create_topic, eventually, numbered
+from contract import ClientContract, create_topic, numbered
 from drivers.kafka_python import KafkaPython3
+from support.eventually import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

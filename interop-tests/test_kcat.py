@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from commands import Running, run
-from contract import BATCH_OVERHEAD, eventually
+from contract import BATCH_OVERHEAD
+from support.eventually import eventually
 
 if TYPE_CHECKING:
     from support.broker_process import BrokerProcess

@@ -15,6 +15,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from support.eventually import Patience
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -103,9 +105,9 @@ class ConsumerThread(threading.Thread):
 
 def await_all(consumers: list[ConsumerThread], count: int) -> None:
     """Wait until the members together have seen the numbers below `count`."""
-    deadline = time.monotonic() + 60
+    patience = Patience(60)
     missing = set(range(count))
-    while missing and time.monotonic() < deadline:
+    while missing and patience.lasts:
         time.sleep(0.05)
         missing -= {value for consumer in consumers for values in consumer.values for value in list(values)}
     assert not missing, f"{len(missing)} records did not come, the first {min(missing)}"

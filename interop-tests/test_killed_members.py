@@ -6,6 +6,7 @@ As a program it is the consumer that is killed; it says so when it has its parti
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
+
+from support.eventually import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,9 +47,9 @@ def member(bootstrap: str, topic: str, protocol: str) -> Consumer:
 
 def poll_until_it_has(consumer: Consumer, partitions: int) -> None:
     """Take part in the group until this many partitions are assigned."""
-    deadline = time.monotonic() + 3 * SESSION_S
+    patience = Patience(3 * SESSION_S)
     while len(consumer.assignment()) != partitions:
-        assert time.monotonic() < deadline, consumer.assignment()
+        assert patience.lasts, consumer.assignment()
         consumer.poll(0.1)
 
 
@@ -63,7 +66,8 @@ def test_the_partitions_of_a_killed_member_go_to_the_other(
         survivor = member(broker.bootstrap, name, protocol)
         poll_until_it_has(survivor, PARTITIONS)
         program = [sys.executable, __file__, broker.bootstrap, name, protocol]
-        with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as other:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(program, stdout=subprocess.PIPE, text=True, env=environment) as other:
             poll_until_it_has(survivor, 1)
             assert other.stdout is not None
             assert other.stdout.readline() == "it has one\n"

@@ -10,7 +10,6 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from contract import eventually
 from kcompat.log.config import LogConfig
 from kcompat.log.loader import create_log, open_log
 from kcompat.log.verification import BY_COORDINATOR, WITHOUT_PROOF
@@ -20,6 +19,7 @@ from kcompat.records.control import ControlType, EndTransactionMarker, build_mar
 from kcompat.records.record import Record
 from real_kafka import RealKafka
 from support.compaction import CompactionHarness
+from support.eventually import eventually
 from support.kcompat_broker import KcompatBroker
 from support.log_tools import dump_log_segments, files_in, what_kafka_finds_wrong, what_we_find_wrong
 

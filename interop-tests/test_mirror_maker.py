@@ -14,10 +14,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from commands import QUICK_JVM, Running
-from contract import eventually
 from drivers.base import DriverError
 from drivers.confluent import Confluent
 from real_kafka import RealKafka
+from support.eventually import eventually
 from support.kafka_jars import class_path
 from support.kcompat_broker import KcompatBroker
 from support.places import CACHE

@@ -18,9 +18,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from broker_cluster import FAILOVER_S, HURRIED, BrokerCluster
 from cluster_load import LIGHT_PAUSE_S, Load
-from contract import eventually
 from mixed_actors import SETTINGS, Actors, Duty, coordinator_of
 from support.cluster_coordinators import OF_GROUPS, OF_TRANSACTIONS
+from support.eventually import Patience, eventually
 from support.history import violations
 from support.new_epochs import NewEpochs
 
@@ -105,9 +105,9 @@ def the_other_kind_decides(cluster: BrokerCluster, kinds: Sequence[str]) -> None
     """Depose the controller until it is of another kind than the first one; the kill of that may have been
     enough.
     """
-    deadline = time.monotonic() + FAILOVER_S
+    patience = Patience(FAILOVER_S)
     while kinds[cluster.metadata().controller_id - 1] == kinds[FIRST - 1]:
-        assert time.monotonic() < deadline, "only one kind is elected"
+        assert patience.lasts, "only one kind is elected"
         cluster.depose_controller()
 
 
@@ -159,13 +159,13 @@ def commit(cluster: BrokerCluster, group: str, offset: int) -> None:
 def committed(cluster: BrokerCluster, group: str) -> int:
     """What was committed, as its coordinator of now has it."""
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": group})
-    deadline = time.monotonic() + GROUP_MOVES_S
+    patience = Patience(GROUP_MOVES_S)
     try:
         while True:
             try:
                 (found,) = consumer.committed([TopicPartition(TOPIC, 0)], timeout=10)
             except KafkaException:
-                assert time.monotonic() < deadline
+                assert patience.lasts
             else:
                 return int(found.offset)
     finally:

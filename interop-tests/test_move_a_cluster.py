@@ -15,8 +15,8 @@ import pytest
 
 from broker_cluster import SETTINGS, UNHURRIED, BrokerCluster, settled_replicas
 from cluster_load import LIGHT_PAUSE_S, Load
-from contract import eventually
 from support.broker_process import BrokerProcess
+from support.eventually import eventually
 from support.history import violations
 from support.new_epochs import NewEpochs
 from support.places import CACHE, REPOSITORY

@@ -19,6 +19,7 @@ from kazoo.exceptions import NoNodeError
 from broker_cluster import BrokerCluster
 from commands import QUICK_JVM, Running
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
+from support.eventually import eventually
 from support.kafka_jars import class_path
 from support.raw_client import RawClient
 from support.raw_requests import committed_offset, create_topic, find_coordinator
@@ -146,10 +147,7 @@ def offsets_in_kafka(place: Place, group: str) -> set[int]:
 
 
 def until(condition: Callable[[], bool], *consumers: Running) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, [each.lines()[-5:] for each in consumers]
-        time.sleep(0.1)
+    eventually(condition, lambda: [each.lines()[-5:] for each in consumers], TIMEOUT_S)
 
 
 def produce(place: Place, topic: str, prefix: str) -> set[str]:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from commands import run
-from contract import contents, eventually
+from contract import contents
 from drivers.base import Record
 from drivers.confluent import Confluent
 from old_venv import open_in_venv
+from support.eventually import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,12 @@ from confluent_kafka import Producer
 
 import test_go
 from commands import QUICK_JVM, run
-from contract import create_topic, eventually
+from contract import create_topic
 from drivers.base import DriverError, Record
 from drivers.remote import Remote
 from kcompat.protocol.errors import ErrorCode
 from real_kafka import RealKafka
+from support.eventually import eventually
 from support.kafka_jars import class_path
 from support.kcompat_broker import KcompatBroker
 from support.places import REPOSITORY

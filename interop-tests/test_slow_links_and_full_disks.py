@@ -16,12 +16,12 @@ import pytest
 from broker_cluster import BrokerCluster
 from cluster_load import LIGHT_PAUSE_S, Load
 from cluster_proof import FAULTS, TIMEOUT_S, Proof, often
-from contract import eventually
 from hosts import Hosts, are_possible
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
 from small_disk import SmallDisk
+from support.eventually import eventually
 from support.raw_requests import produce
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import Producer
 
-from contract import eventually
 from drivers.base import Record
 from drivers.confluent import Confluent
 from kcompat import Cluster
+from support.eventually import eventually
 from support.kafka_jars import QUICK
 from support.places import REPOSITORY
 from support.ports import free_port

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contract import eventually
 from drivers.confluent import Confluent
+from support.eventually import eventually
 from word_count import PATIENCE_S, WORDS, WordCount, libs, restored
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contract import eventually
 from differential.play import Play
 from differential.scenarios.streams_groups import (
     BEAT,
@@ -25,6 +24,7 @@ from differential.scenarios.streams_groups import (
 from drivers.confluent import Confluent
 from kcompat.protocol.api_keys import ApiKey
 from real_kafka import RealKafka
+from support.eventually import eventually
 from support.kcompat_broker import KcompatBroker
 from tool_bench import insist_on_tools, side_by_side
 from word_count import PATIENCE_S, WordCount, libs, restored

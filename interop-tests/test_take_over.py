@@ -17,7 +17,7 @@ from confluent_kafka.admin import (
 )
 
 import test_data_directories as directories
-from contract import eventually
+from support.eventually import eventually
 from support.kcompat_broker import KcompatBroker
 from zookeeper_kafka import ZooKeeper, ZooKeeperKafka
 

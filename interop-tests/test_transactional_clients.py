@@ -14,6 +14,7 @@ import pytest
 
 from copiers import BY_BROKER, CLASSIC, HERE, PER_TRANSACTION, Copier, confluent, go, has_java, java
 from copying import Source, copied, is_settled, read_committed
+from support.eventually import Patience
 from support.kcompat_broker import KcompatBroker
 
 if TYPE_CHECKING:
@@ -77,13 +78,13 @@ def done(copier: Copier) -> int:
     return copied(copier.bootstrap, copier.group)
 
 
-def all_tended(copiers: list[Copier], so_far: int, deadline: float) -> None:
+def all_tended(copiers: list[Copier], so_far: int, patience: Patience) -> None:
     """Until each of them has copied so many."""
     while behind := [each for each in copiers if done(each) < so_far]:
         for each in copiers:
             each.tend()
         said = "\n".join(f"{each.kind}: {done(each)}\n{each.said()}" for each in behind)
-        assert time.monotonic() < deadline, f"not all have copied {so_far}\n{said}"
+        assert patience.lasts, f"not all have copied {so_far}\n{said}"
         time.sleep(0.1)
 
 
@@ -91,24 +92,24 @@ def all_tended(copiers: list[Copier], so_far: int, deadline: float) -> None:
 def test_what_each_kind_copies_is_there_once_and_in_order(
     broker: KcompatBroker, copiers: list[Copier]
 ) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    patience = Patience(PATIENCE_S)
     source = Source(broker.bootstrap, [each.target for each in copiers])
     source.add(100)
-    all_tended(copiers, 100, deadline)
+    all_tended(copiers, 100, patience)
     for accident in ("copiers", "broker"):
         before = source.count
         source.add(STEP)
         if accident == "broker":
-            all_tended(copiers, before + PER_TRANSACTION, deadline)
+            all_tended(copiers, before + PER_TRANSACTION, patience)
             broker.kill()
             broker.start()
         else:
             for each in copiers:
-                all_tended([each], before + PER_TRANSACTION, deadline)
+                all_tended([each], before + PER_TRANSACTION, patience)
                 each.kill()
-    all_tended(copiers, source.count, deadline)
+    all_tended(copiers, source.count, patience)
     for each in copiers:
         while not is_settled(broker.bootstrap, each.target):
-            assert time.monotonic() < deadline
+            assert patience.lasts
             time.sleep(0.1)
         assert read_committed(broker.bootstrap, each.target) == source.rows, each.kind

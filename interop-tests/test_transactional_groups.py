@@ -22,6 +22,7 @@ from confluent_kafka.admin import AdminClient
 from copiers import BY_BROKER, CLASSIC, PER_TRANSACTION, Copier, confluent, go, has_java, java
 from copying import PARTITIONS, Source, copied, is_settled, read_committed
 from real_kafka import RealKafka
+from support.eventually import Patience
 from support.kcompat_broker import KcompatBroker
 
 if TYPE_CHECKING:
@@ -128,12 +129,12 @@ class Copying:
         return copied(self._broker.bootstrap, GROUP)
 
     def _await(self, condition, what: str) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        patience = Patience(PATIENCE_S)
         while not condition():
             for member in self._members:
                 member.tend()
             said = "\n".join(f"{each.kind}: {each.said()}" for each in self._members)
-            assert time.monotonic() < deadline, f"in vain waited until {what}\n{said}"
+            assert patience.lasts, f"in vain waited until {what}\n{said}"
             time.sleep(0.05)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +18,7 @@ from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.protocol.messages.sync_group import SyncGroupRequest
+from support.eventually import Patience
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def client(broker: BrokerProcess) -> Iterator[RawClient]:
 
 def patiently(ask: Callable[[], Any], is_good: Callable[[Any], bool]) -> Any:
     """Ask until the answer is good: topics and coordinators may take a moment."""
-    deadline = time.monotonic() + PATIENCE_S
+    patience = Patience(PATIENCE_S)
     while not is_good(answer := ask()):
-        assert time.monotonic() < deadline, answer
+        assert patience.lasts, answer
     return answer
 
 

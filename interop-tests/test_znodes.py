@@ -27,6 +27,7 @@ from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
+from support.eventually import Patience
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, delete_topic
 from znodes_shown import nodes
@@ -138,9 +139,9 @@ def play(client: RawClient) -> None:
         response = client.call(IncrementalAlterConfigsRequest([resource]), 1).responses[0]
         assert (response.error_code, response.error_message) in ((0, None), (0, ""))
         time.sleep(0.3)
-    deadline = time.monotonic() + PATIENCE_S
+    patience = Patience(PATIENCE_S)
     while client.call(InitProducerIdRequest(transactional_id=None), 2).error_code:
-        assert time.monotonic() < deadline
+        assert patience.lasts
     assert delete_topic(client, "gone") == 0
 
 
@@ -159,9 +160,9 @@ def both(
             with kind(zookeeper, properties=properties, chroot="/kafka") as kafka:
                 with RawClient(("127.0.0.1", kafka.port)) as raw:
                     play(raw)
-                deadline = time.monotonic() + PATIENCE_S
+                patience = Patience(PATIENCE_S)
                 while client.exists("/kafka/brokers/topics/gone"):
-                    assert time.monotonic() < deadline
+                    assert patience.lasts
                 theirs = nodes(client, "/kafka", kafka.port)
             settings = ZooKeeperSettings(
                 zookeeper.bootstrap,

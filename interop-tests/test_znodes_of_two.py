@@ -19,11 +19,11 @@ from kcompat.protocol.messages.alter_partition_reassignments import AlterPartiti
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import eventually
 from support.raw_requests import produce
 from znodes_shown import nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from support.raw_client import RawClient
@@ -125,20 +125,20 @@ class Told:
         cluster = self.cluster
         cluster.create_topic("lost", 1, placed=[[CONTROLLER]])
         homes = [cluster.brokers[CONTROLLER].home / name for name in DIRECTORIES]
-        until(lambda: any(map(has_lost, homes)))  # ours may be shown a role a little before it takes it
+        eventually(lambda: any(map(has_lost, homes)))  # ours may be shown a role a little before it takes it
         (home,) = filter(has_lost, homes)
         with cluster.client(CONTROLLER) as client:
             alter(client, "lost", "segment.bytes", "100")
             cluster.freeze(OTHER)
             try:
                 home.rename(home.with_name("elsewhere"))
-                until(lambda: produce(client, "lost", some_record()).error_code == FAILED)
-                until(lambda: self._zookeeper.get_children(LOG_DIR_EVENTS) != [])
+                eventually(lambda: produce(client, "lost", some_record()).error_code == FAILED)
+                eventually(lambda: self._zookeeper.get_children(LOG_DIR_EVENTS) != [])
                 shown = nodes(self._zookeeper, LOG_DIR_EVENTS)
             finally:
                 cluster.thaw(OTHER)
         self.moments["a directory is lost"] = shown
-        until(lambda: self._zookeeper.get_children(LOG_DIR_EVENTS) == [])
+        eventually(lambda: self._zookeeper.get_children(LOG_DIR_EVENTS) == [])
 
 
 def has_lost(home: Path) -> bool:
@@ -156,13 +156,6 @@ def alter(client: RawClient, topic: str, key: str, value: str) -> None:
 
 def some_record() -> bytes:
     return build_batch([Record(0, int(time.time() * 1000), None, b"value")])
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def leaders(shown: Any, topic: str) -> list[int]:

@@ -14,9 +14,9 @@ from kazoo.client import KazooClient
 
 from broker_cluster import BrokerCluster
 from cluster_load import LIGHT_PAUSE_S, Load
-from contract import eventually
 from kcompat.cluster import znodes
 from kcompat.protocol.errors import ErrorCode
+from support.eventually import eventually
 from support.history import violations
 from support.raw_requests import create_topic
 from zookeeper_ensemble import ZooKeeperEnsemble, start_together

@@ -10,8 +10,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from commands import QUICK_JVM, Running, run
-from contract import create_topic, eventually
+from contract import create_topic
 from drivers.base import Record
+from support.eventually import eventually
 from support.kafka_jars import class_path
 from support.places import CACHE, REPOSITORY
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 from typing import TYPE_CHECKING, Any
 
 from differential.building import build
@@ -11,6 +10,7 @@ from differential.normal import Normaliser
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import eventually
 from support.raw_client import RawClient, request_frame
 
 if TYPE_CHECKING:
@@ -143,10 +143,7 @@ class Play:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Ask again until the broker shows what it has been told: Kafka's metadata comes after the answer."""
-        deadline = time.monotonic() + LONG_PATIENCE_S
-        while not condition():
-            assert time.monotonic() < deadline, f"in vain waited until {what}"
-            time.sleep(0.005)
+        eventually(condition, what, LONG_PATIENCE_S, poll_s=0.005)
 
     def close(self) -> None:
         """Close every connection."""

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from support.eventually import Patience
 from support.places import REPOSITORY
 from support.ports import free_port
 
@@ -83,9 +84,9 @@ class BrokerProcess(ABC):
             self._process = subprocess.Popen(
                 self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=REPOSITORY
             )
-        deadline = time.monotonic() + timeout_s
+        patience = Patience(timeout_s)
         while not self.is_ready():
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            if self._process.poll() is not None or not patience.lasts:
                 self.kill()
                 raise RuntimeError(f"{self.name} did not start; the end of its log:\n{self.log_tail()}")
             time.sleep(0.02)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
+from support.eventually import eventually
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -36,12 +36,9 @@ def ask_coordinator(cluster: Cluster, broker_id: int, request: Any, version: int
 
 
 def until(found: Callable[[], Any], what: str) -> Any:
-    """What `found` gives in the end."""
-    deadline = time.monotonic() + PATIENCE_S
-    while (value := found()) is None:
-        assert time.monotonic() < deadline, f"in vain waited until {what}"
-        time.sleep(0.02)
-    return value
+    """Call `found` until it returns anything but None, which may be 0, and return that."""
+    values: list[Any] = eventually(lambda: [] if (value := found()) is None else [value], what, PATIENCE_S)
+    return values[0]
 
 
 def coordinator(cluster: Cluster, broker_id: int, kind: int, key: str) -> int | None:

@@ -17,6 +17,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch, iter_headers, read_records
 from kcompat.records.record import Record
+from support.eventually import Patience, eventually
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -70,10 +71,10 @@ def produce(cluster: Cluster, broker_id: int, *values: bytes, timeout_ms: int = 
 
 def produce_in_the_end(cluster: Cluster, broker_id: int, value: bytes) -> None:
     """As clients do: try again while the broker does not know yet that it leads, or lacks followers."""
-    deadline = time.monotonic() + TIMEOUT_S
+    patience = Patience(TIMEOUT_S)
     while error := produce(cluster, broker_id, value):
         assert error in RETRIABLE, error
-        assert time.monotonic() < deadline, error
+        assert patience.lasts, error
         time.sleep(0.01)
 
 
@@ -82,10 +83,10 @@ def read(cluster: Cluster, broker_id: int, at_least: int) -> list[bytes]:
     was acknowledged when its followers have asked it.
     """
     seen: list[bytes] = []
-    deadline = time.monotonic() + TIMEOUT_S
+    patience = Patience(TIMEOUT_S)
     with client(cluster, broker_id) as asking:
         while len(seen) < at_least:
-            assert time.monotonic() < deadline, seen
+            assert patience.lasts, seen
             row = FetchRequest.FetchPartition(0, fetch_offset=len(seen), partition_max_bytes=1 << 20)
             topic = FetchRequest.FetchTopic(TOPIC, partitions=[row])
             answer = asking.call(FetchRequest(max_wait_ms=500, min_bytes=1, topics=[topic]), 11)
@@ -106,11 +107,8 @@ def values(batches: memoryview) -> list[bytes]:
 
 def other_leader(cluster: Cluster, former: int) -> int:
     """The leader that takes the place of another."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while (leader := cluster.leader_of(TOPIC, 0)) in (former, -1):
-        assert time.monotonic() < deadline, "nobody leads"
-        time.sleep(0.01)
-    return leader
+    eventually(lambda: cluster.leader_of(TOPIC, 0) not in (former, -1), "another broker leads", TIMEOUT_S)
+    return cluster.leader_of(TOPIC, 0)
 
 
 def test_every_broker_knows_the_others_and_serves_what_it_leads(cluster: Cluster) -> None:
@@ -146,12 +144,12 @@ def test_a_broker_that_returns_denies_no_topic_and_knows_brokers_from_its_first_
     errors: list[int] = []
 
     def ask(host: str, port: str) -> None:
-        deadline = time.monotonic() + TIMEOUT_S
+        patience = Patience(TIMEOUT_S)
         request = MetadataRequest(
             topics=[MetadataRequest.MetadataRequestTopic(name=TOPIC)], allow_auto_topic_creation=makes_topics
         )
         while ErrorCode.NONE not in errors:
-            assert time.monotonic() < deadline, errors
+            assert patience.lasts, errors
             with suppress(OSError), RawClient((host, int(port)), TIMEOUT_S) as asking:
                 while ErrorCode.NONE not in errors:
                     answer = asking.call(request, 9)
@@ -197,13 +195,13 @@ def test_a_leader_that_is_cut_off_acknowledges_nothing_and_forgets_what_it_took(
 def other_leader_among(cluster: Cluster, isolated: int) -> int:
     """The new leader, as a broker that is not cut off shows it."""
     witness = (isolated + 1) % 3
-    deadline = time.monotonic() + TIMEOUT_S
+    patience = Patience(TIMEOUT_S)
     while True:
         (topic,) = metadata(cluster, witness).topics
         leader = int(topic.partitions[0].leader_id)
         if leader not in (isolated, -1):
             return leader
-        assert time.monotonic() < deadline, "nobody else leads"
+        assert patience.lasts, "nobody else leads"
         time.sleep(0.01)
 
 

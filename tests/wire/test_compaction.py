@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,11 +14,9 @@ from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
 from support.compacted_topics import compact, create_compacted_topic, fill, fill_with_long_values
+from support.eventually import eventually
 from support.raw_client import RawClient
 from support.raw_requests import commit_offset, create_topic, find_coordinator, read_all
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 OFTEN = {"log.cleaner.backoff.ms": "20"}
 TOPIC = 2
@@ -33,13 +29,6 @@ def client_of(broker: Broker) -> RawClient:
 
 def offsets(client: RawClient, topic: str) -> list[int]:
     return [record.offset for record in read_all(client, topic)]
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_it_compacts_by_itself() -> None:

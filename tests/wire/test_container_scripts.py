@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.broker_process import BrokerProcess
+from support.eventually import eventually
 from support.places import REPOSITORY
 from support.ports import free_port
 
@@ -66,10 +66,7 @@ class Scripted(BrokerProcess):
 
     def insist_on(self, sentence: str) -> None:
         """Wait until the log has that."""
-        deadline = time.monotonic() + 10
-        while sentence not in self.log_tail():
-            assert time.monotonic() < deadline, self.log_tail()
-            time.sleep(0.02)
+        eventually(lambda: sentence in self.log_tail(), self.log_tail, 10)
 
     def stop(self, timeout_s: float = 20) -> None:
         """End what a shell has started, and so the shell; a script that has become the broker ends itself."""

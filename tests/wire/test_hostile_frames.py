@@ -28,6 +28,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.records.batch import build_batch, read_header, seal
 from kcompat.records.compression import Codec, compress
 from kcompat.records.record import Record
+from support.eventually import eventually
 from support.hostile_clients import MIB, HealthyNeighbour, connect, half_open_connections, now_ms, send_all
 from support.hostile_frames import (
     FOREIGN,
@@ -189,10 +190,8 @@ def data(broker: KcompatBroker, address: tuple[str, int]) -> Path:
             batch = build_batch([Record(0, now_ms(), b"key", b"value")] * 10)
             assert produce(client, topic, batch).error_code == 0
     data = broker.home / "data"
-    deadline = time.monotonic() + 10
-    while len(partitions(data)) < len(POLICIES) * PARTITIONS:  # directories are made after the answer
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    # directories are made after the answer
+    eventually(lambda: len(partitions(data)) >= len(POLICIES) * PARTITIONS, timeout_s=10)
     return data
 
 
@@ -240,10 +239,7 @@ def test_fifty_thousand_malformed_frames(broker: KcompatBroker, address: tuple[s
     assert grown < 64 * MIB
     assert digest(data) == before
     assert partitions(data) == directories
-    deadline = time.monotonic() + 10
-    while open_sockets(broker.pid) > sockets and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert open_sockets(broker.pid) <= sockets
+    eventually(lambda: open_sockets(broker.pid) <= sockets, "the sockets are closed", 10)
     _, fault, after = broker.log_path.read_text().partition("Traceback")
     assert not fault, after[:3000]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from kcompat import Cluster
 from kcompat.cluster.store import StoreUnavailableError
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
+from support.eventually import eventually
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -59,11 +59,8 @@ def create(cluster: Cluster, leader: int) -> None:
 
 def other_leader(cluster: Cluster, former: int) -> int:
     """The leader that takes the place of another, as the cluster names it."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while (leader := cluster.leader_of(TOPIC, 0)) in (former, -1):
-        assert time.monotonic() < deadline, "nobody else leads"
-        time.sleep(0.01)
-    return leader
+    eventually(lambda: cluster.leader_of(TOPIC, 0) not in (former, -1), "another broker leads", TIMEOUT_S)
+    return cluster.leader_of(TOPIC, 0)
 
 
 def test_the_leader_is_named_when_the_controller_is_cut_off(cluster: Cluster) -> None:

@@ -17,6 +17,7 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import Patience
 from support.ports import free_port
 from support.raw_client import RawClient
 from support.raw_requests import read_all
@@ -70,7 +71,7 @@ def metadata(cluster: Cluster) -> Any:
 def produce(cluster: Cluster, partition: int, value: bytes) -> None:
     """One record with acks=all, tried again as clients do."""
     batch = build_batch([Record(0, 0, None, value)])
-    deadline = time.monotonic() + TIMEOUT_S
+    patience = Patience(TIMEOUT_S)
     while True:
         leader = cluster.leader_of("t", partition)
         error = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -83,7 +84,7 @@ def produce(cluster: Cluster, partition: int, value: bytes) -> None:
         if not error:
             return
         assert error in RETRIABLE, error
-        assert time.monotonic() < deadline, error
+        assert patience.lasts, error
         time.sleep(0.01)
 
 
@@ -95,8 +96,8 @@ def values(cluster: Cluster, partition: int) -> list[bytes]:
 
 def await_values(cluster: Cluster, partition: int, expected: list[bytes]) -> None:
     """A new leader shows the last records once its followers have asked it for what comes next."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while (found := values(cluster, partition)) != expected and time.monotonic() < deadline:
+    patience = Patience(TIMEOUT_S)
+    while (found := values(cluster, partition)) != expected and patience.lasts:
         time.sleep(0.01)
     assert found == expected
 
@@ -140,14 +141,14 @@ def test_replicas_move_under_load_and_nothing_is_lost(cluster: Cluster, tmp_path
             there = {name: [(0, False), (1, False)] if name == "other" else [(0, False)]}
             for broker_id in BROKERS:
                 move(cluster, broker_id, 0, tmp_path / name)
-            deadline = time.monotonic() + TIMEOUT_S
+            patience = Patience(TIMEOUT_S)
             for broker_id in BROKERS:
                 while places(cluster, broker_id)[name] != there[name]:
-                    assert time.monotonic() < deadline, places(cluster, broker_id)
+                    assert patience.lasts, places(cluster, broker_id)
                     time.sleep(0.01)
         count = len(written)
         while len(written) < count + 5:
-            assert time.monotonic() < deadline
+            assert patience.lasts
             time.sleep(0.01)
     finally:
         is_over.set()
@@ -181,7 +182,7 @@ def test_leaderships_leave_a_disk_that_fails_and_what_is_on_the_others_stays(
     assert cluster.leader_of("t", 0) not in (leader, -1)
     assert values(cluster, 0) == written
     assert places(cluster, leader) == {"other": [(1, False)]}
-    deadline = time.monotonic() + TIMEOUT_S
+    patience = Patience(TIMEOUT_S)
     while True:
         (topic,) = metadata(cluster).topics
         shown = {
@@ -189,7 +190,7 @@ def test_leaderships_leave_a_disk_that_fails_and_what_is_on_the_others_stays(
         }
         if shown == {0: (sorted(set(BROKERS) - {leader}), [leader]), 1: (list(BROKERS), [])}:
             break
-        assert time.monotonic() < deadline, shown
+        assert patience.lasts, shown
         time.sleep(0.05)
     for value in written[5:]:
         produce(cluster, 1, value)

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import socket
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import pytest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
+from support.eventually import eventually
 from support.ports import free_port
 from support.raw_client import RawClient
 from support.raw_requests import ACKS_ALL, create_topic, describe_topic, produce, read_all
@@ -25,7 +25,7 @@ from support.zookeeper_client import ZooKeeperClient
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no list of processes")
 
@@ -61,13 +61,6 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Exit code and standard error of a command that ends, with all that shares its output."""
     out, err = process.communicate(timeout=TIMEOUT_S)
@@ -95,7 +88,7 @@ def produce_in_the_end(at: list[Address], value: bytes) -> None:
         except ConnectionError:  # of a broker that nobody knows to be dead yet
             return False
 
-    until(is_acknowledged)
+    eventually(is_acknowledged, timeout_s=TIMEOUT_S)
 
 
 def records(at: list[Address], at_least: int) -> list[bytes]:
@@ -108,7 +101,7 @@ def records(at: list[Address], at_least: int) -> list[bytes]:
                 seen[:] = [bytes(record.value or b"") for record in read_all(client, TOPIC)]
         return len(seen) >= at_least
 
-    until(is_enough)
+    eventually(is_enough, timeout_s=TIMEOUT_S)
     return seen
 
 
@@ -176,7 +169,7 @@ def test_nobody_outlives_a_command_that_is_killed(
     assert len(brokers) == 3
     process.kill()
     process.wait()
-    until(lambda: all(map(is_gone, brokers)))
+    eventually(lambda: all(map(is_gone, brokers)), timeout_s=TIMEOUT_S)
 
 
 def test_all_end_in_order_when_the_whole_group_is_asked_to(

@@ -20,6 +20,7 @@ from kcompat.records.compression import Codec
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.wrapper import encode_wrapper
+from support.eventually import Patience
 from support.kcompat_broker import KcompatBroker
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, init_producer_id, produce, read_all
@@ -128,9 +129,9 @@ def test_without_acks_all_is_appended_in_order_though_the_client_has_gone(broker
             batch = build_batch([Record(0, NOW, None, value)], codec=codec)
             client.send(produce_request("unacknowledged", batch, acks=0), 9)
     with connect(broker) as client:
-        deadline = time.monotonic() + 30
+        patience = Patience(30)
         while len(found := values(client, "unacknowledged")) < len(sent):
-            assert time.monotonic() < deadline, found
+            assert patience.lasts, found
         assert found == sent
 
 

@@ -16,6 +16,7 @@ from kcompat.log.cleaner.selection import assess
 from kcompat.log.config import CleanerConfig, LogConfig
 from kcompat.log.files import FILES
 from support.compaction import CompactionHarness
+from support.eventually import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,9 +39,9 @@ def job_for(log: CompactionHarness, **config: float) -> CleanJob:
 
 def wait(runner: Runner) -> list[Report]:
     reports: list[Report] = []
-    deadline = time.monotonic() + 60
+    patience = Patience(60)
     while not (reports and isinstance(reports[-1], LAST_WORDS)):
-        assert time.monotonic() < deadline
+        assert patience.lasts
         reports += runner.poll()
         time.sleep(0.005)
     return reports
