@@ -6,13 +6,14 @@ A validator gives the reason why a value is not allowed, or None. `allowed` desc
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from kcompat.config.types import Value, format_value
+if TYPE_CHECKING:
+    from kcompat.config.types import Value
 
-_REPLICA_LIST = re.compile(r"[0-9]+:[0-9]+(,[0-9]+:[0-9]+)*")
+_REPLICA = re.compile(r"[0-9]+:[0-9]+")
 
 
 class Validator(Protocol):
@@ -133,8 +134,8 @@ class ThrottledReplicas(Struct, frozen=True):
 
     def problem(self, value: Value) -> str | None:
         """Not such a list."""
-        text = format_value(value) or ""
-        if text in ("", "*", "none") or _REPLICA_LIST.fullmatch(text):
+        assert isinstance(value, list)
+        if value == ["*"] or all(not replica or _REPLICA.fullmatch(replica) for replica in value):
             return None
         return (
             f"{self.name} must be the literal '*' or a list of replicas in the following format: "

@@ -103,6 +103,20 @@ def test_topics_refuse_what_is_not_allowed(alterations: list[tuple[str, int, str
     assert topic({}, *alterations) == Change(ErrorCode.INVALID_CONFIG, message)
 
 
+@pytest.mark.parametrize("key", [THROTTLED, "follower.replication.throttled.replicas"])
+@pytest.mark.parametrize(
+    ("value", "is_allowed"),
+    [
+        ("*", True), ("", True), (" ", True), ("0:1", True), ("0:1 ,0:2", True), ("0:1,,0:2", True),
+        ("0:1,", True), ("none", False), ("NONE", False), ("none,0:1", False), ("*,0:1", False),
+        ("**", False), ("a:1", False), ("0:٣", False), ("-1:1", False), ("0:1:2", False), ("0 :1", False),
+    ],
+)  # fmt: skip
+def test_throttled_replicas(key: str, value: str, is_allowed: bool) -> None:
+    change = topic({}, (key, SET, value))
+    assert change.error is (ErrorCode.NONE if is_allowed else ErrorCode.INVALID_CONFIG)
+
+
 @pytest.mark.parametrize(
     ("alterations", "error", "message"),
     [
