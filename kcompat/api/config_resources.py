@@ -12,6 +12,7 @@ from msgspec import Struct
 from kcompat.cluster.config_entities import BROKERS, GROUPS, TOPICS
 from kcompat.cluster.znodes import DEFAULT_ENTITY
 from kcompat.config.dynamic import Alteration, Change, change_broker, change_group, change_topic, check_form
+from kcompat.config.java_text import parse_integer
 from kcompat.config.loggers import change_loggers
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
@@ -70,7 +71,7 @@ def denial(context: RequestContext, operation: Operation, kind: int, name: str) 
 def id_of(name: str) -> int | None:
     """The broker id that a resource name spells; None if it is no number."""
     try:
-        return int(name)
+        return parse_integer(name, 32)
     except ValueError:
         return None
 

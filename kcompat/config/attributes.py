@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
+from kcompat.config.java_text import split_list
+
 if TYPE_CHECKING:
     from kcompat.config.types import Value
 
@@ -84,7 +86,7 @@ class BrokerKeys:
     def log_dirs(self) -> list[str]:
         """The data directories, in the order given."""
         text = self.string("log.dirs") or self.string("log.dir")
-        return [part.strip() for part in text.split(",") if part.strip()]
+        return [directory for directory in split_list(text) if directory]
 
     connections_max_idle_ms = _int("connections.max.idle.ms")
     max_connections = _int("max.connections")

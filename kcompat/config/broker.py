@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kcompat.config import checks
 from kcompat.config.attributes import BrokerKeys
 from kcompat.config.errors import ConfigError
+from kcompat.config.java_text import trim
 from kcompat.config.keys import ConfigKey, Effect
 from kcompat.config.listeners import check_inter_broker_name, read_listeners
 from kcompat.config.table import BROKER_KEYS, DYNAMIC_ONLY_KEYS, broker_key, broker_synonyms
@@ -201,8 +202,12 @@ def as_log_dirs(directory: str | PathLike[str]) -> str:
         ConfigError: there is none.
     """
     text = str(directory)
-    if not text.strip():
+    if not trim(text):
         raise ConfigError(f"The data directory {text!r} cannot be used: its name is empty")
+    if text != trim(text):
+        raise ConfigError(
+            f"The data directory {text!r} cannot be used: log.dirs drops the space around a name"
+        )
     if "," in text:
         raise ConfigError(
             f"The data directory {text!r} cannot be used: log.dirs takes a comma for the end of a name"
@@ -214,13 +219,17 @@ def _with_both_ids(static: Mapping[str, str]) -> dict[str, str]:
     """`broker.id` and `node.id` name the same number: what sets one sets both."""
     texts = dict(static)
     one, other = texts.get("broker.id"), texts.get("node.id")
-    if one is not None and other is not None and one.strip() != other.strip():
+    if one is not None and other is not None and _number_of("broker.id", one) != _number_of("node.id", other):
         raise ConfigError(f"broker.id={one} and node.id={other} must be the same number")
     if one is not None:
         texts["node.id"] = one
     elif other is not None:
         texts["broker.id"] = other
     return texts
+
+
+def _number_of(name: str, text: str) -> Value:
+    return BROKER_KEYS[name].parse(text)
 
 
 def _overlay(static: Mapping[str, str], *layers: Mapping[str, str]) -> dict[str, str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.config.errors import ConfigError, RequirementError
+from kcompat.config.java_text import parse_integer, split_pairs
 from kcompat.config.keys import Effect
+from kcompat.config.listeners import is_host
 from kcompat.config.table import BROKER_KEYS
 
 if TYPE_CHECKING:
@@ -82,15 +84,23 @@ def parse_ip_overrides(text: str) -> dict[str, int]:
     Raises:
         ConfigError: a pair that is none.
     """
+    try:
+        pairs = split_pairs(text)
+    except ValueError as error:
+        raise _not_a_count(error.args[0]) from None
     counts: dict[str, int] = {}
-    for pair in filter(None, (part.strip() for part in text.split(","))):
-        host, _, count = pair.rpartition(":")
-        if not host or not count.strip().isdecimal():
-            raise ConfigError(
-                f"max.connections.per.ip.overrides has {pair!r}, which is not of the form HOST:COUNT"
-            )
-        counts[host.strip()] = int(count)
+    for host, count in pairs:
+        if not is_host(host):
+            raise _not_a_count(f"{host}:{count}")
+        try:
+            counts[host] = parse_integer(count, 32)
+        except ValueError:
+            raise _not_a_count(f"{host}:{count}") from None
     return counts
+
+
+def _not_a_count(pair: str) -> ConfigError:
+    return ConfigError(f"max.connections.per.ip.overrides has {pair!r}, which is not of the form HOST:COUNT")
 
 
 def _check_groups(config: BrokerKeys) -> None:

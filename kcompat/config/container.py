@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from kcompat.config.errors import ConfigError
+from kcompat.config.java_text import split_list, trim
 from kcompat.config.properties import from_environment, read_properties
 
 if TYPE_CHECKING:
@@ -102,8 +103,8 @@ def _without_quorum(values: dict[str, str]) -> Iterator[str]:
     quorum = {key: values.pop(key) for key in sorted(values) if key.startswith(_QUORUM)}
     if roles is None:
         return
-    voters = [voter for voter in quorum.get("controller.quorum.voters", "").split(",") if voter.strip()]
-    if {role.strip() for role in roles.split(",")} != {"broker", "controller"} or len(voters) > 1:
+    voters = [voter for voter in split_list(trim(quorum.get("controller.quorum.voters", ""))) if voter]
+    if set(split_list(trim(roles))) != {"broker", "controller"} or len(voters) > 1:
         raise ConfigError(
             f"process.roles={roles} and controller.quorum.voters={','.join(voters)} are those of a KRaft "
             "cluster of several nodes, and this broker would be alone: several brokers meet through "
@@ -116,7 +117,7 @@ def _without_quorum(values: dict[str, str]) -> Iterator[str]:
 def _without_own_zookeeper(values: dict[str, str]) -> Iterator[str]:
     """Take away a ZooKeeper in the broker's own container: there is none, and a broker alone needs none."""
     connect = values.get("zookeeper.connect", "")
-    hosts = [part.strip().rpartition(":") for part in connect.partition("/")[0].split(",") if part.strip()]
+    hosts = [part.rpartition(":") for part in split_list(trim(connect.partition("/")[0])) if part]
     if hosts and all((host or port) in _THIS_CONTAINER for host, _, port in hosts):
         del values["zookeeper.connect"]
         yield f"A broker alone keeps its metadata itself: zookeeper.connect={connect} is this container"

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kcompat.config.errors import ConfigError, RequirementError
 from kcompat.config.group import check_group_overrides, group_row
+from kcompat.config.java_text import split_list, trim
 from kcompat.config.keys import Scope
 from kcompat.config.table import BROKER_KEYS, TOPIC_KEYS, broker_key, without_listener_prefix
 from kcompat.config.topic import check_topic_overrides
@@ -182,17 +183,13 @@ def _apply(
 
 def _changed_list(text: str | None, operation: ConfigOperation, argument: str) -> str:
     """Elements added once, or taken away, from what is set or else from Kafka's default."""
-    items = _split(text or "")
-    changed = _split(argument)
+    items = split_list(trim(text or ""))
+    changed = split_list(trim(argument))
     if operation is ConfigOperation.APPEND:
         items += [item for item in dict.fromkeys(changed) if item not in items]
     else:
         items = [item for item in items if item not in changed]
     return format_value(items) or ""
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")] if text.strip() else []
 
 
 def _list_refusal(operation: ConfigOperation, name: str) -> str:

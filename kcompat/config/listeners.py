@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.config.errors import ConfigError
+from kcompat.config.java_text import split_list, split_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -17,7 +18,8 @@ SUPPORTED_PROTOCOL = "PLAINTEXT"
 """What clients and brokers speak to each other here."""
 MAX_PORT = 65535
 
-_ENDPOINT = re.compile(r"([^/:,]+)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,9})")
+_HOST = r"[0-9a-zA-Z\-%._:]"
+_ENDPOINT = re.compile(rf"([^/:,]+)://\[?({_HOST}*)\]?:(-?[0-9]{{1,9}})")
 THIS_MACHINE = "localhost"
 """The host that clients and brokers of the same machine reach any listener at."""
 _WILDCARDS = ("0.0.0.0", "::", "0:0:0:0:0:0:0:0")  # noqa: S104 - compared, not bound
@@ -36,6 +38,11 @@ class Endpoint(Struct, frozen=True):
         return f"{self.name}://{host}:{self.port}"
 
 
+def is_host(text: str) -> bool:
+    """Whether the text has only characters of host names and addresses, and at least one."""
+    return re.fullmatch(f"{_HOST}+", text) is not None
+
+
 def is_wildcard(host: str) -> bool:
     """Whether this stands for every interface, and so for no address that somebody could go to."""
     return not host or host in _WILDCARDS
@@ -52,7 +59,7 @@ def read_listeners(
         ConfigError: one of them cannot be understood, or they do not fit together.
     """
     protocols = parse_protocol_map(protocol_map)
-    controllers = {name.strip().upper() for name in controller_names.split(",")}
+    controllers = {name.upper() for name in split_list(controller_names)}
     for name in controllers:
         protocols.setdefault(name, "PLAINTEXT")
     ours = _without(controllers, parse_endpoints(listeners, protocols))
@@ -73,13 +80,14 @@ def parse_protocol_map(text: str) -> dict[str, str]:
     Raises:
         ConfigError: a pair that is none, a name twice, or a protocol that Kafka does not have.
     """
+    try:
+        pairs = split_pairs(text)
+    except ValueError as error:
+        raise _not_a_mapping(error.args[0]) from None
     protocols: dict[str, str] = {}
-    for pair in filter(None, (part.strip() for part in text.split(","))):
-        name, separator, protocol = (part.strip() for part in pair.rpartition(":"))
-        if not separator or not name:
-            raise ConfigError(
-                f"listener.security.protocol.map has {pair!r}, which is not of the form NAME:PROTOCOL"
-            )
+    for name, protocol in pairs:
+        if not name:
+            raise _not_a_mapping(f"{name}:{protocol}")
         if protocol.upper() not in PROTOCOLS:
             raise ConfigError(
                 f"listener.security.protocol.map gives {name} the protocol {protocol!r}; "
@@ -91,6 +99,10 @@ def parse_protocol_map(text: str) -> dict[str, str]:
     return protocols
 
 
+def _not_a_mapping(pair: str) -> ConfigError:
+    return ConfigError(f"listener.security.protocol.map has {pair!r}, which is not of the form NAME:PROTOCOL")
+
+
 def parse_endpoints(
     text: str, protocols: Mapping[str, str], *, unique_ports: bool = True
 ) -> tuple[Endpoint, ...]:
@@ -99,9 +111,7 @@ def parse_endpoints(
     Raises:
         ConfigError: not endpoints, a name without protocol, a name or (if `unique_ports`) a port used twice.
     """
-    endpoints = tuple(
-        _parse_endpoint(part.strip(), text, protocols) for part in text.split(",") if part.strip()
-    )
+    endpoints = tuple(_parse_endpoint(part, text, protocols) for part in split_list(text) if part)
     names = [endpoint.name for endpoint in endpoints]
     if len(set(names)) < len(names):
         raise ConfigError(f"Each listener must have a different name, listeners: {text}")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcompat.config.errors import ConfigError
+from kcompat.config.java_text import trim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,9 +85,9 @@ def parse_overrides(overrides: Iterable[str]) -> dict[str, str]:
     values: dict[str, str] = {}
     for override in overrides:
         key, separator, value = override.partition("=")
-        if not separator or not key.strip():
+        if not separator or not trim(key):
             raise ConfigError(f"--override {override} is not of the form key=value")
-        values[key.strip()] = value.strip()
+        values[trim(key)] = trim(value)
     return values
 
 

@@ -17,7 +17,7 @@ EARLIEST: Final = "earliest"
 _BY_DURATION: Final = "by_duration:"
 _DURATION: Final = re.compile(
     r"([+-]?)P(?:([+-]?\d+)D)?(?:T(?=[+\-\d])(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+)(?:[.,](\d{0,9}))?S)?)?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from enum import IntEnum
 
 from kcompat.config.errors import InvalidValueError
+from kcompat.config.java_text import is_word, parse_double, parse_integer, split_list, trim
 
 Value = bool | int | float | str | list[str] | None
 """A parsed value; which of these a key has, its `ConfigType` says."""
-
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_FLOAT = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[fFdD]?")
 
 
 class ConfigType(IntEnum):
@@ -39,34 +36,26 @@ _INTEGER_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 
 
 def parse_value(name: str, kind: ConfigType, text: str) -> Value:
-    """The value that `text` stands for.
+    """The value that `text` stands for (`ConfigDef.parseType`).
 
     Raises:
         InvalidValueError: the text is not of the type, in Kafka's words.
     """
-    trimmed = text.strip()
-    if kind in _INTEGER_BITS:
-        return _parse_integer(name, kind, trimmed)
+    trimmed = trim(text)
+    try:
+        if kind in _INTEGER_BITS:
+            return parse_integer(trimmed, _INTEGER_BITS[kind])
+        if kind is ConfigType.DOUBLE:
+            return parse_double(trimmed)
+    except ValueError:
+        raise InvalidValueError(name, text, f"Not a number of type {kind.name}") from None
     if kind is ConfigType.BOOLEAN:
-        lowered = trimmed.lower()
-        if lowered not in ("true", "false"):
+        if not is_word(trimmed, "true") and not is_word(trimmed, "false"):
             raise InvalidValueError(name, text, "Expected value to be either true or false")
-        return lowered == "true"
-    if kind is ConfigType.DOUBLE:
-        if not _FLOAT.fullmatch(trimmed):
-            raise InvalidValueError(name, trimmed, f"Not a number of type {kind.name}")
-        return float(trimmed.rstrip("fFdD"))
+        return is_word(trimmed, "true")
     if kind is ConfigType.LIST:
-        return [part.strip() for part in trimmed.split(",")] if trimmed else []
+        return split_list(trimmed)
     return trimmed
-
-
-def _parse_integer(name: str, kind: ConfigType, text: str) -> int:
-    limit = 1 << (_INTEGER_BITS[kind] - 1)
-    # The length is checked first: a number of a million digits would cost seconds to convert.
-    if not _INTEGER.fullmatch(text) or len(text) > 40 or not -limit <= int(text) < limit:
-        raise InvalidValueError(name, text, f"Not a number of type {kind.name}")
-    return int(text)
 
 
 def format_value(value: Value) -> str | None:

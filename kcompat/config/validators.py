@@ -155,13 +155,21 @@ class FormatVersion(Struct, frozen=True):
         return f"Version {value} is not a valid version"
 
 
-_LAST_MINOR = {0: 11, 1: 1, 2: 8, 3: 9, 4: 0}
-_VERSION = re.compile(r"([0-9])\.([0-9]{1,2})(\.[0-9]{1,2})?(\.[0-9])?(-IV[0-9])?")
+_REVISIONS = {
+    "0.8.0": 0, "0.8.1": 0, "0.8.2": 0, "0.9.0": 0, "0.10.0": 2, "0.10.1": 3, "0.10.2": 1, "0.11.0": 3,
+    "1.0": 1, "1.1": 1,
+    "2.0": 2, "2.1": 3, "2.2": 2, "2.3": 2, "2.4": 2, "2.5": 1, "2.6": 1, "2.7": 3, "2.8": 2,
+    "3.0": 2, "3.1": 1, "3.2": 1, "3.3": 4, "3.4": 1, "3.5": 3, "3.6": 3, "3.7": 5, "3.8": 1, "3.9": 1,
+}  # fmt: skip
+"""Releases that Kafka 3.9 knows, and how many protocol versions (IV0, IV1, ...) each had."""
+
+_VERSIONS = {*_REVISIONS, "4.0-IV0", "4.0-IV1"}.union(
+    f"{release}-IV{number}" for release, count in _REVISIONS.items() for number in range(count)
+)
 
 
 def _is_kafka_version(text: str) -> bool:
-    match = _VERSION.fullmatch(text)
-    if match is None:
-        return False
-    major, minor = int(match[1]), int(match[2])
-    return minor <= _LAST_MINOR.get(major, -1) and (major, minor) >= (0, 8)
+    """Whether Kafka 3.9 takes the text for a version; what comes after its first segments does not matter."""
+    segments = text.rstrip(".").split(".")
+    counted = 3 if text.startswith("0.") else 2
+    return (".".join(segments[:counted]) if len(segments) > counted else text) in _VERSIONS

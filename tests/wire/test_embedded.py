@@ -85,7 +85,7 @@ def test_a_start_that_failed_can_be_stopped_and_tried_again(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("data_dir", ["", "a,b"])
+@pytest.mark.parametrize("data_dir", ["", "a,b", "a "])
 def test_a_directory_that_log_dirs_cannot_name_is_refused(data_dir: str) -> None:
     with pytest.raises(ConfigError, match=f"^The data directory '{data_dir}' cannot be used"):
         Broker(data_dir=data_dir)

@@ -135,7 +135,7 @@ def parse_connect(connect: str) -> tuple[str, str]:
         )
     for host in hosts:
         _, colon, port = host.rpartition(":")
-        if colon and not host.endswith("]") and not port.isdigit():
+        if colon and not host.endswith("]") and not port.isdecimal():
             raise StoreUnavailableError(f"zookeeper.connect: {host!r} has no number for its port")
     return ",".join(hosts), chroot
 

@@ -47,6 +47,7 @@ def test_loggers_are_described_and_changed(world: ConfigWorld) -> None:
         (BROKER, "2", [("log.cleaner.threads", SET, "1")], 42,
          "Unexpected broker id, expected 1, but received 2"),
         (BROKER, "x", [("log.cleaner.threads", SET, "1")], 42, "Node id must be an integer, but it is: x"),
+        (BROKER, "1 ", [("log.cleaner.threads", SET, "1")], 42, "Node id must be an integer, but it is: 1 "),
         (BROKER, "7", [("log.retention.ms", SET, None)], 42,
          "Null value not supported for : log.retention.ms"),
         (LOGGER, "2", [("root", SET, "INFO")], 42, "Unexpected node id. Expected 1, but received 2"),

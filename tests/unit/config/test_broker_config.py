@@ -36,6 +36,14 @@ def test_node_id_and_broker_id_are_one_number() -> None:
     assert BrokerConfig({"node.id": "7"}).with_static({"broker.id": "8"}).integer("node.id") == 8
 
 
+def test_ids_are_compared_as_numbers() -> None:
+    assert BrokerConfig({"node.id": " 03", "broker.id": "٣"}).broker_id == 3
+
+
+def test_a_directory_may_have_spaces_that_java_does_not_trim_in_its_name() -> None:
+    assert BrokerConfig({"log.dirs": " /a\u00a0 ,/b"}).log_dirs == ["/a\u00a0", "/b"]
+
+
 def test_directories() -> None:
     assert BrokerConfig().log_dirs == ["/tmp/kafka-logs"]
     assert BrokerConfig({"log.dir": "/a"}).log_dirs == ["/a"]
@@ -132,6 +140,18 @@ def test_properties_written_for_kraft_are_accepted() -> None:
         ({"max.connections.per.ip": "0"},
          "max.connections.per.ip can be set to zero only if "
          "max.connections.per.ip.overrides property is set."),
+        ({"listeners": "\u00a0PLAINTEXT://:1"},
+         "Error creating broker listeners from '\u00a0PLAINTEXT://:1': "
+         "No security protocol defined for listener \u00a0PLAINTEXT: "
+         "add it to listener.security.protocol.map"),
+        ({"listener.security.protocol.map": ":SSL"},
+         "listener.security.protocol.map has ':SSL', which is not of the form NAME:PROTOCOL"),
+        ({"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,,A:SSL"},
+         "listener.security.protocol.map has '', which is not of the form NAME:PROTOCOL"),
+        ({"max.connections.per.ip.overrides": "h:5\u00a0"},
+         "max.connections.per.ip.overrides has 'h:5\\xa0', which is not of the form HOST:COUNT"),
+        ({"max.connections.per.ip.overrides": "h\u00a0:5"},
+         "max.connections.per.ip.overrides has 'h\\xa0:5', which is not of the form HOST:COUNT"),
         ({"max.connections.per.ip.overrides": "127.0.0.1"},
          "max.connections.per.ip.overrides has '127.0.0.1', which is not of the form HOST:COUNT"),
         ({"group.min.session.timeout.ms": "2000000"},
@@ -189,7 +209,7 @@ def test_refused_keys_may_have_their_default_or_be_empty() -> None:
 
 def test_no_connections_per_address_is_allowed_with_exceptions() -> None:
     config = BrokerConfig(
-        {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "10.0.0.1:5,::1:6"}
+        {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "10.0.0.1:5 , ::1: ٦,"}
     )
     assert config.ip_overrides == {"10.0.0.1": 5, "::1": 6}
 

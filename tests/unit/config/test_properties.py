@@ -80,6 +80,7 @@ def test_variables_that_are_no_keys() -> None:
 
 def test_overrides() -> None:
     assert parse_overrides(["a=1", "b = x=y ", "a=2", "c="]) == {"a": "2", "b": "x=y", "c": ""}
+    assert parse_overrides(["a=\u00a01 "]) == {"a": "\u00a01"}
     for wrong in ("a", "=1"):
         with pytest.raises(ConfigError, match=f"^--override {wrong} is not of the form key=value$"):
             parse_overrides([wrong])

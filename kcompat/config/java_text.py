@@ -1,0 +1,100 @@
+"""Text of configuration values as Java reads it: numbers, lists, and the space that is trimmed.
+
+Python's own functions differ: `str.strip` removes spaces of every script, `int` takes underscores, `float`
+takes no hexadecimal digits. Every value of a configuration is read with the functions of this module.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+_TRIMMED: Final = "".join(map(chr, range(ord(" ") + 1)))
+"""Characters that `String.trim` removes: the space and everything below it."""
+
+_AROUND_COMMAS: Final = " \t\n\v\f\r"
+_INTEGER: Final = re.compile(r"([+-]?)(\d+)")
+_LAST_CHAR: Final = "\uffff"
+"""The last character that Java has as one `char`: parseInt takes no digits beyond."""
+
+_DECIMAL: Final = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
+_HEXADECIMAL: Final = re.compile(
+    r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?"
+)
+_NOT_FINITE: Final = re.compile(r"[+-]?(?:NaN|Infinity)")
+_MOST_DIGITS: Final = 19
+"""Digits of the largest 64-bit number: more are refused before they cost time to convert."""
+
+
+def trim(text: str) -> str:
+    """Remove spaces and control characters of ASCII from both ends; a no-break space stays."""
+    return text.strip(_TRIMMED)
+
+
+def split_list(text: str) -> list[str]:
+    """Split at commas and drop ASCII white space around them; an empty text is an empty list.
+
+    Elements may be empty. The text itself is expected to be trimmed.
+    """
+    return [element.strip(_AROUND_COMMAS) for element in text.split(",")] if text else []
+
+
+def split_pairs(text: str) -> list[tuple[str, str]]:
+    """Split a list of NAME:VALUE pairs, each at its last colon (Kafka's `Csv.parseCsvMap`).
+
+    Raises:
+        ValueError: an element has no colon; its argument is that element.
+    """
+    elements = split_list(text)
+    while elements and not elements[-1]:  # `String.split` drops empty elements at the end
+        elements.pop()
+    pairs = []
+    for element in elements:
+        name, colon, value = element.rpartition(":")
+        if not colon:
+            raise ValueError(element)
+        pairs.append((trim(name), trim(value)))
+    return pairs
+
+
+def is_word(text: str, word: str) -> bool:
+    """Whether `text` is `word` but for upper and lower case (`String.equalsIgnoreCase`)."""
+    return len(text) == len(word) and text.upper() == word.upper()
+
+
+def parse_integer(text: str, bits: int) -> int:
+    """Return the number that `text` spells in decimal digits of any script, as a signed one of so many bits.
+
+    Raises:
+        ValueError: it spells none, has space around it, or does not fit.
+    """
+    match = _INTEGER.fullmatch(text)
+    if match is None or max(match[2]) > _LAST_CHAR:
+        raise ValueError(f"{text[:_MOST_DIGITS]!r} is not an integer")
+    digits = match[2]
+    if not digits.isascii():
+        digits = "".join(str(unicodedata.decimal(digit)) for digit in digits)
+    digits = digits.lstrip("0")
+    limit = 1 << (bits - 1)
+    if len(digits) > _MOST_DIGITS or not -limit <= (number := int(match[1] + (digits or "0"))) < limit:
+        raise ValueError(f"a number of {len(digits)} digits does not fit into {bits} bits")
+    return number
+
+
+def parse_double(text: str) -> float:
+    """Return the number that `text` spells as `Double.parseDouble` takes it, hexadecimal ones included.
+
+    Raises:
+        ValueError: it spells none, or has space around it.
+    """
+    if match := _DECIMAL.fullmatch(text):
+        return float(match[1])
+    if _NOT_FINITE.fullmatch(text):
+        return float(text)
+    if match := _HEXADECIMAL.fullmatch(text):
+        try:
+            return float.fromhex(match[1])
+        except OverflowError:
+            return float("-inf" if text.startswith("-") else "inf")
+    raise ValueError("not a floating-point number")
