@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-
-class ConfigError(Exception):
-    """A value the broker cannot run with; the message is one sentence for the operator."""
+from kcompat.errors import ConfigError as ConfigError
 
 
 class InvalidValueError(ConfigError):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.config.broker import as_log_dirs
-from kcompat.config.listeners import Endpoint
-from kcompat.embedded.home import as_texts
 from kcompat.embedded.running import Embedded
+from kcompat.embedded.settings import read_settings
+from kcompat.errors import UsageError
 from kcompat.node.broker import BrokerNode
 from kcompat.node.world import real_world
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from os import PathLike
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.embedded.settings import Settings
     from kcompat.log.cleaner.cleaner import Compacted
 
 
@@ -28,8 +27,8 @@ class Broker(Embedded[BrokerNode]):
         with Broker() as broker:
             producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
 
-    Values that are not allowed raise ConfigError at once. Starting raises what `kcompat start` reports in a
-    sentence: ConfigError, ListenerError, LogDirectoryError, StoreUnavailableError.
+    Arguments that cannot be raise UsageError at once, values that are not allowed ConfigError. `start` says
+    what it raises. All of these are in `kcompat.errors`.
     """
 
     def __init__(
@@ -38,13 +37,9 @@ class Broker(Embedded[BrokerNode]):
         data_dir: str | PathLike[str] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
-        config: Mapping[str, str | float | bool] | None = None,
+        config: Settings | None = None,
     ) -> None:
-        values = {"listeners": str(Endpoint("PLAINTEXT", host, port, "PLAINTEXT"))}
-        if data_dir is not None:
-            values["log.dirs"] = as_log_dirs(data_dir)
-        values.update(as_texts(config))
-        super().__init__("the broker", values)
+        super().__init__("the broker", read_settings(data_dir, host, port, config))
 
     async def _begin(self, config: BrokerConfig) -> BrokerNode:
         node = BrokerNode(config, real_world())
@@ -63,7 +58,12 @@ class Broker(Embedded[BrokerNode]):
     def compact(self, topic: str, timeout_s: float | None = None) -> list[Compacted]:
         """Compact a topic now, whatever its dirty ratio, and wait until that is done; one result a partition.
 
-        Raises TimeoutError; the cleaning goes on then.
+        Raises:
+            UsageError: there is no such topic.
+            TimeoutError: it takes longer than `timeout_s`; the cleaning goes on.
         """
         thread, node = self._running()
-        return thread.call(node.compact(topic), timeout_s)
+        results = thread.call(node.compact(topic), timeout_s)
+        if not results:
+            raise UsageError(f"there is no topic {topic!r}: create it before you compact it")
+        return results

@@ -6,20 +6,20 @@ import asyncio
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from kcompat.config.broker import as_log_dirs
-from kcompat.config.listeners import Endpoint
-from kcompat.embedded.home import as_texts
-from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded
+from kcompat.embedded.running import START_TIMEOUT_S, STOP_TIMEOUT_S, Embedded, starting
+from kcompat.embedded.settings import check_port, read_settings
+from kcompat.errors import UsageError
 from kcompat.net.bound_socket import HeldPort
 from kcompat.node.cluster import ClusterNodes
 from kcompat.node.spread import spread
 from kcompat.node.world import real_world
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
     from kcompat.config.broker import BrokerConfig
+    from kcompat.embedded.settings import Settings
     from kcompat.embedded.thread import LoopThread
 
 IN_SYNC_TIMEOUT_S = 30.0
@@ -39,20 +39,32 @@ class ClusterBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Host and port of its first listener; it must be running."""
+        """Host and port of its first listener. Raises UsageError where it is not running."""
+        self._insist_on_running()
         return self._cluster.nodes.running[self.id].bootstrap_servers
 
     def start(self) -> None:
-        """Start it again, and wait until it serves clients."""
-        self._cluster.thread.call(self._cluster.nodes.start(self.id), START_TIMEOUT_S)
+        """Start it again, and wait until it serves clients. Raises StartError."""
+        thread, nodes = self._cluster.thread, self._cluster.nodes
+        with starting(f"broker {self.id}", START_TIMEOUT_S):
+            thread.call(nodes.start(self.id), START_TIMEOUT_S)
 
     def stop(self) -> None:
-        """Shut it down cleanly: its leaderships move first."""
-        self._cluster.thread.call(self._cluster.nodes.stop(self.id), STOP_TIMEOUT_S)
+        """Shut it down cleanly: its leaderships move first. Raises TimeoutError."""
+        thread, nodes = self._cluster.thread, self._cluster.nodes
+        try:
+            thread.call(nodes.stop(self.id), STOP_TIMEOUT_S)
+        except TimeoutError as error:
+            raise TimeoutError(f"broker {self.id} did not stop within {STOP_TIMEOUT_S:.0f} s") from error
 
     def kill(self) -> None:
-        """End it as kill -9 does."""
+        """End it as kill -9 does. Raises UsageError where it is not running."""
+        self._insist_on_running()
         self._cluster.thread.do(lambda: self._cluster.nodes.kill(self.id))
+
+    def _insist_on_running(self) -> None:
+        if not self.is_running:
+            raise UsageError(f"broker {self.id} is not running: start it first")
 
 
 class Cluster(Embedded[ClusterNodes]):
@@ -74,14 +86,15 @@ class Cluster(Embedded[ClusterNodes]):
         data_dir: str | PathLike[str] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
-        config: Mapping[str, str | float | bool] | None = None,
+        config: Settings | None = None,
         racks: Sequence[str] | None = None,
     ) -> None:
-        values = {"listeners": str(Endpoint("PLAINTEXT", host, port, "PLAINTEXT"))}
-        if data_dir is not None:
-            values["log.dirs"] = as_log_dirs(data_dir)
-        values.update(as_texts(config))
-        super().__init__("the cluster", values)
+        if isinstance(brokers, bool) or not isinstance(brokers, int) or brokers < 1:
+            raise UsageError(f"brokers={brokers!r} is not a number of brokers: use 1 or more")
+        if racks is not None and (isinstance(racks, str) or not racks):
+            raise UsageError(f"racks={racks!r} is not a list of racks: name at least one, as in ['a', 'b']")
+        check_port(port, brokers)
+        super().__init__("the cluster", read_settings(data_dir, host, port, config))
         self._racks = racks
         self.brokers = [ClusterBroker(self, broker_id) for broker_id in range(brokers)]
 
@@ -114,7 +127,15 @@ class Cluster(Embedded[ClusterNodes]):
         return self.nodes.bootstrap_servers
 
     def isolate(self, broker_id: int) -> None:
-        """Cut a broker off from the others and from the metadata store; clients still reach it."""
+        """Cut a broker off from the others and from the metadata store; clients still reach it.
+
+        Raises:
+            UsageError: the cluster has no broker of this id.
+        """
+        if broker_id not in self.nodes.broker_ids:
+            raise UsageError(
+                f"there is no broker {broker_id!r}: the cluster has 0 to {len(self.brokers) - 1}"
+            )
         self.thread.do(lambda: self.nodes.isolate(broker_id))
 
     def heal(self) -> None:

@@ -1,4 +1,4 @@
-"""Where embedded brokers store, and how their settings are written."""
+"""Where embedded brokers store unless a directory is given."""
 
 from __future__ import annotations
 
@@ -8,13 +8,24 @@ import tempfile
 import weakref
 from typing import TYPE_CHECKING
 
+from kcompat.errors import StartError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 
 def temporary_directory(owner: object) -> tuple[str, Callable[[], object]]:
-    """A new directory and what removes it, which happens at the latest with its owner or this process."""
-    directory = tempfile.mkdtemp(prefix="kcompat-")
+    """Return a new directory and what removes it, which happens at the latest with its owner or this process.
+
+    Raises:
+        StartError: it cannot be made.
+    """
+    try:
+        directory = tempfile.mkdtemp(prefix="kcompat-")
+    except OSError as error:
+        raise StartError(
+            f"No temporary directory can be made ({error.strerror}): set TMPDIR, or give a data_dir"
+        ) from error
     return directory, weakref.finalize(owner, _remove, directory, os.getpid())
 
 
@@ -22,11 +33,3 @@ def _remove(directory: str, owner: int) -> None:
     """Remove a temporary directory, unless this is a forked child: it is the parent's."""
     if os.getpid() == owner:
         shutil.rmtree(directory, ignore_errors=True)
-
-
-def as_texts(config: Mapping[str, str | float | bool] | None) -> dict[str, str]:
-    """Settings as a properties file has them."""
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in (config or {}).items()
-    }

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
+from kcompat.cluster.store import StoreError
 from kcompat.config.broker import BrokerConfig
 from kcompat.embedded.home import temporary_directory
 from kcompat.embedded.thread import LoopThread
+from kcompat.errors import StartError, StartTimeoutError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
 
 Nodes = TypeVar("Nodes")
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
+
+
+@contextmanager
+def starting(what: str, timeout_s: float) -> Iterator[None]:
+    """Raise the errors of a start in the `with` block as StartError, with a sentence about `what`."""
+    try:
+        yield
+    except StoreError as error:
+        raise StartError(str(error)) from error
+    except TimeoutError as error:
+        raise StartTimeoutError(f"{what} did not start within {timeout_s:.0f} s") from error
 
 
 class Embedded(ABC, Generic[Nodes]):
@@ -41,8 +54,16 @@ class Embedded(ABC, Generic[Nodes]):
         """Stop, on the loop of the thread."""
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> Self:
-        """Start and wait until clients are served. TimeoutError, and nothing left, if that takes too long."""
-        assert self._started is None, f"{self._what} is started already"
+        """Start and wait until clients are served; nothing is left where that fails.
+
+        Raises:
+            UsageError: it is started already.
+            ConfigError: the configuration cannot be, which was not seen before.
+            StartError: the port or the directory cannot be used, or the metadata store cannot be reached;
+                StartTimeoutError where it takes longer than `timeout_s`.
+        """
+        if self._started is not None:
+            raise UsageError(f"{self._what} is started already: stop it before you start it again")
         with ExitStack() as undo:
             config = self._config
             if self._is_temporary:
@@ -51,10 +72,8 @@ class Embedded(ABC, Generic[Nodes]):
                 config = config.with_static({"log.dirs": directory})
             thread = LoopThread()
             undo.callback(thread.close)
-            try:
+            with starting(self._what, timeout_s):
                 nodes = thread.call(self._begin(config), timeout_s)
-            except TimeoutError as error:
-                raise TimeoutError(f"{self._what} did not start within {timeout_s:.0f} s") from error
             undo.callback(self._end_here, thread, nodes)
             self._undo = undo.pop_all()
         self._started = thread, nodes
@@ -72,7 +91,10 @@ class Embedded(ABC, Generic[Nodes]):
                 thread.call(self._end(nodes), STOP_TIMEOUT_S)
 
     def _running(self) -> tuple[LoopThread, Nodes]:
-        assert self._started is not None, f"{self._what} is not started"
+        if self._started is None:
+            raise UsageError(
+                f"{self._what} is not started: use it in a with statement, or call start() first"
+            )
         return self._started
 
     def __enter__(self) -> Self:

@@ -7,6 +7,8 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
+from kcompat.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
@@ -32,7 +34,16 @@ class LoopThread:
         return self._thread.is_alive()
 
     def call(self, work: Coroutine[object, object, T], timeout_s: float | None = None) -> T:
-        """What `work` returns or raises. It is cancelled, and TimeoutError raised, after `timeout_s`."""
+        """What `work` returns or raises. It is cancelled, and TimeoutError raised, after `timeout_s`.
+
+        Raises:
+            UsageError: the thread has ended, or this process is a forked child, which has none.
+        """
+        if not self.is_here:
+            work.close()
+            raise UsageError(
+                "brokers run in the process that started them: this one, a child of it, has none"
+            )
         future = asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop)
         try:
             return future.result(timeout_s)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 from typing import Final
 
+from kcompat.errors import StartError
+
 OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """Faults that pass: no room on the volume, and no room for one more open file."""
 
@@ -26,5 +28,5 @@ class StorageError(Exception):
         return isinstance(self.cause, OSError) and self.cause.errno in OUT_OF_SPACE
 
 
-class LogDirectoryError(Exception):
+class LogDirectoryError(StartError):
     """A log directory cannot be used: taken by another process, or written by another broker or cluster."""

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from kcompat.errors import StartError
+
 if TYPE_CHECKING:
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
 
 
-class ListenerError(Exception):
+class ListenerError(StartError):
     """A listener cannot be opened; the message is one sentence for the user."""
 
 

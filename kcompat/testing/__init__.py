@@ -24,8 +24,9 @@ import pytest
 from kcompat.embedded import Broker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from kcompat.embedded.settings import Settings
     from kcompat.testing.container import KcompatContainer as KcompatContainer
 
 _LONGEST_NAME: Final = 200
@@ -42,13 +43,13 @@ def __getattr__(name: str) -> object:
 
 
 @pytest.fixture(scope="session")
-def kafka_config() -> Mapping[str, str | float | bool]:
+def kafka_config() -> Settings:
     """The settings of `kafka_broker`, none; a fixture of this name in a conftest.py gives others."""
     return {}
 
 
 @pytest.fixture(scope="session")
-def kafka_broker(kafka_config: Mapping[str, str | float | bool]) -> Iterator[Broker]:
+def kafka_broker(kafka_config: Settings) -> Iterator[Broker]:
     """A running broker, which all tests of the run share; with pytest-xdist all of a worker."""
     with Broker(config=kafka_config) as broker:
         yield broker

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcompat import Broker
-from kcompat.config.errors import ConfigError
+from kcompat import Broker, Cluster
 from kcompat.embedded.thread import LoopThread
+from kcompat.errors import ConfigError, StartError, StartTimeoutError, UsageError
 from kcompat.net.listener import ListenerError
 from kcompat.protocol.messages.metadata import MetadataRequest
 from support.raw_client import RawClient
@@ -92,7 +92,7 @@ def test_a_directory_that_log_dirs_cannot_name_is_refused(data_dir: str) -> None
 
 
 def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(TimeoutError, match="did not start within 0 s"):
+    with pytest.raises(StartTimeoutError, match="did not start within 0 s"):
         Broker().start(timeout_s=0)
     assert [thread.name for thread in threading.enumerate() if thread.name == "kcompat"] == []
     assert list(tmp_path.iterdir()) == []
@@ -185,3 +185,67 @@ def test_an_ipv6_address_is_written_as_clients_take_it() -> None:
     with Broker(host="::1") as broker:
         assert broker.bootstrap_servers.startswith("[::1]:")
         assert partitions(broker, "t") == 1
+
+
+def test_a_second_start_is_refused_and_changes_nothing() -> None:
+    with Broker() as broker:
+        with pytest.raises(UsageError, match="the broker is started already: stop it before"):
+            broker.start()
+        assert partitions(broker, "t") == 1
+
+
+def test_a_topic_that_is_not_there_cannot_be_compacted() -> None:
+    with Broker() as broker, pytest.raises(UsageError, match="there is no topic 't': create it"):
+        broker.compact("t")
+
+
+def test_a_start_that_fails_raises_a_start_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Broker(data_dir=tmp_path / "data"), pytest.raises(StartError, match=r"data"):
+        Broker(data_dir=tmp_path / "data").start()
+    absent = {"zookeeper.connect": "127.0.0.1:1", "zookeeper.connection.timeout.ms": 1}
+    with pytest.raises(StartError, match=r"no ZooKeeper at 127\.0\.0\.1:1"):
+        Broker(config=absent).start()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    with pytest.raises(StartError, match=r"No temporary directory can be made .*: set TMPDIR"):
+        Broker().start()
+
+
+def test_brokers_of_a_cluster_say_what_cannot_be() -> None:
+    with Cluster(2) as cluster:
+        with pytest.raises(UsageError, match="there is no broker 2: the cluster has 0 to 1"):
+            cluster.isolate(2)
+        gone = cluster.brokers[1]
+        gone.kill()
+        with pytest.raises(UsageError, match="broker 1 is not running: start it first"):
+            gone.kill()
+        with pytest.raises(UsageError, match="broker 1 is not running: start it first"):
+            _ = gone.bootstrap_servers
+
+
+CALLED_IN_A_FORKED_CHILD = """
+import os, sys
+from kcompat import Broker, Cluster
+from kcompat.errors import UsageError
+
+with Broker() as broker:
+    child = os.fork()
+    if child == 0:
+        try:
+            broker.compact("t")
+        except UsageError as error:
+            print(error, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+def test_a_forked_child_that_calls_its_parents_broker_is_told_so() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CALLED_IN_A_FORKED_CHILD],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.stdout.startswith("brokers run in the process that started them")
+    assert done.stderr == ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat import Cluster
-from kcompat.cluster.store import StoreUnavailableError
+from kcompat.errors import StartError
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from support.eventually import eventually
 from support.raw_client import RawClient
@@ -96,7 +96,7 @@ def test_a_broker_that_is_cut_off_starts_again_when_it_is_healed(cluster: Cluste
     create(cluster, leader=0)
     cluster.isolate(0)
     getattr(broker, end)()
-    with pytest.raises(StoreUnavailableError, match=r"^broker 0 is isolated: .*heal"):
+    with pytest.raises(StartError, match=r"^broker 0 is isolated: .*heal"):
         broker.start()
     assert not broker.is_running
     cluster.heal()

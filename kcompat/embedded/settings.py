@@ -1,0 +1,87 @@
+"""The arguments of `Broker` and `Cluster` as texts of a configuration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TypeAlias
+
+from kcompat.config.broker import as_log_dirs
+from kcompat.config.listeners import MAX_PORT, Endpoint, is_host
+from kcompat.config.types import format_value
+from kcompat.errors import ConfigError, UsageError
+
+Setting: TypeAlias = "str | float | bool | timedelta | os.PathLike[str] | Sequence[str | float]"
+"""A value of one of Kafka's keys; a sequence is a list, and a `timedelta` stands for milliseconds."""
+
+Settings: TypeAlias = Mapping[str, Setting]
+"""Values by Kafka's keys."""
+
+
+def read_settings(
+    data_dir: str | os.PathLike[str] | None, host: str, port: int, config: Settings | None
+) -> dict[str, str]:
+    """Return the texts of the configuration that the arguments ask for, by Kafka's keys.
+
+    Raises:
+        UsageError: an argument cannot be, or two of them contradict each other.
+        ConfigError: a value of `config` cannot be written as text.
+    """
+    if not isinstance(host, str) or (host and not is_host(host)):
+        raise UsageError(f"host={host!r} is neither a name nor an address: use 127.0.0.1, for instance")
+    check_port(port)
+    is_mapping = config is None or (
+        isinstance(config, Mapping) and all(isinstance(key, str) for key in config)
+    )
+    if not is_mapping:
+        raise UsageError(
+            f"config={config!r} is no mapping of names: use Kafka's keys, as in {{'num.partitions': 4}}"
+        )
+    values = {name: _text_of(name, value) for name, value in (config or {}).items()}
+    if port and "listeners" in values:
+        raise UsageError(
+            f"port={port} and listeners={values['listeners']} both say where to listen: give one"
+        )
+    values.setdefault("listeners", str(Endpoint("PLAINTEXT", host, port, "PLAINTEXT")))
+    if data_dir is not None:
+        if "log.dirs" in values or "log.dir" in values:
+            raise UsageError(f"data_dir={str(data_dir)!r} and log.dirs both say where to store: give one")
+        values["log.dirs"] = as_log_dirs(_path_of(data_dir))
+    return values
+
+
+def check_port(port: int, count: int = 1) -> None:
+    """Raise UsageError unless `count` ports in a row, from this one on, are TCP ports; 0 is any free port."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= MAX_PORT:
+        raise UsageError(
+            f"port={port!r} is not a port: use a number from 1 to {MAX_PORT}, or 0 for a free port"
+        )
+    if port and port + count - 1 > MAX_PORT:
+        raise UsageError(f"port={port} leaves no room for {count} ports in a row: use a lower one, or 0")
+
+
+def _path_of(data_dir: str | os.PathLike[str]) -> str:
+    path = os.fspath(data_dir) if isinstance(data_dir, os.PathLike) else data_dir
+    if not isinstance(path, str):
+        raise UsageError(f"data_dir={data_dir!r} is not the name of a directory: use text or a path")
+    return path
+
+
+def _text_of(name: str, value: Setting) -> str:
+    """The value as a properties file has it."""
+    match value:
+        case str():
+            return value
+        case bool() | int() | float():
+            return format_value(value) or ""
+        case timedelta() if name.endswith(".ms"):
+            return str(value // timedelta(milliseconds=1))
+        case list() | tuple():
+            return ",".join(_text_of(name, element) for element in value)
+        case os.PathLike():
+            return os.fspath(value)
+        case _:
+            raise ConfigError(
+                f"{name}={value!r} cannot be: use text, a number, True, False, or a list of those"
+            )
