@@ -21,6 +21,7 @@ from kcompat.cli.own_process import (
 )
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
+from kcompat.config.known import NEWER_KEYS, meant_key
 from kcompat.config.properties import load_static
 from kcompat.net.spinning import spinning_loop
 
@@ -34,6 +35,9 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_DIRECTORY = Path("kcompat-data")
 """Where a broker stores by default: in the current directory, where it is seen and easily removed."""
+
+REPORTERS = frozenset({"kafka.metrics.reporters", "metric.reporters"})
+"""Keys of classes that would send somebody the metrics, who may wait for them."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -141,10 +145,19 @@ def log_oddities(config: BrokerConfig) -> None:
     """Say in the log what of the configuration is unknown, and what has no effect."""
     if config.unknown_keys:
         logger.warning(
-            "These configurations are not known and are ignored: %s", ", ".join(config.unknown_keys)
+            "These configurations are not known and are ignored: %s",
+            ", ".join(map(_with_meant_key, config.unknown_keys)),
         )
+    for name in sorted(NEWER_KEYS.intersection(config.static)):
+        logger.info("%s is accepted but has no effect: it is a key of a newer Kafka", name)
     for key in config.ineffective_keys:
-        logger.info("%s is accepted but has no effect: %s", key.name, key.reason)
+        level = logging.WARNING if key.name in REPORTERS else logging.INFO
+        logger.log(level, "%s is accepted but has no effect: %s", key.name, key.reason)
+
+
+def _with_meant_key(name: str) -> str:
+    meant = meant_key(name)
+    return name if meant is None else f"{name} (did you mean {meant}?)"
 
 
 async def _serve(

@@ -11,8 +11,10 @@ from kcompat.config.attributes import BrokerKeys
 from kcompat.config.errors import ConfigError
 from kcompat.config.java_text import trim
 from kcompat.config.keys import ConfigKey, Effect
+from kcompat.config.known import is_known
 from kcompat.config.listeners import check_inter_broker_name, read_listeners
 from kcompat.config.table import BROKER_KEYS, DYNAMIC_ONLY_KEYS, broker_key, broker_synonyms
+from kcompat.config.unenforced import refusal_of, refuse_unenforced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +46,8 @@ class BrokerConfig(BrokerKeys):
     The keys the broker itself uses are attributes, see `BrokerKeys`; all others are reached by name.
 
     Raises:
-        ConfigError: a value that is not allowed, alone or beside the others.
+        ConfigError: a value that is not allowed, alone or beside the others, or a static one whose promise is
+            not kept here. Dynamic values of that kind are refused where they are set.
     """
 
     __slots__ = ("_given", "_values", "advertised", "dynamic", "dynamic_default", "listeners", "static")
@@ -65,7 +68,8 @@ class BrokerConfig(BrokerKeys):
             key = broker_key(name)
             if key is not None:
                 self._values[name] = key.parse(text)
-        checks.check_broker(self, self._given)
+        refuse_unenforced(self.static)
+        checks.check_broker(self)
         self.listeners, advertised = read_listeners(
             self.string("listeners"),
             self.string("advertised.listeners"),
@@ -141,8 +145,15 @@ class BrokerConfig(BrokerKeys):
 
     @property
     def unknown_keys(self) -> list[str]:
-        """Keys that were given but that Kafka does not have, sorted: worth a warning."""
-        return sorted(name for name in self.static if broker_key(name) is None)
+        """Keys that were given but that no Kafka has, sorted: worth a warning."""
+        return sorted(name for name in self.static if not is_known(name))
+
+    @property
+    def unenforced(self) -> list[str]:
+        """Sentences about stored dynamic values that are not obeyed: a Kafka may have stored them."""
+        stored = {**self.dynamic_default, **self.dynamic}
+        refusals = (refusal_of(name, text) for name, text in sorted(stored.items()))
+        return [refusal for refusal in refusals if refusal is not None]
 
     @property
     def ineffective_keys(self) -> list[ConfigKey]:

@@ -1,4 +1,4 @@
-"""What the values of several broker keys must satisfy together, and which of them we refuse."""
+"""What the values of several broker keys must satisfy together."""
 
 from __future__ import annotations
 
@@ -6,39 +6,23 @@ from typing import TYPE_CHECKING
 
 from kcompat.config.errors import ConfigError, RequirementError
 from kcompat.config.java_text import parse_integer, split_pairs
-from kcompat.config.keys import Effect
 from kcompat.config.listeners import is_host
-from kcompat.config.table import BROKER_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kcompat.config.attributes import BrokerKeys
 
 
-def check_broker(config: BrokerKeys, given: Mapping[str, str]) -> None:
-    """Kafka's own rules (`KafkaConfig.validateValues`), and a refusal of values whose promise we do not keep.
-
-    `given` are the texts in force that somebody set.
+def check_broker(config: BrokerKeys) -> None:
+    """Kafka's own rules (`KafkaConfig.validateValues`).
 
     Raises:
         ConfigError: the first rule that is broken.
     """
-    _check_refused(config, given)
     _require(config, "broker.id", -1)
     _check_log_dirs(config)
     _check_log_times(config)
     _check_connections(config)
     _check_groups(config)
-
-
-def _check_refused(config: BrokerKeys, given: Mapping[str, str]) -> None:
-    for name, text in given.items():
-        key = BROKER_KEYS.get(name)
-        if key is None or key.effect is not Effect.REFUSED:
-            continue
-        if config.get(name) not in ("", key.default_value):
-            raise ConfigError(f"{name}={text} is not supported: {key.reason}")
 
 
 def _check_log_dirs(config: BrokerKeys) -> None:

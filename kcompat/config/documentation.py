@@ -20,8 +20,8 @@ _INTRODUCTION = """\
 <!-- Written by `kcompat config --markdown`. Change the rows in kcompat/config/rows, not this page. -->
 
 Every key of Apache Kafka 3.9 is understood, with Kafka's names, types, defaults and bounds. A value that
-is not allowed stops the start with a sentence that names key and value; a key that Kafka does not have
-is ignored with a warning.
+is not allowed stops the start with a sentence that names key and value. A key that no Kafka has is refused
+on the command line and in `Broker(config=...)`, and ignored with a warning in files and variables.
 
 Values come, strongest first, from the command line (`--override key=value`, `--port`, `--data-dir`),
 from environment variables, from the properties file, and from the defaults below. A variable is the key
@@ -33,7 +33,7 @@ client: *cluster-wide* for all brokers or one, *per-broker* for one, *per-listen
 prefix `listener.name.NAME.`.
 
 **Effect** is *yes*, or says why a key does nothing here, or why another value than its default is
-refused.
+refused: at the start, with a listener's prefix too, and as a dynamic config.
 
 ## What differs from Kafka
 
@@ -47,8 +47,10 @@ refused.
   names none, it is the canonical name of the host with `zookeeper.connect`, and `localhost` for the brokers
   of one command.
 - `kcompat start` stores in `./kcompat-data` where neither `log.dirs` nor `log.dir` is given.
-- `listeners` and `advertised.listeners` cannot be changed while the broker runs. Keys with a listener's
-  prefix are kept and shown, without effect.
+- `listeners` and `advertised.listeners` cannot be changed while the broker runs. Other keys with a
+  listener's prefix than those that are refused are kept and shown, without effect.
+- `super.users`, which is a key of Kafka's authorizers, and the `sasl.oauthbearer` keys of Kafka 4.3 are
+  refused unless they are empty or have their defaults.
 - DescribeConfigs version 0 says truly which values are defaults; Kafka 3.9 always answers no.
 - The loggers that can be described and changed are this broker's, below `kcompat`; `root` stands for all
   of them.

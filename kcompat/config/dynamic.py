@@ -18,6 +18,7 @@ from kcompat.config.keys import Scope
 from kcompat.config.table import BROKER_KEYS, TOPIC_KEYS, broker_key, without_listener_prefix
 from kcompat.config.topic import check_topic_overrides
 from kcompat.config.types import ConfigType, format_value
+from kcompat.config.unenforced import refuse_unenforced
 from kcompat.protocol.errors import ErrorCode
 from kcompat.topics import name_problem
 
@@ -136,6 +137,7 @@ def change_broker(
         return Change(ErrorCode.INVALID_CONFIG, str(error))
     try:
         _check_broker_values(config, configs, cluster_default=cluster_default)
+        refuse_unenforced({name: text for name, text in configs.items() if current.get(name) != text})
     except RequirementError as error:
         return Change(ErrorCode.INVALID_REQUEST, f"requirement failed: {error}")
     except ConfigError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.config.errors import ConfigError
 from kcompat.config.java_text import trim
+from kcompat.config.known import insist_on_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -118,9 +119,10 @@ def load_static(
     """The static configuration: the file, over it the environment, over it the command line.
 
     Raises:
-        ConfigError: something of it cannot be understood.
+        ConfigError: something of it cannot be understood, or the command line has a key that no Kafka has.
     """
     values = {} if path is None else read_properties(path)
     values.update(from_environment(environment))
-    values.update(parse_overrides(overrides))
-    return values
+    ours = parse_overrides(overrides)
+    insist_on_known(ours)
+    return values | ours

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from kcompat.config.broker import as_log_dirs
+from kcompat.config.known import insist_on_known
 from kcompat.config.listeners import MAX_PORT, Endpoint, is_host
 from kcompat.config.types import format_value
 from kcompat.errors import ConfigError, UsageError
@@ -26,7 +27,7 @@ def read_settings(
 
     Raises:
         UsageError: an argument cannot be, or two of them contradict each other.
-        ConfigError: a value of `config` cannot be written as text.
+        ConfigError: `config` has a key that no Kafka has, or a value that cannot be written as text.
     """
     if not isinstance(host, str) or (host and not is_host(host)):
         raise UsageError(f"host={host!r} is neither a name nor an address: use 127.0.0.1, for instance")
@@ -39,6 +40,7 @@ def read_settings(
             f"config={config!r} is no mapping of names: use Kafka's keys, as in {{'num.partitions': 4}}"
         )
     values = {name: _text_of(name, value) for name, value in (config or {}).items()}
+    insist_on_known(values)
     if port and "listeners" in values:
         raise UsageError(
             f"port={port} and listeners={values['listeners']} both say where to listen: give one"

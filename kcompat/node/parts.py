@@ -6,6 +6,7 @@ serves which of them is decided here.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
     from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
     from kcompat.records.control import EndTransactionMarker
     from kcompat.security.authorizer import Authorizer
+
+logger = logging.getLogger(__name__)
 
 
 class Parts:
@@ -299,7 +302,10 @@ class Parts:
         everyone = ("brokers", DEFAULT_ENTITY)
         if mine in changed or everyone in changed:
             configs = self.cluster.image.configs
-            self.config.replace(self.config.current.with_stored(configs(*mine), configs(*everyone)))
+            config = self.config.current.with_stored(configs(*mine), configs(*everyone))
+            for sentence in config.unenforced:
+                logger.warning("A stored dynamic configuration is not obeyed: %s", sentence)
+            self.config.replace(config)
             self.local.reconfigure_all()
         else:
             self.local.reconfigure(name for kind, name in changed if kind == "topics")

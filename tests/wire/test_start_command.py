@@ -104,3 +104,30 @@ def test_a_data_directory_that_is_a_file_is_refused(tmp_path: Path) -> None:
     assert (process.returncode, out) == (1, "")
     assert err == f"kcompat: The data directory {tmp_path / 'notes'} is a file, not a directory.\n"
     assert (tmp_path / "notes").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("num.partitons=4", "num.partitons is not a key of Kafka's brokers: did you mean num.partitions?"),
+        ("ssl.keystore.location=/x", "ssl.keystore.location=/x is not supported: no listener speaks TLS yet"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_in_a_sentence(
+    tmp_path: Path, setting: str, sentence: str
+) -> None:
+    with started(*LOCAL, "--override", setting, cwd=tmp_path) as process:
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (1, "", f"kcompat: {sentence}\n")
+    assert list(tmp_path.iterdir()) == [], "nothing was made"
+
+
+def test_a_misspelt_key_of_a_file_is_warned_about(tmp_path: Path) -> None:
+    (tmp_path / "server.properties").write_text("num.partitons=4\nmetric.reporters=a.B\n")
+    with started("server.properties", *LOCAL, "--memory", cwd=tmp_path) as process:
+        ready(process)
+        process.terminate()
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "not known and are ignored: num.partitons (did you mean num.partitions?)" in err
+    assert "metric.reporters is accepted but has no effect" in err

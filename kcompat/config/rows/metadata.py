@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcompat.config.keys import ConfigKey, Importance, no_effect
+from kcompat.config.keys import ConfigKey, Importance, no_effect, refused
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import EachOneOf, Range
 
@@ -47,6 +47,9 @@ ROWS: tuple[ConfigKey, ...] = (
     *no_effect(
         "ZooKeeper is reached through a library of Python, not of Java",
         ConfigKey("zookeeper.clientCnxnSocket", STRING, None, "Socket class of the ZooKeeper client."),
+    ),
+    *refused(
+        "the library of Python that reaches ZooKeeper does not ask for OCSP",
         ConfigKey("zookeeper.ssl.ocsp.enable", BOOLEAN, "false", "Whether OCSP is consulted.", LOW),
     ),
     *no_effect(

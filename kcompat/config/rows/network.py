@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcompat.config.keys import ConfigKey, Importance, Scope, no_effect
+from kcompat.config.keys import ConfigKey, Importance, Scope, no_effect, refused
 from kcompat.config.types import ConfigType
 from kcompat.config.validators import OneOf, Range
 
@@ -29,9 +29,12 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("listeners", STRING, "PLAINTEXT://:9092",
               "Addresses to listen on, as NAME://host:port. An empty host means every interface; port 0 "
               "means any free port.", HIGH, scope=PER_BROKER),
-    ConfigKey("security.inter.broker.protocol", STRING, "PLAINTEXT",
-              "Security protocol among brokers; names their listener when `inter.broker.listener.name` is "
-              "unset.", validator=OneOf(("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL",))),
+    *refused(
+        "brokers speak PLAINTEXT to each other",
+        ConfigKey("security.inter.broker.protocol", STRING, "PLAINTEXT",
+                  "Security protocol among brokers; names their listener when `inter.broker.listener.name` "
+                  "is unset.", validator=OneOf(("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL",))),
+    ),
     ConfigKey("connections.max.idle.ms", LONG, "600000",
               "Connections without traffic for this long are closed."),
     ConfigKey("max.connections", INT, "2147483647", "Connections open at one time.", validator=Range(0),
@@ -73,14 +76,17 @@ ROWS: tuple[ConfigKey, ...] = (
                   "Listeners that open before the authorizer has finished loading.", HIGH),
     ),
     *no_effect(
-        "listeners with TLS or SASL are refused at start until they are supported",
+        "no listener authenticates clients yet, so that none can fail",
         ConfigKey("connection.failed.authentication.delay.ms", INT, "100",
                   "Pause before a connection that failed to authenticate is closed.", LOW, Range(0)),
+    ),
+    *refused(
+        "no listener authenticates clients yet",
         ConfigKey("connections.max.reauth.ms", LONG, "0",
                   "Longest time between two authentications of one SASL connection; 0 never asks again."),
     ),
-    *no_effect(
-        "quotas are not enforced yet",
+    *refused(
+        "the rate of new connections is not limited yet",
         ConfigKey("max.connection.creation.rate", INT, "2147483647", "Connections accepted per second.",
                   validator=Range(0), scope=CLUSTER),
     ),

@@ -26,11 +26,14 @@ ROWS: tuple[ConfigKey, ...] = (
         "no authorizer is supported yet, and without one everything would be allowed",
         ConfigKey("authorizer.class.name", STRING, "", "Class that decides what a principal may do.", LOW),
     ),
-    *no_effect(
-        "listeners with TLS or SASL are refused at start until they are supported",
+    *refused(
+        "there is no Java virtual machine to load classes into",
         ConfigKey("principal.builder.class", CLASS,
                   "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
                   "Class that turns a connection's credentials into a principal.", scope=PER_BROKER),
+    ),
+    *refused(
+        "no listener authenticates clients yet",
         ConfigKey("sasl.client.callback.handler.class", CLASS, None,
                   "Class that supplies client credentials."),
         ConfigKey("sasl.enabled.mechanisms", LIST, "GSSAPI", "SASL mechanisms offered.", scope=PER_BROKER),
@@ -83,6 +86,9 @@ ROWS: tuple[ConfigKey, ...] = (
                   "Class that checks credentials on the server."),
         ConfigKey("sasl.server.max.receive.size", INT, "524288",
                   "Largest SASL frame accepted before authentication."),
+    ),
+    *refused(
+        "no listener speaks TLS yet",
         ConfigKey("ssl.allow.dn.changes", BOOLEAN, "false",
                   "Whether a new certificate may change its distinguished name.", LOW),
         ConfigKey("ssl.allow.san.changes", BOOLEAN, "false",
@@ -123,7 +129,7 @@ ROWS: tuple[ConfigKey, ...] = (
                   scope=PER_LISTENER),
         ConfigKey("ssl.truststore.type", STRING, "JKS", "Format of the trust store.", scope=PER_LISTENER),
     ),
-    *no_effect(
+    *refused(
         "delegation tokens are not issued yet",
         ConfigKey("delegation.token.expiry.check.interval.ms", LONG, "3600000",
                   "How often expired tokens are removed.", LOW, Range(1)),
@@ -137,7 +143,7 @@ ROWS: tuple[ConfigKey, ...] = (
                   "Secret that tokens are made and checked with."),
     ),
     *no_effect(
-        "values are kept in the broker's own store as they are",
+        "no password is ever stored: dynamic settings that hold one are refused",
         ConfigKey("password.encoder.cipher.algorithm", STRING, "AES/CBC/PKCS5Padding",
                   "Cipher for passwords in dynamic configs.", LOW),
         ConfigKey("password.encoder.iterations", INT, "4096", "Iterations of the key derivation.", LOW,
@@ -151,12 +157,12 @@ ROWS: tuple[ConfigKey, ...] = (
         ConfigKey("password.encoder.secret", PASSWORD, None,
                   "Secret that passwords in dynamic configs are encrypted with."),
     ),
-    *no_effect(
-        "there is no KRaft quorum; metadata is kept in the broker's own store",
+    *refused(
+        "no listener authenticates clients yet",
         ConfigKey("sasl.mechanism.controller.protocol", STRING, "GSSAPI",
                   "SASL mechanism towards controllers.", HIGH),
     ),
-    *no_effect(
+    *refused(
         "there is no Java virtual machine to load classes into",
         ConfigKey("security.providers", STRING, None, "Java security providers.", LOW),
     ),

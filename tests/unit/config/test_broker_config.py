@@ -4,7 +4,10 @@ import pytest
 
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
+from kcompat.config.keys import ConfigKey, Effect
 from kcompat.config.listeners import Endpoint, check_supported
+from kcompat.config.table import BROKER_KEYS
+from kcompat.config.types import ConfigType
 
 
 def test_defaults_static_and_dynamic_values_count_in_kafkas_order() -> None:
@@ -200,6 +203,83 @@ def test_a_configuration_that_cannot_be_says_so_in_a_sentence(static: dict[str, 
     with pytest.raises(ConfigError) as caught:
         BrokerConfig(static)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ssl.keystore.location", "/x"), ("ssl.truststore.certificates", "pem"),
+        ("ssl.client.auth", "required"), ("ssl.enabled.protocols", "TLSv1.2"),
+        ("ssl.engine.factory.class", "a.B"), ("ssl.protocol", "TLSv1.2"),
+        ("listener.name.internal.ssl.keystore.location", "/x"), ("sasl.jaas.config", "x"),
+        ("listener.name.internal.ssl.client.auth", "required"), ("sasl.enabled.mechanisms", "PLAIN"),
+        ("listener.name.internal.plain.sasl.jaas.config", "x"), ("sasl.server.max.receive.size", "1000"),
+        ("listener.name.internal.sasl.enabled.mechanisms", "SCRAM-SHA-256"),
+        ("listener.name.internal.plain.sasl.server.callback.handler.class", "a.B"),
+        ("sasl.mechanism.inter.broker.protocol", "PLAIN"), ("sasl.mechanism.controller.protocol", "PLAIN"),
+        ("sasl.oauthbearer.scope", "x"), ("sasl.oauthbearer.jwt.validator.class", "a.B"),
+        ("principal.builder.class", "a.B"), ("authorizer.class.name", "a.B"), ("super.users", "User:a"),
+        ("security.inter.broker.protocol", "SSL"), ("security.providers", "a.B"),
+        ("max.connection.creation.rate", "5"), ("listener.name.a.max.connection.creation.rate", "5"),
+        ("connections.max.reauth.ms", "1000"), ("delegation.token.secret.key", "s"),
+        ("delegation.token.master.key", "s"), ("delegation.token.max.lifetime.ms", "5"),
+        ("create.topic.policy.class.name", "a.B"), ("alter.config.policy.class.name", "a.B"),
+        ("client.quota.callback.class", "a.B"), ("zookeeper.ssl.ocsp.enable", "true"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_nothing_enforces_is_refused(name: str, text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        BrokerConfig({name: text})
+    assert str(caught.value).startswith((f"{name}={text} is not supported: ", f"{name} is not supported: "))
+
+
+@pytest.mark.parametrize("name", ["sasl.jaas.config", "ssl.keystore.password", "delegation.token.secret.key"])
+def test_a_secret_that_is_refused_is_not_repeated(name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        BrokerConfig({name: "opensesame"})
+    assert "opensesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", BROKER_KEYS.values(), ids=lambda key: key.name)
+def test_no_setting_is_refused_for_having_its_default(key: ConfigKey) -> None:
+    if key.effect is Effect.REFUSED and key.default is not None:
+        for name in (key.name, f"listener.name.internal.{key.name}"):
+            BrokerConfig({name: f" {key.default} "})
+
+
+@pytest.mark.parametrize("key", BROKER_KEYS.values(), ids=lambda key: key.name)
+def test_no_setting_is_refused_for_being_empty(key: ConfigKey) -> None:
+    is_text = key.type in (ConfigType.STRING, ConfigType.CLASS, ConfigType.PASSWORD, ConfigType.LIST)
+    if key.effect is Effect.REFUSED and is_text and key.validator is None:
+        BrokerConfig({key.name: " "})
+
+
+def test_settings_that_containers_carry_do_not_matter() -> None:
+    BrokerConfig(
+        {
+            "authorizer.class.name": "",
+            "confluent.license.topic.replication.factor": "1",
+            "connection.failed.authentication.delay.ms": "50",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,A:SSL,CONTROLLER:SASL_PLAINTEXT",
+            "metric.reporters": "io.confluent.metrics.reporter.ConfluentMetricsReporter",
+            "password.encoder.secret": "s",
+            "sasl.enabled.mechanisms": "GSSAPI",
+            "sasl.oauthbearer.assertion.algorithm": "RS256",
+            "ssl.endpoint.identification.algorithm": "HTTPS",
+            "super.users": "",
+            "allow.everyone.if.no.acl.found": "true",
+        }
+    )
+
+
+def test_what_a_kafka_stored_that_nothing_enforces_is_told() -> None:
+    config = BrokerConfig().with_stored(
+        {"listener.name.a.ssl.keystore.location": "/x"}, {"log.retention.ms": "5"}
+    )
+    assert config.integer("log.retention.ms") == 5
+    assert config.unenforced == [
+        "listener.name.a.ssl.keystore.location=/x is not supported: no listener speaks TLS yet"
+    ]
 
 
 def test_refused_keys_may_have_their_default_or_be_empty() -> None:

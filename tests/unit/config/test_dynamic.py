@@ -206,6 +206,20 @@ NOT_FOR_ALL = "Cannot update these configs at default cluster level, broker id m
          "Listeners cannot be changed while this broker runs; change its properties and start it again"),
         ([("advertised.listeners", SET, "PLAINTEXT://a:1")], False,
          "Listeners cannot be changed while this broker runs; change its properties and start it again"),
+        ([("listener.name.out.ssl.keystore.location", SET, "/x")], False,
+         "listener.name.out.ssl.keystore.location=/x is not supported: no listener speaks TLS yet"),
+        ([("listener.name.out.ssl.keystore.password", SET, "secret")], False,
+         "listener.name.out.ssl.keystore.password is not supported: no listener speaks TLS yet"),
+        ([("listener.name.out.plain.sasl.jaas.config", SET, "secret")], False,
+         "listener.name.out.plain.sasl.jaas.config is not supported: no listener authenticates clients yet"),
+        ([("sasl.enabled.mechanisms", SET, "PLAIN")], False,
+         "sasl.enabled.mechanisms=PLAIN is not supported: no listener authenticates clients yet"),
+        ([("sasl.enabled.mechanisms", APPEND, "PLAIN")], False,
+         "sasl.enabled.mechanisms=GSSAPI,PLAIN is not supported: no listener authenticates clients yet"),
+        ([("max.connection.creation.rate", SET, "5")], True,
+         "max.connection.creation.rate=5 is not supported: the rate of new connections is not limited yet"),
+        ([("super.users", SET, "User:a")], False, "super.users is not supported: no authorizer is supported "
+         "yet, and without one everything is allowed to everybody"),
         ([("log.retention.ms", 9, "1")], False, "Unknown operations type 9"),
         ([("log.retention.ms", SET, None)], False, "Null value not supported for : log.retention.ms"),
         ([("log.retention.ms", SET, "1"), ("log.retention.ms", SET, "1")], False,
@@ -235,7 +249,8 @@ def test_brokers_append_to_lists_only() -> None:
         (("log.retention.ms", SET, "-2"), False),
         (("max.connections.per.ip.overrides", SET, "127.0.0.1:5"), True),
         (("num.network.threads", SET, "1"), True),
-        (("listener.name.out.ssl.keystore.location", SET, "/x"), False),
+        (("listener.name.out.ssl.client.auth", SET, "none"), False),
+        (("sasl.enabled.mechanisms", SET, "GSSAPI"), False),
         (("listener.name.out.num.partitions", SET, "1"), False),
         (("listener.name.plaintext.max.connections", SET, "5"), True),
         (("leader.replication.throttled.rate", SET, "100"), False),
@@ -244,6 +259,13 @@ def test_brokers_append_to_lists_only() -> None:
 )
 def test_brokers_accept(alteration: tuple[str, int, str], default: bool) -> None:
     assert broker(alteration, default=default) == Change(configs={alteration[0]: alteration[2]})
+
+
+def test_a_setting_that_a_kafka_has_stored_stops_no_other_change() -> None:
+    stored = {"max.connection.creation.rate": "5"}
+    change = broker(("message.max.bytes", SET, "6"), current=stored, default=True)
+    assert change.configs == {**stored, "message.max.bytes": "6"}
+    assert broker(("max.connection.creation.rate", DELETE, None), current=stored).configs == {}
 
 
 def test_a_broker_change_keeps_the_rest_and_drops_what_is_deleted() -> None:

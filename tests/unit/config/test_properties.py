@@ -88,6 +88,14 @@ def test_overrides() -> None:
 
 def test_the_command_line_counts_before_the_environment_before_the_file(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
-    path.write_text("a=file\nb=file\nc=file\n")
-    static = load_static(path, {"KAFKA_B": "variable", "KAFKA_C": "variable"}, ["c=argument"])
-    assert static == {"a": "file", "b": "variable", "c": "argument"}
+    path.write_text("misspelt=1\nnode.id=1\nnum.partitions=1\n")
+    variables = {"KAFKA_NODE_ID": "2", "KAFKA_NUM_PARTITIONS": "2"}
+    static = load_static(path, variables, ["num.partitions=3"])
+    assert static == {"misspelt": "1", "node.id": "2", "num.partitions": "3"}
+
+
+def test_only_the_command_line_may_not_misspell_a_key(tmp_path: Path) -> None:
+    message = r"^num\.partitons is not a key of Kafka's brokers: did you mean num\.partitions\?$"
+    with pytest.raises(ConfigError, match=message):
+        load_static(None, {}, ["num.partitons=4"])
+    assert load_static(None, {"KAFKA_NUM_PARTITONS": "4"}, []) == {"num.partitons": "4"}
