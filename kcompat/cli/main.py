@@ -151,7 +151,7 @@ def _add_directories(command: argparse.ArgumentParser) -> None:
         help="where the broker stores (default: ./kcompat-data)",
     )
     command.add_argument(
-        "--properties", type=Path, metavar="server.properties", help="the broker's properties file"
+        "--properties", type=path, metavar="server.properties", help="the broker's properties file"
     )
     command.add_argument(
         "--override", action="append", default=[], metavar="KEY=VALUE", help="set one key; may be repeated"
@@ -169,7 +169,11 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "none is there.",
     )
     dump.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a file, a partition, or a whole data directory"
+        "paths",
+        nargs="+",
+        type=os.path.expanduser,
+        metavar="PATH",
+        help="a file, a partition, or a whole data directory",
     )
     dump.add_argument("--deep", action="store_true", help="every record, not only every batch")
     dump.add_argument(
@@ -192,7 +196,7 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "stores in ./kcompat-data. The command line counts before KAFKA_... variables, the file comes last.",
     )
     start.add_argument(
-        "properties", nargs="?", type=Path, metavar="server.properties", help="a Kafka properties file"
+        "properties", nargs="?", type=path, metavar="server.properties", help="a Kafka properties file"
     )
     start.add_argument(
         "--override", action="append", default=[], metavar="KEY=VALUE", help="set one key; may be repeated"
@@ -235,7 +239,17 @@ def absolute_path(text: str) -> Path:
     """A path from the command line, as it is from any directory."""
     if not text:
         raise argparse.ArgumentTypeError("the name of the directory is empty")
-    return Path(text).absolute()
+    return path(text).absolute()
+
+
+def path(text: str) -> Path:
+    """A path from the command line; `~` and `~USER` stand for the home directory of a user."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text} names the home directory of a user who is not known"
+        ) from error
 
 
 def address(text: str) -> tuple[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TypeAlias
 
 from kcompat.config.broker import as_log_dirs
@@ -64,10 +65,14 @@ def check_port(port: int, count: int = 1) -> None:
 
 
 def _path_of(data_dir: str | os.PathLike[str]) -> str:
+    """The name of the directory, with the home directory of a user in place of `~` or `~USER`."""
     path = os.fspath(data_dir) if isinstance(data_dir, os.PathLike) else data_dir
     if not isinstance(path, str):
         raise UsageError(f"data_dir={data_dir!r} is not the name of a directory: use text or a path")
-    return path
+    try:
+        return str(Path(path).expanduser()) if path.startswith("~") else path
+    except RuntimeError as error:
+        raise UsageError(f"data_dir={path!r} names the home directory of a user who is not known") from error
 
 
 def _text_of(name: str, value: Setting) -> str:

@@ -14,6 +14,8 @@ from kcompat.cli.main import build_parser, main
 from kcompat.cli.start import DEFAULT_DIRECTORY, read_config
 from kcompat.config.errors import ConfigError
 from kcompat.config.loggers import LEVELS
+from kcompat.embedded.settings import read_settings
+from kcompat.errors import UsageError
 from kcompat.log.dump.rows import Row
 from kcompat.log.dump.segment import Depth
 from kcompat.log.dump.tree import Dumper, DumpFile
@@ -263,3 +265,31 @@ def test_levels_come_from_the_variables_of_kafka() -> None:
         ConfigError, match="KAFKA_LOG4J_LOGGERS has 'x', which is not of the form LOGGER=LEVEL"
     ):
         set_up_logging({"KAFKA_LOG4J_LOGGERS": "x"})
+
+
+@pytest.mark.parametrize("command", [["start"], ["compact", "t"], ["hand-over", "--zookeeper", "z:1"]])
+def test_a_tilde_is_the_home_directory(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    options = build_parser().parse_args([*command, "--data-dir", "~/x"])
+    assert options.data_dir == tmp_path / "x"
+    file = ["~/s"] if command == ["start"] else ["--properties", "~/s"]
+    assert build_parser().parse_args([*command, *file]).properties == tmp_path / "s"
+    dump = build_parser().parse_args(["log", "dump", "~/x", "./y"])
+    assert dump.paths == [str(tmp_path / "x"), "./y"]
+    assert read_settings("~/x", "", 0, None)["log.dirs"] == str(tmp_path / "x")
+    assert read_settings(Path("~/x"), "", 0, None)["log.dirs"] == str(tmp_path / "x")
+
+
+def test_a_tilde_in_a_properties_file_is_a_name_as_in_kafka(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("log.dirs=~/x\n")
+    assert configured(str(tmp_path / "s")).log_dirs == ["~/x"]
+
+
+def test_the_home_of_a_user_who_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["start", "--data-dir", "~no-such-user/x"])
+    assert "names the home directory of a user who is not known" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="names the home directory of a user who is not known"):
+        read_settings("~no-such-user/x", "", 0, None)
