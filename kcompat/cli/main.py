@@ -247,9 +247,7 @@ def path(text: str) -> Path:
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
-        raise argparse.ArgumentTypeError(
-            f"{text} names the home directory of a user who is not known"
-        ) from error
+        raise argparse.ArgumentTypeError(f"{text} names the home of a user who is not known") from error
 
 
 def address(text: str) -> tuple[str, int]:

@@ -23,6 +23,7 @@ from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
 from kcompat.config.known import NEWER_KEYS, meant_key
 from kcompat.config.properties import load_static
+from kcompat.config.providers import has_variable, resolve_variables
 from kcompat.net.spinning import spinning_loop
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def read_values(
     Raises:
         ConfigError: something of it cannot be understood.
     """
-    values = load_static(options.properties, environment, options.override)
+    values = resolve_variables(load_static(options.properties, environment, options.override), environment)
     if directory is not None:
         values.pop("log.dir", None)
         values["log.dirs"] = as_log_dirs(directory)
@@ -147,6 +148,12 @@ def log_oddities(config: BrokerConfig) -> None:
         logger.warning(
             "These configurations are not known and are ignored: %s",
             ", ".join(map(_with_meant_key, config.unknown_keys)),
+        )
+    literal = sorted(name for name, text in config.static.items() if has_variable(text))
+    if literal:
+        logger.warning(
+            "Variables in these configurations have no value and stay as they are, see config.providers: %s",
+            ", ".join(literal),
         )
     for name in sorted(NEWER_KEYS.intersection(config.static)):
         logger.info("%s is accepted but has no effect: it is a key of a newer Kafka", name)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from kcompat.config.errors import ConfigError
 from kcompat.config.java_text import split_list, trim
 from kcompat.config.properties import from_environment, read_properties
+from kcompat.config.providers import resolve_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,7 +62,7 @@ def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path)
     if "advertised.listeners" in ours and not ours.get("listeners"):
         ours["listeners"] = _HOST.sub("://0.0.0.0:", ours["advertised.listeners"])
     values = read_properties(mounted) if mounted.is_file() else {}
-    values.update(ours)
+    values = resolve_variables(values | ours, environment)
     _place_secrets(values, secrets)
     if not values.get("listeners") and not values.get("advertised.listeners"):
         # The address of the container is one that nobody outside can reach; a published port is.

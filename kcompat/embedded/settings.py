@@ -11,6 +11,7 @@ from typing import TypeAlias
 from kcompat.config.broker import as_log_dirs
 from kcompat.config.known import insist_on_known
 from kcompat.config.listeners import MAX_PORT, Endpoint, is_host
+from kcompat.config.providers import resolve_variables
 from kcompat.config.types import format_value
 from kcompat.errors import ConfigError, UsageError
 
@@ -28,7 +29,8 @@ def read_settings(
 
     Raises:
         UsageError: an argument cannot be, or two of them contradict each other.
-        ConfigError: `config` has a key that no Kafka has, or a value that cannot be written as text.
+        ConfigError: `config` has a key that no Kafka has, a value that cannot be written as text, or a
+            variable whose provider cannot be had.
     """
     if not isinstance(host, str) or (host and not is_host(host)):
         raise UsageError(f"host={host!r} is neither a name nor an address: use 127.0.0.1, for instance")
@@ -51,7 +53,7 @@ def read_settings(
         if "log.dirs" in values or "log.dir" in values:
             raise UsageError(f"data_dir={str(data_dir)!r} and log.dirs both say where to store: give one")
         values["log.dirs"] = as_log_dirs(_path_of(data_dir))
-    return values
+    return resolve_variables(values, os.environ)
 
 
 def check_port(port: int, count: int = 1) -> None:
@@ -72,7 +74,7 @@ def _path_of(data_dir: str | os.PathLike[str]) -> str:
     try:
         return str(Path(path).expanduser()) if path.startswith("~") else path
     except RuntimeError as error:
-        raise UsageError(f"data_dir={path!r} names the home directory of a user who is not known") from error
+        raise UsageError(f"data_dir={path!r} names the home of a user who is not known") from error
 
 
 def _text_of(name: str, value: Setting) -> str:

@@ -11,7 +11,7 @@ import pytest
 from kcompat.cli.log import rows_of
 from kcompat.cli.logs import LinesFrom, set_up_logging
 from kcompat.cli.main import build_parser, main
-from kcompat.cli.start import DEFAULT_DIRECTORY, read_config
+from kcompat.cli.start import DEFAULT_DIRECTORY, log_oddities, read_config
 from kcompat.config.errors import ConfigError
 from kcompat.config.loggers import LEVELS
 from kcompat.embedded.settings import read_settings
@@ -282,6 +282,21 @@ def test_a_tilde_is_the_home_directory(
     assert read_settings(Path("~/x"), "", 0, None)["log.dirs"] == str(tmp_path / "x")
 
 
+def test_variables_are_resolved_over_all_that_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("num.partitions=${env:PARTS}\nbroker.rack=${env:RACK}\n")
+    named = "config.providers=env"
+    kind = "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+    environment = {"PARTS": "7", "RACK": "r", "KAFKA_MESSAGE_MAX_BYTES": "${env:BYTES}", "BYTES": "5"}
+    config = configured(str(tmp_path / "s"), "--override", named, "--override", kind, environment=environment)
+    assert (config.num_partitions, config.rack, config.message_max_bytes) == (7, "r", 5)
+
+
+def test_a_variable_without_a_provider_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:
+    log_oddities(configured("--override", "broker.rack=${env:RACK}"))
+    assert "Variables in these configurations have no value" in caplog.text
+    assert caplog.text.count("broker.rack") == 1
+
+
 def test_a_tilde_in_a_properties_file_is_a_name_as_in_kafka(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("log.dirs=~/x\n")
     assert configured(str(tmp_path / "s")).log_dirs == ["~/x"]
@@ -290,6 +305,6 @@ def test_a_tilde_in_a_properties_file_is_a_name_as_in_kafka(tmp_path: Path) -> N
 def test_the_home_of_a_user_who_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         build_parser().parse_args(["start", "--data-dir", "~no-such-user/x"])
-    assert "names the home directory of a user who is not known" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="names the home directory of a user who is not known"):
+    assert "names the home of a user who is not known" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="names the home of a user who is not known"):
         read_settings("~no-such-user/x", "", 0, None)
