@@ -150,7 +150,7 @@ class FormatVersion(Struct, frozen=True):
 
     def problem(self, value: Value) -> str | None:
         """Not a release that ever was."""
-        if isinstance(value, str) and _is_kafka_version(value):
+        if isinstance(value, str) and significant_version(value) in _VERSIONS:
             return None
         return f"Version {value} is not a valid version"
 
@@ -168,8 +168,8 @@ _VERSIONS = {*_REVISIONS, "4.0-IV0", "4.0-IV1"}.union(
 )
 
 
-def _is_kafka_version(text: str) -> bool:
-    """Whether Kafka 3.9 takes the text for a version; what comes after its first segments does not matter."""
+def significant_version(text: str) -> str:
+    """Return the first segments of a version, which are those that Kafka reads: `3.9-IV0` of `3.9-IV0.3`."""
     segments = text.rstrip(".").split(".")
     counted = 3 if text.startswith("0.") else 2
-    return (".".join(segments[:counted]) if len(segments) > counted else text) in _VERSIONS
+    return ".".join(segments[:counted]) if len(segments) > counted else text

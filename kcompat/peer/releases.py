@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, TypeAlias
 
+from kcompat.config.validators import significant_version
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
 
 Release: TypeAlias = tuple[int, int, int, int]
@@ -20,10 +21,9 @@ _LAST_INTERNAL: Final = 99
 
 def release(text: str) -> Release:
     """The release that a text names; without an internal version it is the last one there is."""
-    numbers, _, internal = text.partition("-IV")
-    parts = [int(part) for part in numbers.split(".")]
-    patch = parts[2] if parts[0] == 0 and len(parts) > 2 else 0
-    return parts[0], parts[1], patch, int(internal) if internal else _LAST_INTERNAL
+    numbers, _, internal = significant_version(text).partition("-IV")
+    major, minor, *rest = (int(part) for part in numbers.split("."))
+    return major, minor, rest[0] if rest else 0, int(internal) if internal else _LAST_INTERNAL
 
 
 def _since(*steps: tuple[str, int]) -> tuple[tuple[Release, int], ...]:

@@ -53,3 +53,17 @@ def test_what_a_broker_connects_with():
     assert settings.receive_buffer == 70_000
     assert settings.max_frame >= 200_000_000
     assert settings.setup_timeout_ms == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("3.9.x", "3.9"),
+        ("3.9.2", "3.9"),
+        ("3.9-IV0.3", "3.9-IV0"),
+        ("3.9.0-IV7", "3.9"),
+        ("0.8.2.1", "0.8.2"),
+    ],
+)
+def test_only_the_first_segments_of_a_version_count(text, same):
+    assert settings_of(BrokerConfig({"inter.broker.protocol.version": text})).release == release(same)
