@@ -15,6 +15,9 @@ DESCRIBE, ALTER, CHANGE = ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
+ODD_IDS = ("1 ", "\u00a01", "1_0", "4294967297", "\u0669", "+9")
+"""Names of brokers that are no number to Java, or another one than they seem."""
+
 SAMPLE = [
     "auto.create.topics.enable", "background.threads", "broker.id", "compression.type", "log.cleaner.threads",
     "log.cleanup.policy", "log.flush.interval.ms", "log.retention.bytes", "log.retention.hours",
@@ -65,6 +68,7 @@ def describe_what_is_not_there(play: Play, version: int) -> None:
     for kind, name in (
         (TOPIC, play.name("never")), (TOPIC, "no good"), (TOPIC, ""), (77, topic), (0, topic), (1, topic),
         (BROKER, "99"), (BROKER, "one"), (BROKER_LOGGER, "99"), (BROKER_LOGGER, ""), (BROKER_LOGGER, "x"),
+        *((kind, name) for kind in (BROKER, BROKER_LOGGER) for name in ODD_IDS),
     ):  # fmt: skip
         describe(play, version, kind, name)
     play.call(DESCRIBE, version, resources=[])
@@ -160,7 +164,7 @@ def alter_what_is_not_there(play: Play, version: int) -> None:
     topic = play.topic()
     for kind, name in (
         (TOPIC, play.name("never")), (TOPIC, "no good"), (TOPIC, ""), (77, topic), (0, topic), (BROKER, "99"),
-        (BROKER, "one"), (BROKER_LOGGER, "99"), (BROKER_LOGGER, "1"),
+        (BROKER, "one"), (BROKER_LOGGER, "99"), (BROKER_LOGGER, "1"), *((BROKER, name) for name in ODD_IDS),
     ):  # fmt: skip
         alter(play, version, kind, name, retention_ms="1")
     play.call(ALTER, version, resources=[])
@@ -224,10 +228,25 @@ def change_topic_badly(play: Play, version: int) -> None:
         (APPEND, "cleanup.policy", "burn"), (SUBTRACT, "cleanup.policy", "compact"),
         (APPEND, "no.such.key", "1"), (APPEND, "cleanup.policy", None),
         (SUBTRACT, "cleanup.policy", "delete"), (SET, "cleanup.policy", ""), (SET, "", "1"),
+        (SET, "leader.replication.throttled.replicas", "none"), (SET, "retention.ms", "1000\u00a0"),
+        (SET, "retention.ms", " \u2003 "), (SET, "preallocate", "yes "),
+        (SET, "cleanup.policy", "delete\u00a0"),
     ):  # fmt: skip
         change(play, version, TOPIC, topic, op)
     change(play, version, TOPIC, topic, (SET, "retention.ms", "1"), (SET, "retention.ms", "2"))
     change(play, version, TOPIC, topic, (SET, "retention.ms", "1"), (DELETE, "retention.ms", None))
+
+
+@scenario(CHANGE)
+def change_topic_to_odd_numbers(play: Play, version: int) -> None:
+    topic = play.topic()
+    change(play, version, TOPIC, topic, (SET, "retention.ms", "\u0661\uff12"))
+    settled(play, topic, retention_ms="12")
+    change(play, version, TOPIC, topic, (SET, "min.cleanable.dirty.ratio", "0x1p-1"))
+    settled(play, topic, min_cleanable_dirty_ratio="0.5")
+    change(play, version, TOPIC, topic, (SET, "preallocate", " fal\u017fe\u001f"))
+    change(play, version, TOPIC, topic, (SET, "cleanup.policy", "delete ,\tcompact"))
+    settled(play, topic, cleanup_policy="delete,compact", preallocate="false")
 
 
 @scenario(CHANGE, since=1)
@@ -242,6 +261,7 @@ def change_what_is_not_there(play: Play, version: int) -> None:
     for kind, name in (
         (TOPIC, play.name("never")), (TOPIC, "no good"), (TOPIC, ""), (77, topic), (0, topic), (BROKER, "99"),
         (BROKER, "one"), (BROKER_LOGGER, "99"), (BROKER_LOGGER, ""),
+        *((kind, name) for kind in (BROKER, BROKER_LOGGER) for name in ODD_IDS),
     ):  # fmt: skip
         change(play, version, kind, name, (SET, "retention.ms", "1"))
     play.call(CHANGE, version, resources=[])
