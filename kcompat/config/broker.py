@@ -186,25 +186,6 @@ class BrokerConfig(BrokerKeys):
             self.string("inter.broker.listener.name") or self.string("security.inter.broker.protocol")
         ).upper()
 
-    def offsets_replication_factor(self, alive: int) -> int:
-        """Replicas of a new offsets topic while `alive` brokers are up.
-
-        Kafka refuses to make the topic with fewer brokers than `offsets.topic.replication.factor`, and every
-        first user of a single broker sets it to 1. Here the factor is an upper bound.
-        """
-        return self._at_most("offsets.topic.replication.factor", alive)
-
-    def transaction_replication_factor(self, alive: int) -> int:
-        """Replicas of a new transaction topic while `alive` brokers are up, with the same rule."""
-        return self._at_most("transaction.state.log.replication.factor", alive)
-
-    def share_state_replication_factor(self, alive: int) -> int:
-        """Replicas of a new share state topic while `alive` brokers are up, with the same rule."""
-        return self._at_most("share.coordinator.state.topic.replication.factor", alive)
-
-    def _at_most(self, factor: str, alive: int) -> int:
-        return max(1, min(self.integer(factor), alive))
-
 
 def as_log_dirs(directory: str | PathLike[str]) -> str:
     """The value of `log.dirs` that names this directory and no other.

@@ -39,9 +39,14 @@ refused: at the start, with a listener's prefix too, and as a dynamic config.
 
 - `group.initial.rebalance.delay.ms` is 0, not 3000: the first consumer of a group need not wait,
   unless others are known to be coming.
-- `offsets.topic.replication.factor` and `transaction.state.log.replication.factor` are upper bounds: a
-  single broker makes its internal topics with one replica. Kafka refuses to make them with fewer brokers
-  than that.
+- In a cluster that no other broker can join, `offsets.topic.replication.factor`,
+  `transaction.state.log.replication.factor` and `share.coordinator.state.topic.replication.factor` are at
+  most the number of its brokers, up or not: 1 for a single broker, 2 for `--brokers 2` and `Cluster(2)`. A
+  larger value that you set is lowered with a warning in the log. With `zookeeper.connect` other brokers can
+  join, and these keys are obeyed as by Kafka: until enough brokers are up, clients are told
+  COORDINATOR_NOT_AVAILABLE.
+- `transaction.state.log.min.isr` and `share.coordinator.state.topic.min.isr` are at most the replicas that
+  their topic gets.
 - `advertised.listeners` unset: a broker that is alone tells each client the address at which it reached
   it, not the name of the host. One of several tells everybody the host that `listeners` names. Where that
   names none, it is the canonical name of the host with `zookeeper.connect`, and `localhost` for the brokers

@@ -7,12 +7,13 @@ its own accord goes to whoever is the controller.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.deletion import DeleteTopics
 from kcompat.controller.election_requests import ElectLeaders
-from kcompat.controller.internal_topics import EnsureTopics
+from kcompat.controller.internal_topics import FACTOR_KEYS, EnsureTopics
 from kcompat.controller.producer_id_blocks import AllocateProducerIds
 from kcompat.controller.reassignment import ListReassignments, Reassign
 from kcompat.controller.shutdown import ControlledShutdown
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 class Submit(Protocol):
@@ -73,6 +76,7 @@ class Decisions:
         self._config = config
         self._random = random
         self._elsewhere = elsewhere
+        self._waiting_for_brokers: set[str] = set()
 
     def create_topics(
         self, specs: Sequence[TopicSpec], *, validate_only: bool = False
@@ -88,8 +92,30 @@ class Decisions:
         """
         other = self._elsewhere()
         if other is not None:
-            return other.ensure_topics(names)
-        return self._submit(EnsureTopics(names, self._config.current, self._random))
+            ensured = other.ensure_topics(names)
+        else:
+            ensured = self._submit(EnsureTopics(names, self._config.current, self._random))
+        return ensured.map(self._note_missing_brokers)
+
+    def brokers_joined(self) -> None:
+        """Try again to create the internal topics for which too few brokers were up."""
+        if self._waiting_for_brokers:
+            self.ensure_topics(sorted(self._waiting_for_brokers))
+
+    def _note_missing_brokers(self, errors: dict[str, ErrorCode]) -> dict[str, ErrorCode]:
+        """Remember the internal topics for which too few brokers are up, and log each once; the errors."""
+        for name in errors.keys() & FACTOR_KEYS.keys():
+            if errors[name] is not ErrorCode.INVALID_REPLICATION_FACTOR:
+                self._waiting_for_brokers.discard(name)
+            elif name not in self._waiting_for_brokers:
+                self._waiting_for_brokers.add(name)
+                key = FACTOR_KEYS[name]
+                _log.warning(
+                    "%s cannot be made yet: %s=%d, and fewer brokers are up. Clients that need it wait for "
+                    "them; if the cluster is to have no more brokers, set a smaller %s",
+                    name, key, self._config.current.integer(key), key,
+                )  # fmt: skip
+        return errors
 
     def make_topics(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
         """Create topics with distinct names of the broker's own accord; one result each, in order."""

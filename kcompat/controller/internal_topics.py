@@ -1,12 +1,12 @@
-"""Topics that nobody created by hand: auto-created ones and Kafka's internal ones. Pure.
+"""Topics that brokers create on their own: auto-created ones and Kafka's internal ones. Pure.
 
-As Kafka's `AutoTopicCreationManager`, except that an internal topic gets at most as many replicas as there
-are brokers, so that a single broker works unconfigured.
+Kafka's counterpart is `AutoTopicCreationManager`. A topic is refused with INVALID_REPLICATION_FACTOR while
+fewer brokers are up than it is to have replicas.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from kcompat.controller.values import TopicResult
 
 
+FACTOR_KEYS: Final = {
+    CONSUMER_OFFSETS: "offsets.topic.replication.factor",
+    TRANSACTION_STATE: "transaction.state.log.replication.factor",
+    SHARE_GROUP_STATE: "share.coordinator.state.topic.replication.factor",
+}
+"""The broker key that says how many replicas each internal topic gets."""
+
+
 class EnsureTopics(Struct, frozen=True):
     """Create those topics that do not exist, as the broker configuration says."""
 
@@ -34,8 +42,7 @@ class EnsureTopics(Struct, frozen=True):
 
     def decide(self, state: ControllerState) -> Decision[dict[str, ErrorCode]]:
         """The decision of CreateTopics; a topic that is there already is no error."""
-        live = len(state.brokers)
-        specs = [spec_of_automatic_topic(name, self.config, live) for name in self.names]
+        specs = [spec_of_automatic_topic(name, self.config) for name in self.names]
         made = CreateTopics(specs, False, self.config, self.random).decide(state)
         return Decision(made.state, _errors(made.answer), made.writes, made.requests)
 
@@ -49,22 +56,22 @@ def _errors(results: Iterable[TopicResult]) -> dict[str, ErrorCode]:
     return {result.name: ErrorCode.NONE if result.error is exists else result.error for result in results}
 
 
-def spec_of_automatic_topic(name: str, config: BrokerConfig, live_brokers: int) -> TopicSpec:
+def spec_of_automatic_topic(name: str, config: BrokerConfig) -> TopicSpec:
     """How the broker's configuration says to make a topic."""
     if name == CONSUMER_OFFSETS:
-        return _offsets(config, live_brokers)
+        return _offsets(config)
     if name == TRANSACTION_STATE:
-        return _transactions(config, live_brokers)
+        return _transactions(config)
     if name == SHARE_GROUP_STATE:
-        return _share_state(config, live_brokers)
+        return _share_state(config)
     return TopicSpec(name)
 
 
-def _offsets(config: BrokerConfig, live_brokers: int) -> TopicSpec:
+def _offsets(config: BrokerConfig) -> TopicSpec:
     return TopicSpec(
         CONSUMER_OFFSETS,
         config.offsets_topic_num_partitions,
-        config.offsets_replication_factor(live_brokers),
+        config.integer(FACTOR_KEYS[CONSUMER_OFFSETS]),
         configs=(
             ("cleanup.policy", "compact"),
             ("segment.bytes", str(config.offsets_topic_segment_bytes)),
@@ -73,8 +80,8 @@ def _offsets(config: BrokerConfig, live_brokers: int) -> TopicSpec:
     )
 
 
-def _transactions(config: BrokerConfig, live_brokers: int) -> TopicSpec:
-    factor = config.transaction_replication_factor(live_brokers)
+def _transactions(config: BrokerConfig) -> TopicSpec:
+    factor = config.integer(FACTOR_KEYS[TRANSACTION_STATE])
     return TopicSpec(
         TRANSACTION_STATE,
         config.integer("transaction.state.log.num.partitions"),
@@ -89,8 +96,8 @@ def _transactions(config: BrokerConfig, live_brokers: int) -> TopicSpec:
     )
 
 
-def _share_state(config: BrokerConfig, live_brokers: int) -> TopicSpec:
-    factor = config.share_state_replication_factor(live_brokers)
+def _share_state(config: BrokerConfig) -> TopicSpec:
+    factor = config.integer(FACTOR_KEYS[SHARE_GROUP_STATE])
     min_isr = min(config.integer("share.coordinator.state.topic.min.isr"), factor)
     return TopicSpec(
         SHARE_GROUP_STATE,

@@ -146,7 +146,7 @@ def block_around(producer_id: int, broker_id: int) -> znodes.ProducerIdBlock:
 def _configs(topic: str, config: BrokerConfig) -> Mapping[str, str]:
     if not is_internal(topic):
         return KEEP_EVERYTHING
-    spec = spec_of_automatic_topic(topic, config, live_brokers=1)
+    spec = spec_of_automatic_topic(topic, config)
     return {name: value for name, value in spec.configs if value is not None}
 
 

@@ -109,7 +109,7 @@ class BrokerNode:
         parts.logs.open(config.broker_id, cluster_id, log_config(topic_config(config, {})))
         began(parts.logs.close, parts.logs.abandon)
         if store.is_own:
-            await adopt(session, parts.logs, cluster_id, config, world.random)
+            await adopt(session, parts.logs, cluster_id, parts.config.current, world.random)
 
         listeners = keep_open(world.bind, config, self._lifetime)
         self.server = Server(listeners, parts.dispatcher, limits_of(config), world.turn)

@@ -35,4 +35,4 @@ class CoordinatorTopics:
             return len(known.partitions)
         if self._has_replicas(topic):
             return 0
-        return spec_of_automatic_topic(topic, self._config.current, live_brokers=1).num_partitions
+        return spec_of_automatic_topic(topic, self._config.current).num_partitions

@@ -13,7 +13,6 @@ from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.znodes import ProducerIdBlock
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.values import TopicSpec
@@ -25,21 +24,20 @@ CREATED: Final = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 class Elsewhere:
     """An `OtherController`."""
 
-    def __init__(self, controller: RemoteController, cluster: MetadataCache, config: ConfigFeed) -> None:
+    def __init__(self, controller: RemoteController, config: ConfigFeed) -> None:
         self._controller = controller
-        self._cluster = cluster
         self._config = config
 
     def ensure_topics(self, names: Sequence[str]) -> Promise[dict[str, ErrorCode]]:
         """See `Decisions.ensure_topics`. They may be shown here a little later."""
-        config, live = self._config.current, len(self._cluster.image.brokers)
+        config = self._config.current
 
         def errors(results: list[TopicResult]) -> dict[str, ErrorCode]:
             return {
                 result.name: ErrorCode.NONE if result.error in CREATED else result.error for result in results
             }
 
-        return self.make_topics([spec_of_automatic_topic(name, config, live) for name in names]).map(errors)
+        return self.make_topics([spec_of_automatic_topic(name, config) for name in names]).map(errors)
 
     def make_topics(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
         """See `Decisions.make_topics`. They may be shown here a little later."""

@@ -24,6 +24,7 @@ from kcompat.cluster.missed_deletions import MissedDeletions
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import DEFAULT_ENTITY
 from kcompat.config.feed import ConfigFeed
+from kcompat.config.fixed_size import fit_to_size
 from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
@@ -93,8 +94,10 @@ class Parts:
         keeps_metadata: bool,
     ) -> None:
         """`session` is the broker's own session with the metadata store, and `keeps_metadata` says whether
-        the store is its own as well.
+        the store is its own as well: no other broker can join then.
         """
+        if keeps_metadata:
+            config = fit_to_size(config, 1)
         clock = world.clock
         self.world = world
         self.session = session
@@ -123,7 +126,7 @@ class Parts:
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
         self.features = FinalizedFeatures(session)
-        elsewhere = Elsewhere(self.peering.controller, self.cluster, self.config)
+        elsewhere = Elsewhere(self.peering.controller, self.config)
         self.decisions = Decisions(
             self.candidacy.submit,
             config.broker_id,
@@ -311,9 +314,13 @@ class Parts:
             self.local.reconfigure(name for kind, name in changed if kind == "topics")
 
     def _image_changed(self, old: ClusterImage, new: ClusterImage) -> None:
-        """Have patterns looked up again where there are more topics than before."""
+        """Have patterns looked up again where there are more topics than before, and internal topics made
+        that waited for brokers.
+        """
         if len(new.topics) > len(old.topics):
             self.groups.topics_made()
+        if len(new.brokers) > len(old.brokers):
+            self.decisions.brokers_joined()
 
     def _topics_deleted(self, deleted: frozenset[str]) -> None:
         """Forget the offsets of their partitions."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from kcompat.config.errors import ConfigError
+from kcompat.config.fixed_size import fit_to_size
 from kcompat.config.listeners import THIS_MACHINE, is_wildcard
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def spread(
     """The configurations of brokers 0, 1, 2, ... that are alike but for what each has of its own: one of the
     `ports`, or else those in a row from the one given, directories `broker-<id>` below each of `log.dirs`,
     and a rack in turn. They share a machine: where the listener names no host, they advertise this one.
+    Without `zookeeper.connect` they are the whole cluster, and internal topics are made to fit in it.
 
     Raises ConfigError.
     """
@@ -31,6 +33,8 @@ def spread(
         raise ConfigError(
             "several brokers that are alike take one listener, and advertise what it is bound to"
         )
+    if not config.get("zookeeper.connect"):
+        config = fit_to_size(config, brokers)
     configs = []
     (first,) = config.listeners
     if ports is None:

@@ -33,6 +33,7 @@ from kcompat.cluster.znodes import (
 )
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
+from kcompat.config.fixed_size import fit_to_size
 from kcompat.controller import loading
 from kcompat.controller.candidacy import Candidacy
 from kcompat.controller.controller import Controller
@@ -86,8 +87,9 @@ class ClusterWorld:
     keeps_metadata = True
 
     def __init__(self, broker: type[Brokerless] = Brokerless, /, **settings: str) -> None:
-        """`settings` are config keys with "_" for "."."""
-        self.config = BrokerConfig({key.replace("_", "."): value for key, value in settings.items()})
+        """`settings` are config keys with "_" for ".". No broker joins without `zookeeper_connect`."""
+        config = BrokerConfig({key.replace("_", "."): value for key, value in settings.items()})
+        self.config = config if config.get("zookeeper.connect") else fit_to_size(config, 1)
         self.cluster = MetadataCache("the-cluster")
         self.broker = broker(self.cluster)
         self.clock = VirtualClock()

@@ -150,7 +150,7 @@ class ControllerWorld:
         self.controller = Controller(
             1,
             self.session,
-            lambda broker: brokers[broker.info.id],
+            lambda broker: brokers.setdefault(broker.info.id, FakeBroker()),
             self.clock,
             self.config,
             self.broker.cluster,

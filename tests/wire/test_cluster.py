@@ -13,6 +13,7 @@ from kcompat import Cluster
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.fetch import FetchRequest
+from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch, iter_headers, read_records
@@ -218,3 +219,16 @@ def test_brokers_keep_their_ports_and_data_from_one_life_to_the_next(cluster: Cl
     assert cluster.bootstrap_servers == before
     cluster.wait_until_in_sync(TIMEOUT_S)
     assert read(cluster, cluster.leader_of(TOPIC, 0), 1) == [b"one"]
+
+
+def test_the_offsets_topic_waits_for_as_many_brokers_as_it_has_replicas(cluster: Cluster) -> None:
+    for late in cluster.brokers[1:]:
+        late.stop()
+    with client(cluster, 0) as asking:
+        answer = asking.call(FindCoordinatorRequest(key="g"), 3)
+        assert answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        for late in cluster.brokers[1:]:
+            late.start()
+        assert asking.call(FindCoordinatorRequest(key="g"), 3).error_code == 0
+    (offsets,) = metadata(cluster, 0).topics
+    assert {len(partition.replica_nodes) for partition in offsets.partitions} == {3}

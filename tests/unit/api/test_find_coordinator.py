@@ -59,6 +59,17 @@ async def test_the_topic_of_transactions_is_created(version: int) -> None:
         assert list(world.cluster.image.topics) == ["__transaction_state"]
 
 
+@pytest.mark.parametrize(("key_type", "key"), [(0, "g"), (1, "t"), (2, "g:AAECAwQFBgcICQoLDA0ODw:0")])
+async def test_no_coordinator_while_fewer_brokers_are_up_than_the_topic_has_replicas(
+    key_type: int, key: str
+) -> None:
+    async with ClusterWorld(zookeeper_connect="h:2181") as world:
+        request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
+        response = await world.ask(find_coordinator, 6, request)
+        assert [(row.error_code, row.node_id) for row in response.coordinators] == [(15, -1)]
+        assert not world.cluster.image.topics
+
+
 async def test_find_coordinator_follows_the_group_to_its_partition() -> None:
     async with ClusterWorld() as world:
         partitions = {0: PartitionInfo(1, 0, (1,), (1,)), 1: PartitionInfo(-1, 1, (1,), (1,))}

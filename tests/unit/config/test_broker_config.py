@@ -312,12 +312,6 @@ def test_what_deserves_a_word_in_the_log() -> None:
     assert [key.name for key in config.ineffective_keys] == ["num.io.threads"]
 
 
-@pytest.mark.parametrize(("alive", "replicas"), [(1, 1), (2, 2), (3, 3), (5, 3), (0, 1)])
-def test_internal_topics_have_no_more_replicas_than_there_are_brokers(alive: int, replicas: int) -> None:
-    assert BrokerConfig().offsets_replication_factor(alive) == replicas
-    assert BrokerConfig().transaction_replication_factor(alive) == replicas
-
-
 def test_asking_for_a_key_that_is_none_is_a_bug() -> None:
     with pytest.raises(KeyError):
         BrokerConfig().get("no.such.key")

@@ -13,7 +13,8 @@ from kcompat.controller import loading
 from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
-from support.controller_world import ControllerWorld, answer
+from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from support.controller_world import ControllerWorld, answer, register
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +103,7 @@ async def test_automatic_topics(path: Path) -> None:
     settings = {
         "num.partitions": "3",
         "offsets.topic.num.partitions": "5",
+        "offsets.topic.replication.factor": "1",
         "auto.create.topics.enable": "true",
     }
     async with ControllerWorld(path, settings) as world:
@@ -122,6 +124,37 @@ async def test_automatic_topics(path: Path) -> None:
         }
         assert await answer(world.decisions.ensure_topics(["t"])) == {"t": ErrorCode.NONE}
         assert image is world.broker.image
+
+
+@pytest.mark.parametrize(
+    ("topic", "key"),
+    [
+        (CONSUMER_OFFSETS, "offsets.topic.replication.factor"),
+        (TRANSACTION_STATE, "transaction.state.log.replication.factor"),
+        (SHARE_GROUP_STATE, "share.coordinator.state.topic.replication.factor"),
+    ],
+)
+async def test_an_internal_topic_waits_for_as_many_brokers_as_it_has_replicas(
+    path: Path, topic: str, key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with ControllerWorld(path, {}, 2) as world:
+        for _ in range(2):
+            errors = await answer(world.decisions.ensure_topics([topic]))
+            assert errors == {topic: ErrorCode.INVALID_REPLICATION_FACTOR}
+        assert topic not in world.broker.image.topics
+        assert caplog.text.count(f"{topic} cannot be made yet: {key}=3") == 1
+        session = await world.store.session()
+        await register(session, 3)
+        await world.until(lambda: 3 in world.broker.image.brokers)
+        world.decisions.brokers_joined()
+        await world.until(lambda: topic in world.broker.image.topics)
+        assert world.broker.image.topics[topic].replication_factor == 3
+
+
+async def test_an_auto_created_topic_is_refused_with_fewer_brokers_than_replicas(path: Path) -> None:
+    async with ControllerWorld(path, {"default.replication.factor": "2"}) as world:
+        errors = await answer(world.decisions.ensure_topics(["t"]))
+        assert errors == {"t": ErrorCode.INVALID_REPLICATION_FACTOR}
 
 
 async def test_producer_ids_are_never_given_twice(path: Path) -> None:

@@ -47,6 +47,18 @@ def test_brokers_of_one_machine_tell_no_name_of_it(listener: str, advertised: li
     assert [str(each) for broker in brokers for each in broker.advertised.values()] == advertised
 
 
+@pytest.mark.parametrize(("brokers", "factor"), [(1, 1), (2, 2), (3, 3), (5, 3)])
+def test_internal_topics_fit_in_a_cluster_of_one_command(brokers: int, factor: int) -> None:
+    for each in spread(BrokerConfig({"listeners": "PLAINTEXT://:0", "log.dirs": "/a"}), brokers):
+        assert each.integer("offsets.topic.replication.factor") == factor
+
+
+def test_internal_topics_keep_kafkas_size_where_others_can_join() -> None:
+    texts = {"listeners": "PLAINTEXT://:0", "log.dirs": "/a", "zookeeper.connect": "h:2181"}
+    for each in spread(BrokerConfig(texts), 2):
+        assert each.integer("offsets.topic.replication.factor") == 3
+
+
 @pytest.mark.parametrize(
     "texts",
     [
