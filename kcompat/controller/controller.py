@@ -33,6 +33,7 @@ from kcompat.controller.config_changes import ConfigsHeard
 from kcompat.controller.election_requests import BalanceLeaders
 from kcompat.controller.processes import ProcessesSeen, watch_over_nobody
 from kcompat.controller.put_off import PutOff
+from kcompat.controller.small_topics import warn_of_small_topics
 from kcompat.controller.watches import AT_THE_BEGINNING, LOOKS, Watches, drop_notifications
 from kcompat.controller.writing import ControllerMovedError, Writer
 from kcompat.promise import Promise
@@ -160,7 +161,7 @@ class Controller:
         self._settle(errand)
         for path in AT_THE_BEGINNING:
             self._look(path, LOOKS[path])
-        self._balance = self._clock.call_later(FIRST_BALANCE_MS, self._balance_now)
+        self._balance = self._clock.call_later(FIRST_BALANCE_MS, self._first_look)
 
     def _finished(
         self, begun: asyncio.Future[None], ended: Callable[[], object], task: asyncio.Task[None]
@@ -235,6 +236,11 @@ class Controller:
 
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
         self.report(ConfigsHeard(changed, self._elects_uncleanly))
+
+    def _first_look(self) -> None:
+        assert self._state is not None
+        warn_of_small_topics(self._state, self._config.current)
+        self._balance_now()
 
     def _balance_now(self) -> None:
         config = self._config.current
