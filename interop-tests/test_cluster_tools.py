@@ -92,6 +92,7 @@ console-producer --topic aV --producer-property acks=all PARSE
 console-producer --topic bV --producer-property acks=all PARSE
 get-offsets --topic aV
 get-offsets --topic bV --time earliest
+transactions find-hanging --broker-id 2
 """
 
 SETTLE = "reassign --execute --reassignment-json-file FILES/settle.json"

@@ -25,6 +25,8 @@ TIMEOUT_MS = 10_000
 PREFERRED, UNCLEAN = 0, 1
 LONG_NAME = "x" * 214
 """Of a topic, too long for the name of a copy."""
+PRODUCER = {"producer_id": 7_000_000, "producer_epoch": 3}
+"""Of an idempotent producer; no broker of the cluster gives out ids as large."""
 
 ELECT, MOVE, LIST = (
     ApiKey.ELECT_LEADERS,
@@ -204,6 +206,15 @@ def features_elsewhere(stage: Stage, version: int) -> None:
         updates = [{"feature": name, "max_version_level": 1} for name in names]
         for play in (stage.controller, stage.elsewhere):
             play.call(FEATURES, version, feature_updates=updates, timeout_ms=TIMEOUT_MS)
+
+
+@scene(ApiKey.DESCRIBE_PRODUCERS)
+def producers_are_shown_by_every_replica(stage: Stage, version: int) -> None:
+    topic = stage.topic([FIRST, SECOND])
+    for sequence in (0, 1):
+        stage.brokers[FIRST].append(topic, b"v", base_sequence=sequence, times=[1000], **PRODUCER)
+    for play in stage.brokers.values():
+        play.call(ApiKey.DESCRIBE_PRODUCERS, version, topics=[{"name": topic, "partition_indexes": [0, 1]}])
 
 
 @scene(ApiKey.LEADER_AND_ISR)

@@ -1,5 +1,9 @@
 """DescribeProducers (key 61), version 0: the idempotent and transactional producers a partition remembers
 (KIP-664).
+
+Behaviour
+- Any replica is described, the leader or a follower. A broker without a replica of the partition answers
+  NOT_LEADER_OR_FOLLOWER.
 """
 
 from __future__ import annotations
@@ -8,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
-from kcompat.replication.role import NO_EPOCH
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from kcompat.topics import name_problem
@@ -21,7 +24,7 @@ PartitionAnswer = DescribeProducersResponse.PartitionResponse
 
 
 def handle(context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
-    """List what each partition's leader knows of its producers."""
+    """List what this broker's replica of each partition knows of its producers."""
     response = DescribeProducersResponse()
     for topic in request.topics:
         topic_answer = TopicAnswer(name=topic.name)
@@ -52,10 +55,8 @@ def _describe(context: RequestContext, topic: str, index: int) -> PartitionAnswe
     partition = context.services.replicas.find(topic, index)
     if isinstance(partition, ErrorCode):
         answer.error_code = partition
-    elif error := partition.check_epoch(NO_EPOCH):
-        answer.error_code = error
-        if error == ErrorCode.NOT_LEADER_OR_FOLLOWER:
-            answer.error_message = error.message
+    elif partition.log.is_failed:
+        answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
     else:
         answer.active_producers = [
             DescribeProducersResponse.ProducerState(

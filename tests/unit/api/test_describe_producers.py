@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Any
 
 from kcompat.api import describe_producers
+from kcompat.cluster.news import Role
 from kcompat.protocol.messages.describe_producers import DescribeProducersRequest
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
@@ -32,6 +34,20 @@ def test_the_producers_that_a_partition_remembers(world: LogWorld) -> None:
     assert (producer.producer_id, producer.producer_epoch, producer.last_sequence) == (7, 3, 1)
     assert (producer.last_timestamp, producer.current_txn_start_offset) == (1000, -1)
     assert [row.active_producers for row in rows(world, ("t", 0))] == [[]]
+
+
+def test_a_follower_shows_what_it_remembers(world: LogWorld) -> None:
+    sent = build_batch([Record(0, 1000, b"k", b"v")], producer_id=7, producer_epoch=3, base_sequence=0)
+    world.produce((0, bytes(sent)), topic="u")
+    world.replicas.take_role("u", 0, Role(leader=2, leader_epoch=1, isr=(1, 2), replicas=(1, 2)))
+    (row,) = rows(world, ("u", 0))
+    assert (row.error_code, [producer.producer_id for producer in row.active_producers]) == (0, [7])
+
+
+def test_a_broker_without_a_replica_and_one_whose_disk_has_failed_show_none(world: LogWorld) -> None:
+    world.replicas.remove("t", 1)
+    world.partition("u").log.context.fault(OSError(errno.EIO, "Input/output error"))
+    assert [row.error_code for row in rows(world, ("t", 1), ("u", 0))] == [6, 56]
 
 
 def test_partitions_that_have_none_to_show(world: LogWorld) -> None:
