@@ -14,7 +14,7 @@ import pytest
 
 from broker_cluster import UNHURRIED, BrokerCluster
 from commands import QUICK_JVM, run
-from differential import among_three
+from differential import among_three, written_among_three
 from differential.catalogue import AMONG_BROKERS, WITH_ZOOKEEPER
 from differential.cluster_stage import SCENES, Stage
 from differential.compare import differences
@@ -269,6 +269,12 @@ def test_raw_requests_are_answered_as_by_three_kafkas(
 
 def test_what_the_catalogue_of_one_broker_leaves_out_is_played() -> None:
     assert AMONG_BROKERS.keys() | WITH_ZOOKEEPER <= {played.key for played in SCENES}
+
+
+def test_requests_that_wait_for_a_replica_end_as_with_three_kafkas(
+    clusters: tuple[BrokerCluster, BrokerCluster],
+) -> None:
+    _compare(clusters, "waiting", written_among_three.unfinished_requests)
 
 
 def test_while_a_broker_is_away_they_answer_as_three_kafkas(

@@ -61,10 +61,17 @@ ACCEPTED: tuple[Accepted, ...] = (
     Accepted(r"produce_.*|idempotent_.*|transactional_.*", r"\.error_message$", "Error messages", since=8),
     Accepted("find_coordinator", r"\.error_message$", "Error messages", since=4, until=5),
     Accepted(
-        r"produce_.*|idempotent_.*|transactional_.*", r"\.log_start_offset$", "Refused batches", since=5
+        "transactional_records(_after_the_end)?", r"[489] .*\.log_start_offset$", "Refused batches", since=5
     ),
     Accepted(
         "produce_damaged_records", r"PRODUCE.*\.(error_code|base_offset)$", "Records that cannot be read"
+    ),
+    Accepted(
+        "produce_damaged_records",
+        r"[89] PRODUCE.*\.log_start_offset$",
+        "Records that cannot be read",
+        since=5,
+        until=6,
     ),
     Accepted("init_transactional_of_the_producer_with_one_open", "^[23] INIT_PRODUCER_ID", "Transactions"),
     Accepted("transactional_records", r"^8 .*\.error_code$", "Transactions", until=11),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from differential.brokers_requests import in_sync, states_of, stopped
 from differential.cluster_stage import FIRST, SECOND, THIRD, scene
+from differential.written_among_three import a_topic_of_two, too_few_replicas
 from kcompat.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -276,7 +277,9 @@ def without_the_third(stage: Stage) -> None:
     """Elections and moves while a broker is away, which stays away."""
     topic = stage.topic([THIRD, FIRST], [FIRST, THIRD])
     lone = stage.topic([THIRD])
-    stage.lose(THIRD, (topic, 0, FIRST), (topic, 1, FIRST), (lone, 0, NO_LEADER))
+    thin = a_topic_of_two(stage)
+    stage.lose(THIRD, (topic, 0, FIRST), (topic, 1, FIRST), (lone, 0, NO_LEADER), (thin, 0, FIRST))
+    too_few_replicas(stage, thin)
     play = stage.controller
     for kind in (PREFERRED, UNCLEAN):
         for rows in ([(topic, [0, 1])], [(lone, [0])], [(lone, [0, 1]), (topic, [0])]):

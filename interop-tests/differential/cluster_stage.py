@@ -92,6 +92,31 @@ class Stage:
         self._know_the_controller()
 
     @contextmanager
+    def frozen(self, broker_id: int) -> Iterator[None]:
+        """Have a broker hang that is not the controller."""
+        assert self.controller is not self.brokers[broker_id]
+        self._cluster.freeze(broker_id)
+        try:
+            yield
+        finally:
+            self._cluster.thaw(broker_id)
+
+    def lead_elsewhere(self, topic: str, replicas: list[int]) -> None:
+        """Have the only partition of a topic led by the first of its replicas, in this new order."""
+        row = {"partition_index": 0, "replicas": replicas}
+        moves = [{"name": topic, "partitions": [row]}]
+        self.controller.do(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, topics=moves, timeout_ms=10_000)
+        asked = [{"topic": topic, "partitions": [0]}]
+
+        def is_elected() -> bool:
+            answer = self.controller.do(
+                ApiKey.ELECT_LEADERS, 2, election_type=0, topic_partitions=asked, timeout_ms=10_000
+            )
+            return bool(answer.replica_election_results[0].partition_result[0].error_code == 0)
+
+        self.controller.until(is_elected, "another replica leads")
+
+    @contextmanager
     def held_up(self, topic: str, *partitions: int) -> Iterator[None]:
         """Have the third broker take longer than a scene lasts to follow partitions that the first leads."""
         for index in partitions:

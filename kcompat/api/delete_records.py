@@ -76,8 +76,8 @@ def _wait(
     def settle(partition: Partition, error: ErrorCode) -> None:
         answer = waiting[partition][1]
         answer.error_code = error
-        if error != ErrorCode.REQUEST_TIMED_OUT:
-            answer.low_watermark = partition.low_watermark
+        if error != ErrorCode.REQUEST_TIMED_OUT:  # which leaves the low watermark of before the wait
+            answer.low_watermark = -1 if error else partition.low_watermark
 
     required = {partition: offset for partition, (offset, _) in waiting.items()}
     operation = Settling(required, settle, response, Partition.deleted)

@@ -53,6 +53,13 @@ NO_TOPIC = ""
 BEFORE_LOOKING = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 """Refusals of a topic that must not show which of its partitions there are."""
 
+WITHOUT_LOG_START = (
+    ErrorCode.CORRUPT_MESSAGE,
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.RECORD_LIST_TOO_LARGE,
+)
+"""Refusals of a log beside which Kafka's `appendToLocalLog` does not say where the log starts."""
+
 TopicAnswer = ProduceResponse.TopicProduceResponse
 PartitionAnswer = ProduceResponse.PartitionProduceResponse
 TopicData = ProduceRequest.TopicProduceData
@@ -203,10 +210,15 @@ class Production(Struct):
         """The answer to an append; notes it in `waiting` if `acks` is not satisfied yet."""
         if not isinstance(result, AppendResult):  # asking for ErrorCode, an enumeration, takes longer
             refused = PartitionAnswer(index, result, -1)
+            if result == ErrorCode.NOT_ENOUGH_REPLICAS:
+                refused.log_start_offset = partition.log.log_start_offset
             self._say_who_leads(partition.topic, refused)
             return refused
         if result.error:
-            return PartitionAnswer(index, result.error, -1, log_start_offset=result.log_start_offset)
+            refused = PartitionAnswer(index, result.error, -1)
+            if result.error not in WITHOUT_LOG_START:
+                refused.log_start_offset = result.log_start_offset
+            return refused
         answer = PartitionAnswer(
             index, NO_ERROR, result.base_offset, result.append_time_ms, result.log_start_offset
         )
@@ -234,14 +246,15 @@ class Production(Struct):
         response.node_endpoints = [ProduceResponse.NodeEndpoint(*each) for each in found]
 
     def _wait(self, response: ProduceResponse) -> Promise[ProduceResponse]:
-        """The response, once each partition is as far as `acks` asks; only acks=all has a timeout."""
+        """The response, once each partition is as far as `acks` asks; only acks=all has a timeout. As with
+        Kafka's `DelayedProduce`, an error that comes after the append leaves the offsets in its row.
+        """
         request, waiting = self.request, self.waiting
 
         def settle(partition: Partition, error: ErrorCode) -> None:
             answer = waiting[partition][1]
             if error:
                 answer.error_code = error
-                answer.base_offset = -1
                 self._say_who_leads(partition.topic, answer)
                 self._name_leaders(response)
 
@@ -325,7 +338,8 @@ def _refuse_batch(
     if refusal is not None:
         answer.error_code = refusal.error
         answer.error_message = refusal.message
-        answer.log_start_offset = log_start_offset
+        if refusal.is_by_log and refusal.error not in WITHOUT_LOG_START:
+            answer.log_start_offset = log_start_offset
         if api_version >= FIRST_WITH_RECORD_ERRORS:
             answer.record_errors = [
                 ProduceResponse.BatchIndexAndErrorMessage(at, message)

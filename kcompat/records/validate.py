@@ -69,6 +69,10 @@ class Refusal(msgspec.Struct, frozen=True):
     error: ErrorCode
     message: str
     record_errors: tuple[tuple[int, str], ...] = ()
+    is_by_log: bool = True
+    """Whether Kafka asks the log of the partition first; False for what `ProduceRequest.validateRecords`
+    refuses.
+    """
 
 
 def check_produced(
@@ -145,8 +149,8 @@ def _refuse_fields(header: BatchHeader) -> Refusal | None:
     return None
 
 
-def _invalid(message: str) -> Refusal:
-    return Refusal(ErrorCode.INVALID_RECORD, message)
+def _invalid(message: str, *, is_by_log: bool = True) -> Refusal:
+    return Refusal(ErrorCode.INVALID_RECORD, message, is_by_log=is_by_log)
 
 
 def _next_size(view: memoryview) -> int | None:
@@ -169,9 +173,11 @@ def _refuse_frame(view: memoryview) -> Refusal:
     if size is None:
         return Refusal(ErrorCode.CORRUPT_MESSAGE, "bytes that begin no record batch")
     if size == 0:
-        return _invalid("no whole record batch")
+        return _invalid("no whole record batch", is_by_log=False)
     if view[_UP_TO_MAGIC - 1] != MAGIC:
-        return _invalid("produce requests from version 3 on carry record batches with magic 2")
+        return _invalid(
+            "produce requests from version 3 on carry record batches with magic 2", is_by_log=False
+        )
     return Refusal(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes is shorter than its header")
 
 
@@ -180,7 +186,7 @@ def _refuse_after(rest: memoryview) -> Refusal | None:
     if size is None:
         return Refusal(ErrorCode.CORRUPT_MESSAGE, "the bytes after the batch begin no record batch")
     if size:
-        return _invalid("more than one record batch for one partition")
+        return _invalid("more than one record batch for one partition", is_by_log=False)
     return None
 
 
@@ -189,6 +195,7 @@ def _refuse_codec(codec: int, api_version: int) -> Refusal | None:
         return Refusal(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
             f"zstd needs produce version {FIRST_VERSION_WITH_ZSTD}, not {api_version}",
+            is_by_log=False,
         )
     if codec > Codec.ZSTD:
         return _invalid(f"unknown compression codec {codec}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import pytest
@@ -119,3 +120,10 @@ def test_who_leads_no_more_says_so(leading: LogWorld) -> None:
     role = Role(leader=FOLLOWER, leader_epoch=2, isr=(ME, FOLLOWER), replicas=(ME, FOLLOWER))
     leading.replicas.take_role("t", 0, role)
     assert waiting.value == (6, -1)
+
+
+def test_a_disk_that_fails_while_followers_are_waited_for_leaves_no_low_watermark(leading: LogWorld) -> None:
+    waiting = delete(leading)
+    leading.partition("t").log.context.fault(OSError(errno.EIO, "Input/output error"))
+    follow(leading, log_start_offset=0)
+    assert waiting.value == (56, -1)

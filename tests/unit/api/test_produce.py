@@ -106,7 +106,7 @@ def test_a_topic_in_two_entries_is_one(broker: LogWorld, by_id: bool) -> None:
     assert not waiting.done
     broker.clock.advance(1000)
     answer = waiting.value
-    assert rows(answer) == [(0, ErrorCode.REQUEST_TIMED_OUT, -1), (1, 0, 0), (0, 0, 0)]
+    assert rows(answer) == [(0, ErrorCode.REQUEST_TIMED_OUT, 0), (1, 0, 0), (0, 0, 0)]
     named = [topic.topic_id if by_id else topic.name for topic in answer.responses]
     assert named == ([ONE, TWO] if by_id else ["one", "two"])
 

@@ -210,7 +210,7 @@ def test_acks_all_waits_for_followers(pair: Pair) -> None:
     later = pair.send(batch(b"w"), acks=-1)
     assert rows(pair.send(batch(b"x"), acks=1)) == [(0, 0, 2)]
     pair.each(lambda world: world.clock.advance(1000))
-    assert rows(later()) == [(0, ErrorCode.REQUEST_TIMED_OUT, -1)]
+    assert rows(later()) == [(0, ErrorCode.REQUEST_TIMED_OUT, 1)]
     assert pair.short.handled == 2
 
 
