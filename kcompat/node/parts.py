@@ -51,6 +51,7 @@ from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.moves import Moves
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.storage_config import cleaner_config
+from kcompat.replication.strays import StrayReplicas
 from kcompat.replication.topic_log import TopicLog
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kcompat.transaction.coordinator import TransactionCoordinator
@@ -121,6 +122,8 @@ class Parts:
         )
         self.registration = Registration(session, config.broker_id, memory, clock)
         self.missed_deletions = MissedDeletions(session, self.cluster, self.registration)
+        self.strays = StrayReplicas(session, self.registration, self.logs, self.replicas)
+        self.local.report_moved_to(self.strays.suspect)
         self.log_dir_reports = LogDirReports(config.broker_id, session, self.candidacy, clock)
         self.offline_directories = OfflineDirectories(self.logs, self.log_dir_reports.replicas_failed)
         self.configs = EntityConfigs(session, self.cluster)
@@ -216,6 +219,7 @@ class Parts:
         await self.candidacy.stop()  # until then it gives this broker roles
         await self.registration.stop()
         await self.missed_deletions.stop()
+        await self.strays.stop()
         self.proposals.close()
         self.peering.close()
         self.moves.close()
@@ -232,6 +236,7 @@ class Parts:
         self.candidacy.abandon()
         self.registration.abandon()
         self.missed_deletions.abandon()
+        self.strays.abandon()
         self.config_watch.abandon()
         self.features.stop()
 

@@ -54,7 +54,12 @@ class LocalBroker:
         self._logs = logs
         self._replicas = replicas
         self._controller_epoch = -1
+        self._report_moved: Callable[[Sequence[ShownPartition]], object] = lambda _: None
         self._throttle()
+
+    def report_moved_to(self, listener: Callable[[Sequence[ShownPartition]], object]) -> None:
+        """Call `listener` with the partitions of each UpdateMetadata whose replicas are on other brokers."""
+        self._report_moved = listener
 
     def give(self, news: News, answered: Answered) -> None:
         """Take a request of the controller, and answer it before this returns."""
@@ -174,15 +179,15 @@ class LocalBroker:
         reached, nobody tells it a role again: it has none. Kafka's brokers go on until they start again, and
         acknowledge with acks=1 what nobody will ever read.
         """
-        for each in shown:
-            if self._replicas.broker_id in each.info.replicas:
-                continue
+        moved = [each for each in shown if self._replicas.broker_id not in each.info.replicas]
+        for each in moved:
             partition = self._replicas.get(each.topic, each.index)
             if partition is None or partition.role.leader == NO_LEADER:
                 continue
             is_another = differ(partition.topic_id, each.topic_id)
             if is_another or partition.role.leader_epoch < each.info.leader_epoch:
                 self._replicas.stop(each.topic, each.index)
+        self._report_moved(moved)
 
     def _throttle(self) -> None:
         """Obey the limits on replicas that lag behind."""

@@ -18,6 +18,7 @@ from kcompat.cluster.znodes import (
     encode_partition_state,
     partition_state_path,
 )
+from kcompat.log.config import LogConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from support.virtual_cluster import VirtualCluster
 
 SEED = "planted"
+SEED_OF_FOUR = "planted 10"
+"""Four brokers, so that each partition has one which is no replica of it."""
 LONG_AGO_MS = 1_000_000
 PLACE = r"stable-\d"
 REPLICA = rf"{PLACE} of broker \d"
@@ -320,6 +323,20 @@ def acknowledge_alone(cluster: VirtualCluster) -> bool:
     return False
 
 
+def hold_what_others_have(cluster: VirtualCluster) -> bool:
+    """A broker keeps a replica that has moved. What it holds is of a later epoch than any: no broker deletes
+    that.
+    """
+    for broker_id, node in cluster.running.items():
+        topic, logs = cluster.store.topics()[TOPIC], node.parts.logs
+        for index, replicas in enumerate(topic.replicas):
+            if broker_id not in replicas and logs.get(TOPIC, index) is None:
+                log = logs.create(TOPIC, index, topic.topic_id, LogConfig())
+                batch = memoryview(build_batch([Record(0, 1, None, b"left")]))
+                return log.append_as_leader(batch, read_header(batch), 10**6, 0).error == 0
+    return False
+
+
 @pytest.mark.parametrize(
     ("fault", "verdict"),
     [
@@ -348,9 +365,19 @@ def acknowledge_alone(cluster: VirtualCluster) -> bool:
     ],
 )
 def test_a_planted_fault_is_found(fault: Fault, verdict: str) -> None:
+    insist_on(verdict, fault, SEED)
+
+
+def test_a_planted_directory_is_found_in_the_end() -> None:
+    verdict = r"not tidy: broker \d holds stable-\d of \(\d, \d, \d\)"
+    insist_on(verdict, hold_what_others_have, SEED_OF_FOUR)
+
+
+def insist_on(verdict: str, fault: Fault, seed: str) -> None:
+    """See that the story of a seed, with a fault, ends with this verdict."""
     with memory_directory() as home, pytest.raises(StoryError) as found:
-        tell(home / "story", SEED, fault, in_company=False)
+        tell(home / "story", seed, fault, in_company=False)
     *transcript, _, said = str(found.value).splitlines()
-    assert said.startswith(f"seed {SEED}: ViolationError(")
+    assert said.startswith(f"seed {seed}: ViolationError(")
     assert re.search(verdict, said.replace("\\", "")), said
     assert transcript

@@ -10,6 +10,9 @@
   in sync.
 - I13, I17, I18: see `CoordinatorRules`.
 
+In the end `unlike` and `strays` find what is left of trouble: replicas that differ, and directories of
+replicas that brokers no longer have.
+
 The rest of what the names I1 to I9 stand for is looked at where states are written, in `GuardedStore`: epochs
 do not fall there either (I2), leaders come from the ISR (I7), and writes are conditional (I9). A follower
 that took a high watermark before it cut its log (I8) would break I4.
@@ -18,10 +21,14 @@ that took a high watermark before it cut its log (I8) would break I4.
 from __future__ import annotations
 
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from kcompat.log.checkpoints import CheckpointDamaged, parse_partition_metadata
+from kcompat.log.names import PARTITION_METADATA, parse_future_directory, parse_partition_directory
+from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.records.batch import iter_headers
 from kcompat.replication.leader import Leader
 from kcompat.replication.role import NO_EPOCH
@@ -285,6 +292,31 @@ class ClusterRules:
                 sizes = {broker_id: len(content) for broker_id, content in contents.items()}
                 found.append(f"the replicas of {place} have bytes by broker {sizes}, {state}")
         return found
+
+    def strays(self) -> list[str]:
+        """Return the directories of brokers that hold a partition of which they are no replica. A directory
+        counts if it has the topic id that the store has for this name.
+        """
+        topics = self._cluster.store.topics()
+        found = []
+        for broker_id, node in self._cluster.running.items():
+            for directory in node.parts.logs.directories:
+                for path in sorted(Path(directory.path).iterdir()):
+                    place = parse_partition_directory(path.name) or parse_future_directory(path.name)
+                    topic = None if place is None else topics.get(place[0])
+                    if place is None or topic is None or broker_id in topic.replicas[place[1]]:
+                        continue
+                    if _topic_id(path) == topic.topic_id:
+                        found.append(f"broker {broker_id} holds {path.name} of {topic.replicas[place[1]]}")
+        return found
+
+
+def _topic_id(partition_directory: Path) -> bytes:
+    """Return the topic id in a partition's directory, or the zero id where there is none."""
+    try:
+        return parse_partition_metadata((partition_directory / PARTITION_METADATA).read_bytes())
+    except (FileNotFoundError, CheckpointDamaged):
+        return ZERO_UUID
 
 
 def _what_is_seen(partition: Partition) -> tuple[object, ...]:

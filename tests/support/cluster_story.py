@@ -140,6 +140,7 @@ class Story:
         if found:
             raise ViolationError("; ".join(found[:5]))
         await self._until(self.rules.unlike, "alike")
+        await self._until(self.rules.strays, "tidy")
         self.admin.check()
 
     async def _finish_company(self) -> None:

@@ -1,0 +1,160 @@
+"""Deletion of stray replicas: logs of partitions that the cluster has assigned to other brokers.
+
+The controller writes the new replicas of a partition first and has the former ones deleted then
+(StopReplica). A broker that is down at that moment is not told, nor is one whose controller dies in between.
+The next full UpdateMetadata shows such a broker that the partition has other replicas. It then reads the
+assignment in the metadata store and deletes its log.
+
+Kafka's counterpart: brokers in KRaft mode look for strays when they start (`LogManager.isStrayKraftReplica`).
+With ZooKeeper, Kafka's brokers keep strays.
+
+A log is deleted only if all of this holds; otherwise it may be data that a user wants, or be needed again:
+
+- The log has the topic id that the store has for the topic. A topic that the store does not know, or knows
+  under another id, is left alone, as is a log without a topic id.
+- The assignment was changed since the topic was made. If it never was, no replica has moved: the log comes
+  from elsewhere, as where another broker's directories were adopted without it
+  (`kcompat.migration.adoption`).
+- The store was read under the broker's present registration, so it is not behind what this broker or a
+  controller has told others since.
+- The leader epoch that the controller showed is newer than that of the log and of any role of this replica. A
+  replica is assigned in a new leader epoch, so one that was assigned here again since has a newer one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from kcompat.cluster import znodes
+from kcompat.cluster.payloads import DamagedZnodeError
+from kcompat.cluster.registration import NO_EPOCH
+from kcompat.cluster.store import StoreError
+from kcompat.log.errors import StorageError
+from kcompat.protocol.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kcompat.cluster.news import ShownPartition
+    from kcompat.cluster.registration import Registration
+    from kcompat.cluster.store import Stat
+    from kcompat.log.log import Log
+    from kcompat.log.manager import LogManager
+    from kcompat.replication.replicas import ReplicaManager
+
+logger = logging.getLogger(__name__)
+
+Key = tuple[str, int]
+
+
+class Nodes(Protocol):
+    """The part of a `MetadataStore` that is needed here."""
+
+    async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        """Return the data of each node, None where there is none."""
+
+
+class StrayReplicas:
+    """Deletes the stray replicas of one broker, from when it is made to `stop`."""
+
+    def __init__(
+        self, store: Nodes, registration: Registration, logs: LogManager, replicas: ReplicaManager
+    ) -> None:
+        self._store = store
+        self._registration = registration
+        self._logs = logs
+        self._replicas = replicas
+        self._suspected: dict[Key, ShownPartition] = {}
+        """Partitions to look up in the store, as they were shown last."""
+        self._checking: asyncio.Task[None] | None = None
+        self._epochs = registration.subscribe(lambda _: self._check_soon())
+
+    def suspect(self, shown: Iterable[ShownPartition]) -> None:
+        """Look these partitions up in the store and delete what this broker still has of them. The controller
+        showed each of them with other replicas.
+        """
+        found = {(each.topic, each.index): each for each in shown if self._has_stray(each)}
+        if found:
+            self._suspected.update(found)
+            self._check_soon()
+
+    async def stop(self) -> None:
+        """Delete nothing more, and wait until that is certain."""
+        self.abandon()
+        if self._checking is not None:
+            with suppress(asyncio.CancelledError):
+                await self._checking
+
+    def abandon(self) -> None:
+        """Delete nothing more."""
+        self._epochs.cancel()
+        if self._checking is not None:
+            self._checking.cancel()
+
+    def _check_soon(self) -> None:
+        is_checking = self._checking is not None and not self._checking.done()
+        if self._suspected and self._registration.epoch != NO_EPOCH and not is_checking:
+            self._checking = asyncio.create_task(self._check(), name="stray-replicas")
+
+    async def _check(self) -> None:
+        while self._suspected:
+            suspected, self._suspected = self._suspected, {}
+            # A StopReplica that follows the UpdateMetadata has deleted most of them by now.
+            strays = [each for each in suspected.values() if self._has_stray(each)]
+            epoch = self._registration.epoch
+            try:
+                assignments = await self._assignments(sorted({each.topic for each in strays}))
+            except (StoreError, DamagedZnodeError) as error:  # the next full UpdateMetadata names them again
+                logger.warning("this broker may keep replicas that have moved to others: %s", error)
+                return
+            if self._registration.epoch != epoch:
+                continue  # as does the one that follows each registration
+            for each in strays:
+                if self._is_elsewhere(each, assignments) and self._has_stray(each):
+                    self._delete(each)
+
+    async def _assignments(self, topics: Sequence[str]) -> Mapping[str, znodes.TopicAssignment]:
+        """Return the assignment of each of these topics that exists and was changed since it was made."""
+        if not topics:
+            return {}
+        nodes = await self._store.get_many([znodes.topic_path(topic) for topic in topics])
+        return {
+            topic: znodes.decode_topic(node[0])
+            for topic, node in zip(topics, nodes, strict=True)
+            if node is not None and node[1].version > 0
+        }
+
+    def _is_elsewhere(self, shown: ShownPartition, assignments: Mapping[str, znodes.TopicAssignment]) -> bool:
+        """Return whether a changed assignment has this partition on other brokers alone."""
+        topic = assignments.get(shown.topic)
+        if topic is None or topic.topic_id != shown.topic_id or shown.index >= len(topic.replicas):
+            return False
+        return self._replicas.broker_id not in topic.replicas[shown.index]
+
+    def _has_stray(self, shown: ShownPartition) -> bool:
+        """Return whether this broker has a log of the very topic, no newer than what was shown."""
+        key = (shown.topic, shown.index)
+        log = self._log(key)
+        if log is None or log.topic_id == ZERO_UUID or log.topic_id != shown.topic_id:
+            return False
+        if log.is_failed or self._replicas.is_offline(*key):
+            return False
+        partition = self._replicas.get(*key)
+        role_epoch = NO_EPOCH if partition is None else partition.role.leader_epoch
+        return max(log.epochs.latest, role_epoch) < shown.info.leader_epoch
+
+    def _log(self, key: Key) -> Log | None:
+        """Return the log of a partition, or where that is gone the copy that was to replace it."""
+        return self._logs.get(*key) or self._logs.futures.get(*key)
+
+    def _delete(self, shown: ShownPartition) -> None:
+        key = (shown.topic, shown.index)
+        logger.warning("%s-%d is deleted: its replicas are %s now", *key, list(shown.info.replicas))
+        self._replicas.remove(*key)
+        try:
+            self._logs.delete(*key)
+        except StorageError as fault:
+            logger.error("%s-%d cannot be deleted: %s", *key, fault)  # noqa: TRY400
