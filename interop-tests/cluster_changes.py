@@ -248,18 +248,29 @@ class Changes:
         config = json.loads(self._zookeeper.get(znodes.config_path("topics", name))[0])["config"]
         if config.get(RETENTION) not in wanted.retention:
             yield f"{name} has the configs {config}, {wanted}"
+        for broker_id in self._cluster.brokers:
+            held = {int(directory.rpartition("-")[2]) for directory in self._directories(broker_id, name)}
+            moved = sorted(index for index in held if broker_id not in partitions.get(index, ()))
+            if moved:
+                yield f"broker {broker_id} holds partitions {moved} of {name}, which is on {partitions}"
 
     def _left_of(self, name: str) -> Iterator[str]:
         """What of a topic that is not there still is.
 
-        A broker that was away when a partition was moved off it keeps the files, as it does with Kafka.
+        A broker that was away when a partition was moved off it, and until the topic was deleted, keeps the
+        files: they are of a topic that nobody knows.
         """
         for path in (znodes.config_path("topics", name), znodes.delete_topic_path(name)):
             if self._zookeeper.exists(path) is not None:
                 yield f"{path} is left of {name}, which is not there"
-        for broker_id, broker in self._cluster.brokers.items():
-            left = {each.name for each in (broker.home / "data").glob(f"{name}-*") if "." not in each.name}
+        for broker_id in self._cluster.brokers:
+            left = self._directories(broker_id, name)
             if broker_id not in MOVED_TO:
                 left.discard(f"{name}-0")
             if left:
                 yield f"{sorted(left)} are left of {name} on broker {broker_id}"
+
+    def _directories(self, broker_id: int, topic: str) -> set[str]:
+        """Return the names of the directories in which a broker holds partitions of a topic."""
+        data = self._cluster.brokers[broker_id].home / "data"
+        return {each.name for each in data.glob(f"{topic}-*") if "." not in each.name}
