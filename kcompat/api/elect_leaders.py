@@ -10,7 +10,8 @@ Behaviour
 Version notes
 - 0: preferred elections only, and no error of the whole. 1: the kind of election. 2: flexible.
 
-Where we differ: an unknown kind of election is INVALID_REQUEST; Kafka says UNKNOWN_SERVER_ERROR.
+Where we differ: an unknown kind of election is INVALID_REQUEST, as with KRaft; a Kafka with ZooKeeper says
+UNKNOWN_SERVER_ERROR.
 """
 
 from __future__ import annotations
