@@ -20,6 +20,7 @@ LONGEST: Final = (
     "test_cluster_faults.py",
     "test_slow_links_and_full_disks.py",
     "test_data_directories.py",
+    "test_moved_replicas.py",
     "test_leader_epochs.py",
     "test_connect.py",
     "test_transactional_clients.py",
