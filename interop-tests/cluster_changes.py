@@ -61,7 +61,7 @@ class Wanted(Struct):
     partitions: set[int]
     retention: set[str | None]
     replicas: set[tuple[int, ...]]
-    """Of the first partition; none: as they were placed."""
+    """Of the first partition; the empty tuple stands for those on which it was placed."""
 
 
 class Changes:
@@ -110,7 +110,7 @@ class Changes:
     def _run(self) -> None:
         number = 0
         while not self._ending.is_set():
-            wanted = self._topics[f"c{number}"] = Wanted(f"c{number}", {False}, set(), {None}, set())
+            wanted = self._topics[f"c{number}"] = Wanted(f"c{number}", {False}, set(), {None}, {()})
             for change in (self._create, self._configure, self._grow, self._move, self._elect):
                 change(wanted)
                 self._look(wanted.name)
