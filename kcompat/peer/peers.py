@@ -75,7 +75,7 @@ class Peers:
     def close(self) -> None:
         """Close them all; calls of those that are asked for later fail."""
         self._is_closed = True
-        for client in self._clients.values():
+        for client in list(self._clients.values()):  # a call that fails may have another client asked for
             client.close()
         self._clients.clear()
 

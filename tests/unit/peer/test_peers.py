@@ -174,3 +174,19 @@ def test_closing_ends_every_client():
         assert not any(hub.connections for hub in scene.hubs.values())
 
     play(scene)
+
+
+def test_closing_ends_what_a_failed_call_asks_for_in_return():
+    async def scene(scene):
+        scene.show(b2=1, b3=1)
+        failed = []
+
+        def failed_call(_):
+            failed.append(scene.peers.of(3, "another purpose"))
+
+        scene.peers.of(2).call(HeartbeatRequest(), 5000).then(lambda _: None, failed_call)
+        scene.peers.of(3)
+        scene.peers.close()
+        assert [client.is_closed for client in failed] == [True]
+
+    play(scene)
