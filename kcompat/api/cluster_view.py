@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo
 
 
+Endpoint = tuple[int, str, int, str | None]
+"""Id, host, port and rack of a broker."""
+
+
 def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
     """Host and port by id of the live brokers that have the listener the client came in by.
 
@@ -26,9 +30,11 @@ def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
     is under way there.
     """
     services, listener = context.services, context.listener
-    brokers = services.cluster.image.brokers
+    image = services.cluster.image
+    brokers = image.brokers
     if (
         brokers.keys() == {services.broker_id}
+        and not image.presumed_dead
         and services.keeps_metadata
         and listener not in services.config.advertised
     ):
@@ -36,6 +42,20 @@ def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
     return {
         broker.id: broker.endpoints[listener] for broker in brokers.values() if listener in broker.endpoints
     }
+
+
+def listed_brokers(context: RequestContext) -> list[Endpoint]:
+    """Return the brokers that a client is told of: those that it can reach, and after them those that are
+    presumed dead and have its listener.
+    """
+    image, listener = context.services.cluster.image, context.listener
+    live = [(each, *at, image.brokers[each].rack) for each, at in reachable_brokers(context).items()]
+    dead = [
+        (each.id, *each.endpoints[listener], each.rack)
+        for each in image.presumed_dead.values()
+        if listener in each.endpoints
+    ]
+    return live + dead
 
 
 def cluster_operations(context: RequestContext) -> int:

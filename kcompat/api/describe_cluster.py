@@ -1,20 +1,20 @@
 """DescribeCluster (key 60), versions 0-2.
 
 Behaviour
-- The live brokers that have the client's listener, the cluster id and the controller, as Metadata gives them,
-  and when Metadata would give them.
+- The brokers that have the client's listener, the cluster id and the controller, as Metadata gives them, and
+  when Metadata would give them.
 
 Version notes
 - 0: split from Metadata (KIP-700). 1: the type of endpoint asked (KIP-919): brokers here; a client that means
-  a controller quorum is told so with MISMATCHED_ENDPOINT_TYPE. 2: fenced brokers (KIP-1073): a broker is live
-  or not in the list at all.
+  a controller quorum is told so with MISMATCHED_ENDPOINT_TYPE. 2: fenced brokers (KIP-1073): none is, as in a
+  Kafka over ZooKeeper.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.cluster_view import cluster_operations, reachable_brokers
+from kcompat.api.cluster_view import cluster_operations, listed_brokers
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kcompat.security.operations import NOT_REQUESTED
@@ -56,8 +56,8 @@ def _describe(context: RequestContext, request: DescribeClusterRequest) -> Descr
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
         brokers=[
-            BrokerAnswer(broker_id=broker, host=host, port=port, rack=image.brokers[broker].rack)
-            for broker, (host, port) in reachable_brokers(context).items()
+            BrokerAnswer(broker_id=broker, host=host, port=port, rack=rack)
+            for broker, host, port, rack in listed_brokers(context)
         ],
         cluster_authorized_operations=operations,
     )

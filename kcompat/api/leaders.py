@@ -12,10 +12,8 @@ from kcompat.replication.role import NO_EPOCH
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kcompat.api.cluster_view import Endpoint
     from kcompat.api.context import RequestContext
-
-Endpoint = tuple[int, str, int, str | None]
-"""Id, host, port and rack."""
 
 
 def current_leader(context: RequestContext, topic: str, index: int) -> tuple[int, int]:

@@ -9,6 +9,8 @@ Behaviour
 - Before the controller has told this broker of the cluster, the answer waits, for a second at most
   (`kcompat.api.briefing`). Then the broker shows itself; no topic is created, and they are
   LEADER_NOT_AVAILABLE.
+- A broker whose process has ended leads nothing and its replicas are offline, but it stays in the list of
+  brokers until its session ends, as in Kafka.
 - Rows keep the order of the request, names asked for twice are answered once. Partitions are in ascending
   order.
 - Topics that the client may not describe are left out of all topics, and are TOPIC_AUTHORIZATION_FAILED where
@@ -33,6 +35,7 @@ from kcompat.api.cluster_view import (
     absence_error,
     cluster_operations,
     leader_error,
+    listed_brokers,
     offline_replicas,
     reachable_brokers,
 )
@@ -170,8 +173,8 @@ def _response(
     asked = request.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=[
-            BrokerAnswer(node_id=broker, host=host, port=port, rack=image.brokers[broker].rack)
-            for broker, (host, port) in reachable.items()
+            BrokerAnswer(node_id=broker, host=host, port=port, rack=rack)
+            for broker, host, port, rack in listed_brokers(context)
         ],
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,

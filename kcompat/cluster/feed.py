@@ -63,10 +63,12 @@ class MetadataCache:
     def hear(self, news: UpdateMetadata | UpdateConfigs) -> None:
         """Change the picture by what the controller says."""
         match news:
-            case UpdateMetadata(controller_id, _, brokers, partitions):
+            case UpdateMetadata(controller_id, _, brokers, partitions, presumed_dead):
                 old = self.image
                 image = merged(old, partitions) if partitions else old
-                self.update(replace(image, controller_id=controller_id, brokers=brokers))
+                self.update(
+                    replace(image, controller_id=controller_id, brokers=brokers, presumed_dead=presumed_dead)
+                )
                 named = {each.topic for each in partitions}
                 self._tell_deleted(name for name in named if name in old.topics and name not in image.topics)
             case UpdateConfigs(changed):

@@ -77,6 +77,11 @@ class ClusterImage(Struct, frozen=True):
     topics: Mapping[str, TopicImage] = {}
     topic_names: Mapping[bytes, str] = {}
     entity_configs: Mapping[tuple[str, str], Mapping[str, str]] = {}
+    presumed_dead: Mapping[int, BrokerInfo] = {}
+    """Brokers whose processes have ended and whose sessions have not. They do nothing in the cluster, but
+    Metadata and DescribeCluster list them until their sessions end, as those of Kafka do: librdkafka from
+    2.10 on forgets a request to a coordinator whose broker disappears from Metadata.
+    """
 
     @property
     def is_told(self) -> bool:

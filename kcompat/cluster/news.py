@@ -97,6 +97,8 @@ class UpdateMetadata(Struct, frozen=True):
     controller_epoch: int
     brokers: Mapping[int, BrokerInfo]
     partitions: Sequence[ShownPartition] = ()
+    presumed_dead: Mapping[int, BrokerInfo] = {}
+    """Brokers that are not alive and that clients are told of all the same: see `ClusterImage`."""
 
 
 class UpdateConfigs(Struct, frozen=True):

@@ -46,7 +46,9 @@ class Failover(Struct, frozen=True):
 
 
 class BrokersSeen(Struct, frozen=True):
-    """All brokers that are registered now. Those that are presumed dead (`processes`) do not count."""
+    """All brokers that are registered now. Those that are presumed dead (`processes`) do not count, but
+    clients are told of them as long as they are registered.
+    """
 
     brokers: Mapping[int, RegisteredBroker]
 
@@ -57,12 +59,11 @@ class BrokersSeen(Struct, frozen=True):
             for each, broker in state.presumed_dead.items()
             if each in self.brokers and self.brokers[each].epoch == broker.epoch
         }
-        if presumed != state.presumed_dead:
-            state = replace(state, presumed_dead=presumed)
         known = state.brokers
         seen = {each: broker for each, broker in self.brokers.items() if each not in presumed}
-        if known == seen:
+        if known == seen and presumed == state.presumed_dead:
             return Decision(state, None)
+        state = replace(state, presumed_dead=presumed)
         stayed = {each for each in known if each in seen and seen[each].epoch == known[each].epoch}
         lost, started = known.keys() - stayed, seen.keys() - stayed
         draft = Draft(state)

@@ -60,9 +60,12 @@ def assigned(topic: ControlledTopic, index: int, *, is_new: bool) -> AssignedPar
 
 
 def picture(state: ControllerState, shown: Iterable[ShownPartition] = ()) -> UpdateMetadata:
-    """The live brokers and these partitions."""
-    brokers = {broker_id: broker.info for broker_id, broker in state.brokers.items()}
-    return UpdateMetadata(state.broker_id, state.epoch, brokers, list(shown))
+    """The brokers that are live or presumed dead, and these partitions."""
+    live, dead = (
+        {broker_id: broker.info for broker_id, broker in brokers.items()}
+        for brokers in (state.brokers, state.presumed_dead)
+    )
+    return UpdateMetadata(state.broker_id, state.epoch, live, list(shown), dead)
 
 
 def shown(state: ControllerState, topics: Iterable[ControlledTopic]) -> Iterator[ShownPartition]:

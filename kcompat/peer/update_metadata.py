@@ -1,5 +1,8 @@
 """UpdateMetadata in every version: the news and the message it travels as, both ways. Pure.
 
+A broker that is presumed dead travels as a live one. So a Kafka broker goes on naming it to clients, as it
+does until a session ends; kcompat is told by a tagged field that it is not alive, from version 6 on.
+
 Versions 0 to 2 name no listeners: a listener is called like its security protocol there, and version 0 knows
 only the one called PLAINTEXT.
 """
@@ -34,7 +37,10 @@ def request_of(news: UpdateMetadata, version: int, broker_epoch: int) -> UpdateM
         controller_id=news.controller_id,
         controller_epoch=news.controller_epoch,
         broker_epoch=broker_epoch,
-        live_brokers=[_broker(broker, version) for broker in news.brokers.values()],
+        live_brokers=[
+            _broker(broker, version) for broker in (*news.brokers.values(), *news.presumed_dead.values())
+        ],
+        presumed_dead=list(news.presumed_dead),
     )
     if version < FIRST_BY_TOPIC:
         request.ungrouped_partition_states = [
@@ -88,8 +94,15 @@ def news_of(request: UpdateMetadataRequest) -> UpdateMetadata:
         for topic in request.topic_states
         for state in topic.partition_states
     ]
+    dead = set(request.presumed_dead)
     brokers = {broker.id: _info(broker) for broker in request.live_brokers}
-    return UpdateMetadata(request.controller_id, request.controller_epoch, brokers, partitions)
+    return UpdateMetadata(
+        request.controller_id,
+        request.controller_epoch,
+        {each: broker for each, broker in brokers.items() if each not in dead},
+        partitions,
+        {each: broker for each, broker in brokers.items() if each in dead},
+    )
 
 
 def _shown(topic: str, topic_id: bytes, state: _State) -> ShownPartition:

@@ -28,6 +28,18 @@ async def ask_metadata(world: ClusterWorld, version: int, *names: str, **fields:
     return await world.ask(metadata, version, request)
 
 
+def with_a_dead_broker(world: ClusterWorld) -> None:
+    """Show a topic "t" on brokers 1 and 2. The process of broker 2 has ended and its session has not; broker
+    3, whose process has ended too, has another listener than the client's.
+    """
+    topic = TopicImage("t", b"t" * 16, {0: PartitionInfo(1, 5, (1,), (2, 1), (2,))})
+    dead = {
+        2: BrokerInfo(2, "r2", {"PLAINTEXT": ("h2", 9092)}),
+        3: BrokerInfo(3, None, {"INTERNAL": ("h3", 9092)}),
+    }
+    world.cluster.update(replace(world.cluster.image.with_topics([topic]), presumed_dead=dead))
+
+
 def with_a_world_of_three(world: ClusterWorld) -> None:
     """Broker 2 has another listener than the client's, broker 3 is down."""
     partitions = {

@@ -63,6 +63,8 @@ class UpdateMetadataRequest(Message):
     ] = []
     topic_states: Annotated[list[UpdateMetadataRequest.UpdateMetadataTopicState], struct("5+")] = []
     live_brokers: Annotated[list[UpdateMetadataRequest.UpdateMetadataBroker], struct("0+")] = []
+    presumed_dead: Annotated[list[int], int32("6+", tag=10_000, ignorable=True)] = []
+    """Ids among `live_brokers` whose processes have ended: a field of kcompat, which Kafka passes over."""
 
 
 @message("0-8", flexible="6+", api_key=6)

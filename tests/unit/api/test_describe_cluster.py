@@ -13,6 +13,7 @@ from kcompat.security.operations import Operation
 from support.asking import LOCAL_ADDRESS, Denying
 from support.cluster_questions import (
     ALL_OF_CLUSTER,
+    with_a_dead_broker,
 )
 from support.cluster_world import ClusterWorld
 
@@ -27,6 +28,15 @@ async def test_describe_cluster(version: int) -> None:
         assert (broker.broker_id, broker.host, broker.port, broker.rack) == (1, *LOCAL_ADDRESS, "r1")
         assert not broker.is_fenced
         assert response.cluster_authorized_operations == ALL_OF_CLUSTER
+
+
+async def test_a_broker_whose_process_has_ended_is_listed_as_metadata_lists_it() -> None:
+    async with ClusterWorld() as world:
+        with_a_dead_broker(world)
+        response = await world.ask(describe_cluster, 2, DescribeClusterRequest())
+        own = world.cluster.image.brokers[1].endpoints["PLAINTEXT"]
+        rows = [(each.broker_id, each.host, each.port, each.rack) for each in response.brokers]
+        assert rows == [(1, *own, "r1"), (2, "h2", 9092, "r2")]
 
 
 async def test_before_the_controller_has_spoken_a_broker_shows_itself_and_takes_its_time() -> None:

@@ -21,6 +21,7 @@ from support.cluster_questions import (
     NOT_ASKED,
     Row,
     ask_metadata,
+    with_a_dead_broker,
     with_a_world_of_three,
 )
 from support.cluster_world import ClusterWorld
@@ -205,6 +206,20 @@ async def test_leaders_that_a_client_cannot_reach(version: int, errors: list[int
         assert [part.offline_replicas for part in partitions] == (
             [[2, 3], [2], [3]] if version >= 5 else [[]] * 3
         )
+
+
+@pytest.mark.parametrize("version", range(14))
+async def test_a_broker_whose_process_has_ended_is_listed_and_its_replicas_are_offline(version: int) -> None:
+    async with ClusterWorld() as world:
+        with_a_dead_broker(world)
+        response = await ask_metadata(world, version, "t")
+        own = world.cluster.image.brokers[1].endpoints["PLAINTEXT"]
+        rows = [(each.node_id, each.host, each.port) for each in response.brokers]
+        assert rows == [(1, *own), (2, "h2", 9092)]
+        assert [each.rack for each in response.brokers] == (["r1", "r2"] if version >= 1 else [None, None])
+        (partition,) = response.topics[0].partitions
+        assert (partition.leader_id, partition.isr_nodes) == (1, [1])
+        assert partition.offline_replicas == ([2] if version >= 5 else [])
 
 
 async def test_topics_that_may_not_be_described_are_hidden_or_refused() -> None:

@@ -41,6 +41,15 @@ def test_a_broker_shows_itself_until_the_controller_says_who_is_there() -> None:
     assert cache.image.is_told
 
 
+def test_brokers_are_presumed_dead_until_an_update_says_otherwise() -> None:
+    cache = MetadataCache("c")
+    one, two = BrokerInfo(1, None, {}), BrokerInfo(2, None, {})
+    cache.hear(UpdateMetadata(1, 7, {1: one}, presumed_dead={2: two}))
+    assert (cache.image.brokers, cache.image.presumed_dead) == ({1: one}, {2: two})
+    cache.hear(UpdateMetadata(1, 7, {1: one}))
+    assert (cache.image.brokers, cache.image.presumed_dead) == ({1: one}, {})
+
+
 def test_a_listener_that_raises_stops_nobody() -> None:
     cache = MetadataCache("c")
     seen = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from kcompat.cluster import znodes
 from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.news import LeaderAndIsr
+from kcompat.cluster.news import LeaderAndIsr, UpdateMetadata
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.config.broker import BrokerConfig
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from kcompat.controller.state import RegisteredBroker
+    from kcompat.controller.state import Decision, RegisteredBroker
 
 
 def led_by_two(three: ControllerState) -> ControllerState:
@@ -67,10 +67,31 @@ def test_its_registration_says_nothing_any_more(three: ControllerState) -> None:
     assert not decision.requests
 
 
-def test_it_is_forgotten_with_its_registration(three: ControllerState) -> None:
-    decision = BrokersSeen({each: broker(each) for each in (1, 3)}).decide(dead(three))
+def listed(decision: Decision[None], broker_id: int) -> list[tuple[list[int], list[int]]]:
+    """The brokers that each update tells a broker of: those that are live, and those presumed dead."""
+    updates = [news for news in told(decision, broker_id) if isinstance(news, UpdateMetadata)]
+    return [(list(news.brokers), list(news.presumed_dead)) for news in updates]
+
+
+def test_clients_are_told_of_it_until_its_session_ends(three: ControllerState) -> None:
+    decision = ProcessesSeen({2: 5}).decide(led_by_two(three))
+    assert listed(decision, 1) == listed(decision, 3) == [([1, 3], [2])] * 2
+    decision = BrokersSeen({each: broker(each) for each in (1, 3)}).decide(decision.state)
     assert decision.state.presumed_dead == {}
     assert decision.state.brokers.keys() == {1, 3}
+    assert listed(decision, 1) == listed(decision, 3) == [([1, 3], [])]
+    assert not decision.writes
+
+
+def test_a_broker_that_starts_is_told_of_it(three: ControllerState) -> None:
+    seen = {each: broker(each) for each in (1, 2, 3, 4)}
+    decision = BrokersSeen(seen).decide(dead(three))
+    assert listed(decision, 4) == listed(decision, 1) == [([1, 3, 4], [2])]
+
+
+def test_one_that_ends_its_session_itself_is_listed_no_more_at_once(three: ControllerState) -> None:
+    decision = BrokersSeen({each: broker(each) for each in (1, 3)}).decide(led_by_two(three))
+    assert listed(decision, 1) == [([1, 3], [])] * 2
 
 
 def test_one_that_registers_anew_is_welcome(three: ControllerState) -> None:
@@ -79,6 +100,7 @@ def test_one_that_registers_anew_is_welcome(three: ControllerState) -> None:
     assert decision.state.presumed_dead == {}
     assert decision.state.brokers == seen
     assert told(decision, 2)
+    assert listed(decision, 1) == [([1, 2, 3], [])]
 
 
 def test_one_that_is_there_after_all_is_taken_back(three: ControllerState) -> None:

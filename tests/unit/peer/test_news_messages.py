@@ -194,6 +194,21 @@ def test_the_picture_travels_in_every_version(version):
 
 
 @pytest.mark.parametrize("version", range(9))
+def test_a_broker_that_is_presumed_dead_travels_as_a_live_one_with_a_tag(version):
+    one, two = (
+        BrokerInfo(each, None, {"PLAINTEXT": ("h", each)}, {"PLAINTEXT": "PLAINTEXT"}) for each in (1, 2)
+    )
+    shown = UpdateMetadata(1, 1, {1: one}, [], {2: two})
+    request = travelled(update_metadata.request_of(shown, version, EPOCH), version)
+    assert [broker.id for broker in request.live_brokers] == [1, 2]
+    news = update_metadata.news_of(request)
+    if version >= 6:
+        assert news == shown
+    else:
+        assert (news.brokers, news.presumed_dead) == ({1: one, 2: two}, {})
+
+
+@pytest.mark.parametrize("version", range(9))
 def test_a_listener_of_another_name_travels_where_versions_know_names(version):
     inside = BrokerInfo(1, None, {"INSIDE": ("one", 1)}, {"INSIDE": "SASL_SSL"})
     news = UpdateMetadata(1, 1, {1: inside})
