@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from kcompat.api.briefing import Briefing
+    from kcompat.api.coordinator_check import CoordinatorCheck
     from kcompat.api.served import Served
     from kcompat.clock import Clock
     from kcompat.cluster.image import ClusterImage
@@ -85,6 +86,7 @@ class Services(Struct):
     config_feed: ConfigFeed
     cluster: ImageHolder
     briefing: Briefing
+    coordinator_check: CoordinatorCheck
     decisions: Decisions
     configs: ConfigChanges
     producer_ids: ProducerIds

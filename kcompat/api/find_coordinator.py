@@ -4,6 +4,9 @@ Behaviour
 - The coordinator of a group is the leader of its partition of `__consumer_offsets`, that of a transactional
   id the leader of its partition of `__transaction_state`. Where the topic is missing it is created first and
   the answer waits for it; Kafka answers COORDINATOR_NOT_AVAILABLE and has the client ask again.
+- A coordinator that was just killed is not named: where this broker has lost its connection to it, the answer
+  waits for what the controller decides, for a second at most, and then is COORDINATOR_NOT_AVAILABLE
+  (`kcompat.api.coordinator_check`). Kafka names it until its session ends.
 - The coordinator of a share partition, as brokers ask for it (`group:topic id:partition`), is the leader of
   its partition of `__share_group_state`.
 
@@ -28,6 +31,7 @@ from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STAT
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
+    from kcompat.cluster.image import PartitionInfo
     from kcompat.promise import Promise
 
 FIRST_WITH_BATCH = 4
@@ -47,20 +51,40 @@ _SHARE_DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 _NOBODY = (-1, ("", -1))
 
 
-def handle(
-    context: RequestContext, request: FindCoordinatorRequest
-) -> FindCoordinatorResponse | Promise[FindCoordinatorResponse]:
+def handle(context: RequestContext, request: FindCoordinatorRequest) -> Promise[FindCoordinatorResponse]:
     """Say who coordinates each key."""
-    keys = request.coordinator_keys if context.api_version >= FIRST_WITH_BATCH else [request.key]
     topic = TOPICS.get(request.key_type)
     if (
         topic is None
         or topic in context.services.cluster.image.topics
-        or all(_refusal(context, request.key_type, key) for key in keys)
+        or all(_refusal(context, request.key_type, key) for key in _keys(context, request))
     ):
-        return _response(context, request)
+        return _once_settled(context, request)
     creating = context.services.decisions.ensure_topics([topic])
-    return creating.map(lambda _: _response(context, request))
+    return creating.flat_map(lambda _: _once_settled(context, request))
+
+
+def _once_settled(
+    context: RequestContext, request: FindCoordinatorRequest
+) -> Promise[FindCoordinatorResponse]:
+    return context.services.coordinator_check.once_settled(
+        lambda: _coordinators(context, request), lambda: _response(context, request)
+    )
+
+
+def _coordinators(context: RequestContext, request: FindCoordinatorRequest) -> set[int]:
+    """Return the brokers that the image names to the client as coordinators, dead ones included."""
+    known = reachable_brokers(context).keys() | context.services.cluster.image.presumed_dead.keys()
+    partitions = [
+        _partition(context, request.key_type, key)
+        for key in _keys(context, request)
+        if _refusal(context, request.key_type, key) is None
+    ]
+    return {each.leader for each in partitions if each is not None and each.leader in known}
+
+
+def _keys(context: RequestContext, request: FindCoordinatorRequest) -> list[str]:
+    return request.coordinator_keys if context.api_version >= FIRST_WITH_BATCH else [request.key]
 
 
 def _response(context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
@@ -117,14 +141,23 @@ def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, 
     refusal = _refusal(context, key_type, key)
     if refusal is not None:
         return (refusal, *_NOBODY)
-    topic = context.services.cluster.image.topics.get(TOPICS[key_type])
-    if topic is None:
-        return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
-    hashed = _share_partition(key) or key if key_type == SHARE else key
-    partition = topic.partitions.get(partition_for(hashed, len(topic.partitions)))
+    partition = _partition(context, key_type, key)
     endpoint = None if partition is None else reachable_brokers(context).get(partition.leader)
-    if partition is None or endpoint is None:
+    if (
+        partition is None
+        or endpoint is None
+        or not context.services.coordinator_check.may_name(partition.leader)
+    ):
         return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
     if key_type == GROUP:
         context.services.groups.note_question(context.connection, key)
     return ErrorCode.NONE, partition.leader, endpoint
+
+
+def _partition(context: RequestContext, key_type: int, key: str) -> PartitionInfo | None:
+    """Return the partition that keeps the state of a key; None where it is not known."""
+    topic = context.services.cluster.image.topics.get(TOPICS[key_type])
+    if topic is None:
+        return None
+    hashed = _share_partition(key) or key if key_type == SHARE else key
+    return topic.partitions.get(partition_for(hashed, len(topic.partitions)))

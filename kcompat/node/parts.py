@@ -13,6 +13,7 @@ from uuid import UUID
 from kcompat.api.alter_partition import event_of, response_of
 from kcompat.api.briefing import Briefing
 from kcompat.api.context import Services
+from kcompat.api.coordinator_check import CoordinatorCheck
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
 from kcompat.cluster.config_watch import ConfigWatch
@@ -170,6 +171,7 @@ class Parts:
             config_feed=self.config,
             cluster=self.cluster,
             briefing=Briefing(self.cluster, clock),
+            coordinator_check=CoordinatorCheck(self.cluster, clock, self.peering.reachability),
             decisions=self.decisions,
             configs=self.configs,
             producer_ids=self.producer_ids,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kcompat.peer.broker import RemoteBroker
 from kcompat.peer.controller import RemoteController
 from kcompat.peer.peers import Peers
+from kcompat.peer.reachability import Reachability
 from kcompat.peer.vigil import Vigil
 from kcompat.replication.fetching import Fetching
 from kcompat.replication.fetching_config import fetching_config
@@ -56,6 +57,10 @@ class Peering:
     def vigil(self, seen: Callable[[Mapping[int, int]], object]) -> Vigil:
         """What sees that the process of another broker has ended, and says so (see `Vigil`)."""
         return Vigil(self.peers, seen)
+
+    def reachability(self, changed: Callable[[], object]) -> Reachability:
+        """Return what knows which brokers can be reached; `changed` is told of each that was in doubt."""
+        return Reachability(self.peers, self._clock, changed)
 
     def close(self) -> None:
         """Follow nobody, and end the connections."""

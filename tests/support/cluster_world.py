@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kcompat.api import create_topics
 from kcompat.api.briefing import PATIENCE_MS, Briefing
+from kcompat.api.coordinator_check import CoordinatorCheck
 from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS, SUPPORTED
@@ -77,6 +78,23 @@ class AskedGroups(list[str]):
         self.append(group_id)
 
 
+class Ports:
+    """In place of `Reachability`: the brokers in doubt, and those whose ports refuse."""
+
+    def __init__(self, changed: Callable[[], object]) -> None:
+        self.changed = changed
+        self.doubtful: set[int] = set()
+        self.refused: set[int] = set()
+
+    def is_doubtful(self, broker_id: int) -> bool:
+        """See `Reachability.is_doubtful`."""
+        return broker_id in self.doubtful
+
+    def is_refused(self, broker_id: int) -> bool:
+        """See `Reachability.is_refused`."""
+        return broker_id in self.refused
+
+
 class ClusterWorld:
     """Broker 1 and its cluster; `ask` sends a request to a handler as a client of the PLAINTEXT listener.
 
@@ -94,7 +112,12 @@ class ClusterWorld:
         self.broker = broker(self.cluster)
         self.clock = VirtualClock()
         self.briefing = Briefing(self.cluster, self.clock)
+        self.coordinator_check = CoordinatorCheck(self.cluster, self.clock, self._reachability)
         self.asked_groups = AskedGroups()
+
+    def _reachability(self, changed: Callable[[], object]) -> Ports:
+        self.ports = Ports(changed)
+        return self.ports
 
     async def __aenter__(self) -> Self:
         clock = self.clock
@@ -190,6 +213,7 @@ class ClusterWorld:
             config=self.config,
             cluster=self.cluster,
             briefing=self.briefing,
+            coordinator_check=self.coordinator_check,
             decisions=self.decisions,
             configs=self.configs,
             producer_ids=self.producer_ids,

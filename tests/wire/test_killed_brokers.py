@@ -10,12 +10,12 @@ import pytest
 from kcompat import Cluster
 from kcompat.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
-from support.cluster_asking import ask, create, until
+from support.cluster_asking import GROUP, ask, coordinator, create, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SESSION_S = 3
+SESSION_S = 5
 TOPIC = "t"
 
 
@@ -30,11 +30,14 @@ def metadata(cluster: Cluster, broker_id: int) -> Any:
 
 
 def listed(cluster: Cluster, broker_id: int) -> list[int]:
-    """The brokers that one of them lists, in Metadata and in DescribeCluster."""
-    brokers = sorted(each.node_id for each in metadata(cluster, broker_id).brokers)
-    described = ask(cluster, broker_id, DescribeClusterRequest(), 0).brokers
-    assert sorted(each.broker_id for each in described) == brokers
-    return brokers
+    """The brokers that one of them lists in Metadata."""
+    return sorted(each.node_id for each in metadata(cluster, broker_id).brokers)
+
+
+def described(cluster: Cluster, broker_id: int) -> list[int]:
+    """The brokers that one of them lists in DescribeCluster."""
+    rows = ask(cluster, broker_id, DescribeClusterRequest(), 0).brokers
+    return sorted(each.broker_id for each in rows)
 
 
 @pytest.mark.parametrize("is_controller", [True, False])
@@ -51,10 +54,11 @@ def test_a_killed_broker_leads_nothing_and_is_listed_until_its_session_ends(
         partition = until(lambda broker_id=broker_id: led_by_another(cluster, broker_id, killed), "led")
         assert killed not in partition.isr_nodes
         assert partition.offline_replicas == [killed]
-        assert listed(cluster, broker_id) == [0, 1, 2]
+        assert listed(cluster, broker_id) == described(cluster, broker_id) == [0, 1, 2]
     assert time.monotonic() - begun < SESSION_S
     for broker_id in others:
         until(lambda broker_id=broker_id: listed(cluster, broker_id) == others or None, "it is gone")
+        assert described(cluster, broker_id) == others
     assert time.monotonic() - begun > SESSION_S - 0.5
     cluster.brokers[killed].start()
     assert {str(listed(cluster, each.id)) for each in cluster.brokers} == {"[0, 1, 2]"}
@@ -72,3 +76,21 @@ def test_a_broker_that_stops_in_peace_is_listed_no_more(cluster: Cluster) -> Non
     for broker_id in (0, 1):
         until(lambda broker_id=broker_id: listed(cluster, broker_id) == [0, 1] or None, "it is gone")
     assert time.monotonic() - begun < SESSION_S / 2
+
+
+def test_a_killed_coordinator_is_named_no_more(cluster: Cluster) -> None:
+    """Asked at once, when the controller cannot have detected the failure yet."""
+    first = until(lambda: coordinator(cluster, 0, GROUP, "g"), "there is a coordinator")
+    cluster.brokers[first].kill()
+    begun = time.monotonic()
+    for broker_id in (each for each in (0, 1, 2) if each != first):
+        answers: list[int | None] = []
+        until(lambda found=answers, one=broker_id: ask_once(cluster, one, found), "another coordinates")
+        assert first not in answers
+    assert time.monotonic() - begun < SESSION_S
+
+
+def ask_once(cluster: Cluster, broker_id: int, answers: list[int | None]) -> int | None:
+    """Who coordinates the group, as one broker says; note the answer."""
+    answers.append(coordinator(cluster, broker_id, GROUP, "g"))
+    return answers[-1]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kcompat.api import (
     find_coordinator,
@@ -129,3 +131,72 @@ async def test_a_cluster_without_share_groups_has_no_share_coordinators() -> Non
         answer = await world.ask(find_coordinator, 6, request)
         assert [row.error_code for row in answer.coordinators] == [15]
         assert not world.cluster.image.topics
+
+
+def led_by(world: ClusterWorld, leader: int) -> None:
+    """Have one partition of `__consumer_offsets`, on brokers 1 and 2, led by one of them."""
+    offsets = TopicImage("__consumer_offsets", b"o" * 16, {0: PartitionInfo(leader, 0, (1, 2), (1, 2))})
+    world.cluster.update(world.cluster.image.with_topics([offsets]))
+
+
+async def with_coordinator_in_doubt(world: ClusterWorld) -> asyncio.Task[Any]:
+    """Ask for the coordinator of a group while broker 2, which is it, is in doubt."""
+    await world.register(2)
+    led_by(world, 2)
+    world.ports.doubtful.add(2)
+    world.ports.refused.add(2)
+    asked = asyncio.create_task(world.ask(find_coordinator, 3, FindCoordinatorRequest(key="g")))
+    await asyncio.sleep(0)
+    assert not asked.done()
+    return asked
+
+
+async def test_a_coordinator_in_doubt_is_not_named_but_the_one_that_takes_its_place() -> None:
+    async with ClusterWorld() as world:
+        asked = await with_coordinator_in_doubt(world)
+        image = world.cluster.image
+        two = image.brokers[2]
+        alone = {each: broker for each, broker in image.brokers.items() if each != 2}
+        world.cluster.update(replace(image, brokers=alone, presumed_dead={2: two}))
+        await asyncio.sleep(0)
+        assert not asked.done()  # who leads instead comes with the next update
+        led_by(world, 1)
+        response = await asked
+        assert (response.error_code, response.node_id) == (0, 1)
+        assert world.asked_groups == ["g"]
+
+
+async def test_a_coordinator_that_nothing_is_decided_about_is_not_available_after_a_second() -> None:
+    async with ClusterWorld() as world:
+        asked = await with_coordinator_in_doubt(world)
+        world.clock.advance(999)
+        await asyncio.sleep(0)
+        assert not asked.done()
+        world.clock.advance(1)
+        response = await asked
+        assert (response.error_code, response.node_id) == (15, -1)
+        assert not world.asked_groups
+
+
+@pytest.mark.parametrize("is_silent", [True, False])
+async def test_a_coordinator_that_is_there_after_all_or_only_silent_is_named(is_silent: bool) -> None:
+    async with ClusterWorld() as world:
+        asked = await with_coordinator_in_doubt(world)
+        world.ports.refused.clear()
+        if is_silent:
+            world.clock.advance(1000)
+        else:
+            world.ports.doubtful.clear()
+            world.ports.changed()
+        response = await asked
+        assert (response.error_code, response.node_id, response.host) == (0, 2, "h2")
+
+
+async def test_one_that_may_not_describe_a_group_waits_for_nothing() -> None:
+    async with ClusterWorld() as world:
+        await world.register(2)
+        led_by(world, 2)
+        world.ports.doubtful.add(2)
+        world.authorizer = Denying((Operation.DESCRIBE, Resource.group("g")))
+        response = await world.ask(find_coordinator, 3, FindCoordinatorRequest(key="g"))
+        assert (response.error_code, response.node_id) == (30, -1)

@@ -1,0 +1,91 @@
+"""Answers that name coordinators wait until these can be reached.
+
+A coordinator that was killed is named in the cluster image until its failure is detected, which takes some
+tenths of a second. A client that is sent to it meanwhile finds a port that refuses, and asks again only after
+a pause: a second in librdkafka. So the answer waits for what the controller decides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+from kcompat.promise import Promise
+from kcompat.replication.purgatory import Purgatory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcompat.clock import Clock
+    from kcompat.cluster.feed import MetadataCache
+
+R = TypeVar("R")
+
+PATIENCE_MS: Final = 1000
+"""Longest time in ms that an answer waits."""
+_CHANGED: Final = "changed"
+"""The key of all that wait."""
+
+
+class Reachable(Protocol):
+    """What is known of other brokers' ports: `kcompat.peer.reachability.Reachability`."""
+
+    def is_doubtful(self, broker_id: int) -> bool:
+        """Return whether it has yet to be seen if the broker is there."""
+
+    def is_refused(self, broker_id: int) -> bool:
+        """Return whether the port of the broker refused the last connection."""
+
+
+class CoordinatorCheck:
+    """The check of the coordinators that one broker names."""
+
+    def __init__(
+        self,
+        cluster: MetadataCache,
+        clock: Clock,
+        reachability: Callable[[Callable[[], object]], Reachable],
+    ) -> None:
+        """`reachability` is given what to call when a broker in doubt is reached."""
+        self._cluster = cluster
+        self._waiting = Purgatory(clock)
+        self._reachable = reachability(self._look_again)
+        cluster.subscribe(lambda *_: self._look_again())
+
+    def once_settled(self, coordinators: Callable[[], Iterable[int]], answer: Callable[[], R]) -> Promise[R]:
+        """Promise `answer()`, made as soon as none of the brokers `coordinators()` is in doubt, and after
+        `PATIENCE_MS` at the latest.
+        """
+
+        def is_settled() -> bool:
+            return not any(map(self._is_doubtful, coordinators()))
+
+        if is_settled():
+            return Promise.resolved(answer())
+        return self._waiting.wait(_Question(is_settled, answer), (_CHANGED,), PATIENCE_MS).promise
+
+    def may_name(self, broker_id: int) -> bool:
+        """Return whether clients may be sent to a broker: its port did not refuse the last connection."""
+        return not self._reachable.is_refused(broker_id)
+
+    def _is_doubtful(self, broker_id: int) -> bool:
+        """One that is presumed dead still leads in this image: the next update says who leads instead."""
+        return broker_id in self._cluster.image.presumed_dead or self._reachable.is_doubtful(broker_id)
+
+    def _look_again(self) -> None:
+        self._waiting.wake(_CHANGED)
+
+
+class _Question(Generic[R]):
+    """A `Waiter` that is answered when the coordinators are settled."""
+
+    def __init__(self, is_settled: Callable[[], bool], answer: Callable[[], R]) -> None:
+        self._is_settled = is_settled
+        self._answer = answer
+
+    def try_complete(self, _: object) -> R | None:
+        """See `Waiter`."""
+        return self._answer() if self._is_settled() else None
+
+    def expire(self) -> R:
+        """See `Waiter`."""
+        return self._answer()

@@ -1,0 +1,86 @@
+"""Tells which brokers this one can reach, before it sends a client to one of them.
+
+A connection is kept to each broker that was asked about, for nothing else. When the process of that broker is
+killed, its host ends the connection at once and refuses another. The cluster image goes on naming the broker
+until the controller has heard of that as well and has decided, some tenths of a second later. In that time
+the broker is in doubt, and an answer that would name it had better wait.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from kcompat.peer.errors import PeerFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.clock import Clock
+    from kcompat.peer.client import PeerClient
+    from kcompat.peer.peers import Peers
+
+DOUBT_MS: Final = 1000
+"""Longest time in ms that a broker is in doubt. By then the controller has decided, or decides later: a Kafka
+broker as the controller waits for the end of a session.
+"""
+
+
+class Reachability:
+    """Connections to the brokers that were asked about. `changed` is called when one of them is made."""
+
+    def __init__(self, peers: Peers, clock: Clock, changed: Callable[[], object]) -> None:
+        self._peers = peers
+        self._clock = clock
+        self._changed = changed
+        self._probes: dict[int, _Probe] = {}
+
+    def is_doubtful(self, broker_id: int) -> bool:
+        """Return whether it has yet to be seen if the broker is there: no connection to it stands, for less
+        than `DOUBT_MS` now. The first question about a broker begins the first connection.
+        """
+        probe = self._probe(broker_id)
+        return (
+            probe is not None
+            and probe.lost_ms is not None
+            and self._clock.now_ms() - probe.lost_ms < DOUBT_MS
+        )
+
+    def is_refused(self, broker_id: int) -> bool:
+        """Return whether the port of the broker refused the last connection."""
+        probe = self._probe(broker_id)
+        return probe is not None and probe.fault is PeerFault.REFUSED
+
+    def _probe(self, broker_id: int) -> _Probe | None:
+        """The probe of a broker; None for this broker itself."""
+        if broker_id == self._peers.broker_id:
+            return None
+        client = self._peers.of(broker_id, "reachability")
+        known = self._probes.get(broker_id)
+        if known is not None and known.client is client:
+            return known
+        probe = self._probes[broker_id] = _Probe(client, self._clock.now_ms())
+        client.stay_connected(partial(self._lost, probe), partial(self._found, probe))
+        return probe
+
+    def _lost(self, probe: _Probe, fault: PeerFault) -> None:
+        probe.fault = fault
+        if probe.lost_ms is None:
+            probe.lost_ms = self._clock.now_ms()
+
+    def _found(self, probe: _Probe) -> None:
+        probe.lost_ms = probe.fault = None
+        self._changed()
+
+
+class _Probe:
+    """What is known of one broker by one client."""
+
+    __slots__ = ("client", "fault", "lost_ms")
+
+    def __init__(self, client: PeerClient, now_ms: int) -> None:
+        self.client = client
+        self.lost_ms: int | None = now_ms
+        """Since when there is no connection; None while there is one."""
+        self.fault: PeerFault | None = None
+        """Why the last attempt failed; None once one has succeeded."""
