@@ -45,9 +45,13 @@ class CoordinatorClient(ClusterClient):
                 self._coordinators[kind, key] = found
                 return await self.call(found, request, version, patience_s)
         except NoAnswerError:
-            self.look_elsewhere(kind, key)
+            await self.miss(kind, key)
         await self.pause()
         return None
+
+    async def miss(self, kind: int, key: str) -> None:
+        """Do what is to be done where a broker gave no answer: look elsewhere."""
+        self.look_elsewhere(kind, key)
 
     def look_elsewhere(self, kind: int, key: str) -> None:
         """Find the coordinator again before it is asked the next time."""

@@ -16,6 +16,7 @@ from support.cluster_coordinators import Committer
 from support.cluster_copiers import Company, Nobody
 from support.cluster_disks import DiskAccidents
 from support.cluster_rules import ClusterRules
+from support.cluster_waiters import Waiter
 from support.guarded_store import ViolationError
 from support.history import History, violations
 from support.virtual_cluster import SESSION_TIMEOUT_MS, VirtualCluster
@@ -116,6 +117,7 @@ class Story:
             await self._trouble()
             self._look(thoroughly=True)
         await self._heal()
+        await self._kill_a_coordinator()
         for producer in self._producers.values():
             producer.is_done = True
         committer.is_done = True
@@ -306,6 +308,15 @@ class Story:
         async with asyncio.timeout(HEALED_WITHIN_S):
             await cluster.started()
         await self._until(self._unquiet, "in sync")
+
+    async def _kill_a_coordinator(self) -> None:
+        """See that a client outlives its coordinator where nothing else happens to the cluster."""
+        waiter = Waiter(self.cluster, (TOPIC, 0), Random(f"{self._seed} waiter"))
+        killed = await waiter.outlive_coordinator()
+        if killed is not None:
+            self.cluster.start(killed)
+            await self.cluster.started()
+            await self._until(self._unquiet, "in sync")
 
     def _unquiet(self) -> list[str]:
         """What is not as it must be in the end."""
