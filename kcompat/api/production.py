@@ -218,6 +218,7 @@ class Production(Struct):
             refused = PartitionAnswer(index, result.error, -1)
             if result.error not in WITHOUT_LOG_START:
                 refused.log_start_offset = result.log_start_offset
+            self._say_who_leads(partition.topic, refused)
             return refused
         answer = PartitionAnswer(
             index, NO_ERROR, result.base_offset, result.append_time_ms, result.log_start_offset

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from kcompat.log.refusals import Refusals
 from kcompat.log.txn_index import AbortedTransaction
 from kcompat.log.verification import VERSION_2, Verification
 from kcompat.protocol.errors import ErrorCode
@@ -77,7 +78,7 @@ class ProducerEntry(msgspec.Struct):
 class ProducerState:
     """All producers of one log, for records below `end_offset`."""
 
-    __slots__ = ("_open", "_unreplicated", "_unwritten", "_verifications", "end_offset", "entries")
+    __slots__ = ("_open", "_unreplicated", "_verifications", "end_offset", "entries", "refusals")
 
     def __init__(self, entries: list[ProducerEntry] | None = None, end_offset: int = 0) -> None:
         self.entries = {entry.producer_id: entry for entry in entries or ()}
@@ -88,10 +89,8 @@ class ProducerState:
             if entry.current_txn_start_offset >= 0
         }
         self._unreplicated: list[tuple[int, int]] = []
-        self._unwritten: dict[int, BatchHeader] = {}
-        """By producer, a batch that might be appended, and was not: its disk had no room. Those behind it are
-        refused for the same reason, and not for the gap that it leaves, so that all of them come again.
-        """
+        self.refusals = Refusals()
+        """Batches that come again, and what those behind them are refused for."""
         self._verifications: dict[int, Verification] = {}
 
     # -- checks ----------------------------------------------------------------------------------------------
@@ -129,7 +128,7 @@ class ProducerState:
         entry, in_sequence = self.entries.get(header.producer_id), True
         epoch, sequence = header.producer_epoch, header.base_sequence
         if entry is not None:
-            in_sequence = is_next_sequence(entry, epoch, sequence)
+            in_sequence = sequence == next_sequence(entry, epoch)
             if not in_sequence and epoch == entry.epoch and terms.is_client:
                 repeated = find_duplicate(entry, sequence, header.last_sequence)
                 if repeated is not None:
@@ -139,14 +138,15 @@ class ProducerState:
         if header.is_transactional and not self._is_open(entry, epoch) and not self._is_proven(header, terms):
             return ErrorCode.INVALID_TXN_STATE
         if terms.is_client:
-            missing = self._unwritten.get(header.producer_id)
-            if missing is not None and missing.producer_epoch == epoch and missing.base_sequence < sequence:
-                return ErrorCode.KAFKA_STORAGE_ERROR
+            if not in_sequence or entry is None:
+                expected = None if entry is None else next_sequence(entry, epoch)
+                reason = self.refusals.reason(header, expected)
+                if reason:
+                    return reason
             if not in_sequence or self._overtakes(header):
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             if entry is not None and entry.current_txn_start_offset >= 0 and not header.is_transactional:
                 return ErrorCode.INVALID_TXN_STATE
-            self._unwritten[header.producer_id] = header
         return ErrorCode.NONE
 
     def _is_proven(self, header: BatchHeader, terms: AppendTerms) -> bool:
@@ -189,7 +189,7 @@ class ProducerState:
         Returns the entry for the transaction index if it aborts data.
         """
         self.end_offset = base_offset + header.last_offset_delta + 1
-        self._unwritten.pop(header.producer_id, None)
+        self.refusals.forget(header.producer_id)
         if self._verifications:
             self._forget_verification(header)
         if marker is not None:
@@ -243,8 +243,9 @@ class ProducerState:
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
         """Forget producers without an open transaction that were silent for `producer.id.expiration.ms`, and
-        who asked so long ago whether it may write.
+        who asked so long ago whether it may write; and all refusals.
         """
+        self.refusals.forget_all()
         gone = [
             entry.producer_id
             for entry in self.entries.values()
@@ -303,10 +304,10 @@ def find_duplicate(entry: ProducerEntry, first_sequence: int, last_sequence: int
     return None
 
 
-def is_next_sequence(entry: ProducerEntry, epoch: int, sequence: int) -> bool:
-    """Whether a batch of this producer may begin with `sequence`: the one after its last, or 0 in a new epoch
-    or where no batch of it is known.
+def next_sequence(entry: ProducerEntry, epoch: int) -> int:
+    """Return the sequence with which the next batch of a producer begins in `epoch`: the one after its last,
+    or 0 in a new epoch or where no batch of it is known.
     """
     if epoch != entry.epoch or not entry.batches:
-        return sequence == 0
-    return sequence == (entry.batches[-1].last_sequence + 1) & _SEQUENCE_MASK
+        return 0
+    return (entry.batches[-1].last_sequence + 1) & _SEQUENCE_MASK

@@ -227,15 +227,15 @@ class Partition:
         """Append one checked batch as the leader; an error code where this broker does not lead, too few
         are in sync, or the disk fails.
         """
-        leader = self.state
+        leader, refusals = self.state, self.log.producer_state.refusals
         if not isinstance(leader, Leader):
-            return self._not_leading()
+            return refusals.note(header, self._not_leading())
         if acks == -1 and not leader.has_quorum:
-            return ErrorCode.NOT_ENOUGH_REPLICAS
+            return refusals.note(header, ErrorCode.NOT_ENOUGH_REPLICAS)
         try:
             result = self.log.append_as_leader(batch, header, leader.epoch, now_ms, terms)
         except FAULTS as fault:
-            return error_of(fault, self.log)
+            return refusals.note(header, error_of(fault, self.log))
         if not result.error:
             self._advance(leader, now_ms)
             if leader.remotes:

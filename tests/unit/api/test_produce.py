@@ -15,6 +15,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Denying
+from support.log_harness import make_batch
 from support.log_world import ME, ONE, TWO, LogWorld, batch, rows, topic_data
 
 if TYPE_CHECKING:
@@ -179,3 +180,18 @@ def test_it_is_said_as_well_to_who_waits_when_that_happens(among_others: LogWorl
     waiting = among_others.produce((0, batch(b"v")), version=10, acks=-1)
     stand_back(among_others, epoch=5)
     assert who_leads(waiting.value) == (6, OTHER, 5, [(OTHER, "other", 9093, "rack")])
+
+
+def test_a_batch_behind_one_that_came_before_the_election_is_sent_here_again(among_others: LogWorld) -> None:
+    """It is refused as that one was, and the leader to ask is this broker by now."""
+
+    def answer(sequence: int) -> tuple[int, int]:
+        sent = make_batch(producer_id=7, producer_epoch=0, base_sequence=sequence)
+        return who_leads(among_others.produce((0, sent), version=10))[:2]
+
+    stand_back(among_others, epoch=5)
+    assert answer(0) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, OTHER)
+    role = Role(leader=ME, leader_epoch=6, isr=(ME, OTHER), replicas=(ME, OTHER))
+    among_others.replicas.take_role("t", 0, role)
+    assert answer(1) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, ME)
+    assert [answer(0), answer(1)] == [(ErrorCode.NONE, -1)] * 2

@@ -14,10 +14,8 @@ from kcompat.log.config import LogConfig
 from kcompat.log.context import LogContext
 from kcompat.log.errors import StorageError
 from kcompat.log.files import Files, OpenFile
-from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
-from support.faulty_files import FaultyFiles
 from support.log_harness import LAST_EPOCH, LogHarness, make_batch
 
 if TYPE_CHECKING:
@@ -159,27 +157,3 @@ def test_a_log_start_that_was_not_stored_has_not_moved(stubborn: Stubborn) -> No
     stubborn.refuses = False
     stubborn.log.delete_records_before(5)
     assert stubborn.starts == [5]
-
-
-def test_what_a_producer_sent_behind_a_batch_without_room_comes_again_too(make_harness: Any) -> None:
-    """It is refused as that one was, and not for the gap: the producer then sends both, in their order."""
-    files = FaultyFiles()
-    log = make_harness(files).log
-
-    def append(sequence: int, epoch: int = 0) -> tuple[int, int]:
-        batch = memoryview(make_batch(producer_id=7, producer_epoch=epoch, base_sequence=sequence))
-        result = log.append_as_leader(batch, read_header(batch), LAST_EPOCH, 0)
-        return result.error, result.base_offset
-
-    for first, base in ((0, 0), (2, 2)):
-        files.fault = OSError(errno.ENOSPC, "No space left on device")
-        with pytest.raises(StorageError):
-            append(first)
-        assert append(first + 1) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
-        assert append(first) == (0, base)
-        assert append(first + 1) == (0, base + 1)
-    assert append(5) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
-    files.fault = OSError(errno.ENOSPC, "No space left on device")
-    with pytest.raises(StorageError):
-        append(4)
-    assert append(0, epoch=1) == (0, 4)
