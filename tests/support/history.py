@@ -151,10 +151,12 @@ def _of_order(
 ) -> Iterator[str]:
     """Records that are there twice, or in another order than their producer sent them."""
     offsets: dict[bytes, int] = {}
+    latest: dict[bytes, int] = {}
     for offset, value in final:
-        if value in offsets and not sent_anew(place, value, offsets[value], offset):
-            yield f"{_name(place)}: {value!r} is at offset {offsets[value]} and again at {offset}"
+        if value in latest and not sent_anew(place, value, latest[value], offset):
+            yield f"{_name(place)}: {value!r} is at offset {latest[value]} and again at {offset}"
         offsets.setdefault(value, offset)
+        latest[value] = offset
     by_producer: dict[str, list[Sent]] = {}
     for sent in records:
         if sent.value in offsets:

@@ -71,8 +71,8 @@ class NewEpochs:
         ]
 
     def sent_anew(self, place: Place, value: bytes, first: int, second: int) -> bool:
-        """Whether a record is at both offsets since its producer sent it again in another epoch. It was then
-        never told of the first, and a refusal ended each epoch in between.
+        """Whether a record is at both offsets, one after the other, since its producer sent it again in
+        another epoch. It was then never told of the first, and a refusal ended each epoch in between.
         """
         before, after = self._batch_at(place, first), self._batch_at(place, second)
         epochs = range(before.producer_epoch, after.producer_epoch)
@@ -80,7 +80,7 @@ class NewEpochs:
             before.producer_id == after.producer_id
             and len(epochs) > 0
             and all((before.producer_id, epoch) in self._ended for epoch in epochs)
-            and self._acknowledged[value] in (second, None)
+            and self._acknowledged[value] != first
         )
 
     def _batch_at(self, place: Place, offset: int) -> BatchHeader:

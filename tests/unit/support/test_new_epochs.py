@@ -57,6 +57,16 @@ def test_a_record_that_is_there_twice_for_any_other_reason_is_doubled() -> None:
         assert any("and again at 1" in each for each in wrong), wrong
 
 
+@pytest.mark.parametrize(("told", "doubled"), [(2, []), (None, []), (1, ["1 and again at 2"])])
+def test_a_record_may_be_there_again_after_each_of_two_refusals(told: int | None, doubled: list[str]) -> None:
+    sent = Sent("p", 0, PLACE, b"v", Outcome.ACKNOWLEDGED, told)
+    history = History([sent], [], {PLACE: [(at, b"v") for at in range(3)]})
+    logs = {PLACE: log_of((7, 0, 40, 0), (7, 1, 0, 1), (7, 2, 0, 2)), OTHER: b""}
+    epochs = NewEpochs(history, [REFUSED, Refused(OTHER, 7, 1, 3)], logs)
+    found = violations(history, sent_anew=epochs.sent_anew)
+    assert [each.partition("at offset ")[2] for each in found] == doubled
+
+
 def test_a_refusal_needs_a_gap() -> None:
     def without_a_gap(*batches: tuple[int, int, int, int]) -> list[Refused]:
         return NewEpochs(History(), [REFUSED], {OTHER: log_of(*batches)}).refused_without_a_gap()
