@@ -38,6 +38,11 @@ OVERTAKEN: Final = frozenset(
 )
 """The controller knows better; what it knows is on its way as another role."""
 
+LATELY_MS: Final = 1500
+"""A follower fetches at least every `replica.fetch.wait.max.ms` (500 ms as installed). A leader that is cut
+off is replaced when its session with the metadata store ends, which takes longer than this.
+"""
+
 
 class IsrRule(Struct, frozen=True):
     """Who may be in sync: whoever is not further behind than `max_lag_ms`, on a broker that is alive."""
@@ -222,6 +227,12 @@ class Leader:
     def is_followed(self, awaited: Mapping[int, int]) -> bool:
         """Whether those that were asked have fetched, but for those that cannot be elected any more."""
         return all(remote.fetches >= awaited[remote.id] for remote in self._waits_for if remote.id in awaited)
+
+    def is_followed_lately(self, now_ms: int) -> bool:
+        """Return whether each of those in sync, or about to be, has fetched within `LATELY_MS`. Another
+        leader is one of them, and has not fetched here since it was elected.
+        """
+        return all(now_ms - remote.last_fetch_ms <= LATELY_MS for remote in self._waits_for)
 
     def low_watermark(self, log_start_offset: int) -> int:
         """The smallest log start over this replica and those on brokers that are alive."""

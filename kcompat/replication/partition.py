@@ -217,15 +217,11 @@ class Partition:
     # -- writing -----------------------------------------------------------------------------------------
 
     def append(
-        self,
-        batch: memoryview,
-        header: BatchHeader,
-        acks: int,
-        now_ms: int,
-        terms: AppendTerms = BY_CLIENT,
+        self, batch: memoryview, header: BatchHeader, acks: int, now_ms: int, terms: AppendTerms = BY_CLIENT
     ) -> AppendResult | ErrorCode:
         """Append one checked batch as the leader; an error code where this broker does not lead, too few
-        are in sync, or the disk fails.
+        are in sync, or the disk fails. A leader that is cut off may miss what another has taken since, so it
+        tells of no gap.
         """
         leader, refusals = self.state, self.log.producer_state.refusals
         if not isinstance(leader, Leader):
@@ -240,6 +236,8 @@ class Partition:
             self._advance(leader, now_ms)
             if leader.remotes:
                 self._surroundings.replica_fetches.wake_soon(self)
+        elif result.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not leader.is_followed_lately(now_ms):
+            return self._not_leading()
         return result
 
     def _advance(self, leader: Leader, now_ms: int) -> bool:

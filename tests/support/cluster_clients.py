@@ -222,7 +222,7 @@ class Producer(ClusterClient):
             leader, _ = await self.leader_of(self._place)
             data = ProduceRequest.PartitionProduceData(index, memoryview(batch))
             row = ProduceRequest.TopicProduceData(name=topic, partition_data=[data])
-            asked_s, is_deposed = self.cluster.now_s, not self._rules.leads(leader, self._place)
+            asked_s = self.cluster.now_s
             try:
                 answer = await self.call(leader, ProduceRequest(None, -1, 2000, [row]), 9)
             except NoAnswerError:
@@ -233,9 +233,7 @@ class Producer(ClusterClient):
                 checksum = read_header(memoryview(batch)).crc
                 self._rules.promised(self._place, result.base_offset, checksum, leader, asked_s)
                 return int(result.base_offset)
-            # A leader that was deposed unawares misses what others took since, and says so; Kafka's does too.
-            is_behind = result.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and is_deposed
-            if result.error_code not in PASSING and not is_behind:
+            if result.error_code not in PASSING:
                 raise ViolationError(
                     f"{self.name} is answered {ErrorCode.of(result.error_code).name} by broker {leader}"
                 )

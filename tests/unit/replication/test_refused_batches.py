@@ -15,6 +15,8 @@ from kcompat.log.append_result import AppendResult
 from kcompat.log.context import LogContext
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
+from kcompat.replication.leader import LATELY_MS
+from kcompat.replication.reading import FetchSpec, Reader
 from support.faulty_files import FaultyFiles
 from support.log_harness import make_batch
 
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
     from kcompat.replication.replicas import ReplicaManager
 
 OTHER = 2
+NOW_MS = 5000
 FOLLOWS = Role(leader=OTHER, leader_epoch=3, isr=(ME, OTHER), replicas=(ME, OTHER))
-LEADS = Role(leader=ME, leader_epoch=4, isr=(ME, OTHER), replicas=(ME, OTHER))
+LEADS = Role(leader=ME, leader_epoch=4, isr=(ME,), replicas=(ME, OTHER))
 DOES_NOT_LEAD = ErrorCode.NOT_LEADER_OR_FOLLOWER
 GAP = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
@@ -37,7 +40,7 @@ GAP = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 def send(partition: Partition, sequence: int, count: int = 1, epoch: int = 0, acks: int = -1) -> int:
     """Append a batch of a producer; return the error, or NONE."""
     batch = memoryview(make_batch(count, producer_id=7, producer_epoch=epoch, base_sequence=sequence))
-    result = partition.append(batch, read_header(batch), acks, now_ms=5000)
+    result = partition.append(batch, read_header(batch), acks, now_ms=NOW_MS)
     return result.error if isinstance(result, AppendResult) else result
 
 
@@ -47,7 +50,7 @@ def follow(partition: Partition, sequence: int, count: int = 1) -> None:
     batch = make_batch(
         count, producer_id=7, producer_epoch=0, base_sequence=sequence, base_offset=end, leader_epoch=3
     )
-    partition.log.append_as_follower(memoryview(batch), 3, 5000)
+    partition.log.append_as_follower(memoryview(batch), 3, NOW_MS)
 
 
 @pytest.fixture
@@ -132,7 +135,7 @@ def test_a_producer_in_its_next_epoch(follower: Partition, elect: Callable[[], o
 
 def test_a_refusal_of_long_ago_counts_no_more(follower: Partition, elect: Callable[[], object]) -> None:
     send(follower, 4)
-    follower.log.producer_state.expire(6000, 1 << 40)
+    follower.log.producer_state.expire(NOW_MS, 1 << 40)
     elect()
     assert send(follower, 5) == GAP
 
@@ -140,13 +143,12 @@ def test_a_refusal_of_long_ago_counts_no_more(follower: Partition, elect: Callab
 def test_batches_behind_one_for_which_too_few_were_in_sync(
     make_partition: Callable[..., Partition], replicas: ReplicaManager
 ) -> None:
-    alone = Role(leader=ME, leader_epoch=4, isr=(ME,), replicas=(ME, OTHER))
-    partition = make_partition(role=alone, min_insync_replicas="2")
+    partition = make_partition(role=LEADS, min_insync_replicas="2")
     assert send(partition, 0, acks=1) == 0
     assert send(partition, 1) == ErrorCode.NOT_ENOUGH_REPLICAS
-    replicas.take_role(partition.topic, partition.index, replace(LEADS, leader_epoch=5))
+    replicas.take_role(partition.topic, partition.index, replace(LEADS, leader_epoch=5, isr=(ME, OTHER)))
     assert send(partition, 2) == ErrorCode.NOT_ENOUGH_REPLICAS
-    assert [send(partition, 1), send(partition, 2), send(partition, 4)] == [0, 0, GAP]
+    assert [send(partition, 1), send(partition, 2)] == [0, 0]
 
 
 def test_batches_behind_one_for_which_the_disk_had_no_room(
@@ -163,3 +165,23 @@ def test_batches_behind_one_for_which_the_disk_had_no_room(
     files.fault = OSError(errno.ENOSPC, "No space left on device")
     assert send(partition, 4) == no_room
     assert send(partition, 0, epoch=1) == 0
+
+
+def test_a_gap_is_told_of_by_a_leader_that_is_followed(
+    make_partition: Callable[..., Partition], replicas: ReplicaManager
+) -> None:
+    """One that is cut off misses what another leader has taken since, and that is no gap."""
+    partition = make_partition(role=replace(LEADS, isr=(ME, OTHER)))
+
+    def is_followed(replica: int, now_ms: int) -> None:
+        spec = FetchSpec(partition.log.log_end_offset, 10_000, leader_epoch=4)
+        partition.note_fetch(spec, Reader(replica_id=replica), now_ms)
+
+    assert send(partition, 0) == 0
+    assert send(partition, 5) == DOES_NOT_LEAD
+    is_followed(OTHER, NOW_MS - LATELY_MS)
+    assert send(partition, 5) == GAP
+    is_followed(OTHER, NOW_MS - LATELY_MS - 1)
+    assert [send(partition, 5), send(partition, 1)] == [DOES_NOT_LEAD, 0]
+    replicas.take_role(partition.topic, partition.index, replace(LEADS, leader_epoch=5))
+    assert send(partition, 5) == GAP  # nobody else is in sync, so nobody else was elected
