@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from kcompat.api.acceptance import (
+    FIRST_WITH_BATCHES,
     INLINE,
     INLINE_PACKED,
     SPENT,
@@ -28,6 +30,7 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.allowance import Allowance
+from kcompat.records.batch import iter_headers
 from kcompat.replication.partition import Partition
 from kcompat.replication.settling import Settling
 from kcompat.security.authorizer import Resource
@@ -107,6 +110,8 @@ class Production(Struct):
                 partition = find(name, data.index)
                 if refusal or data.records is None or not isinstance(partition, Partition):
                     answer = _refuse(data, refusal, partition)
+                    if not refusal and not isinstance(partition, Partition):
+                        self._note_refusal(name, data, answer)
                     self._say_who_leads(name, answer)
                 elif self.claimed is not None and (denied := self.claimed.refusal(name, data.index)):
                     answer = denied
@@ -230,6 +235,14 @@ class Production(Struct):
         elif outcome:  # of a batch that was there already: nothing more comes of it
             answer.error_code, answer.base_offset = outcome, -1
         return answer
+
+    def _note_refusal(self, topic: str, data: PartitionData, answer: PartitionAnswer) -> None:
+        """Have those behind a batch refused as it is, should its partition come here meanwhile."""
+        batch = data.records
+        if isinstance(batch, memoryview) and self.context.api_version >= FIRST_WITH_BATCHES:
+            for _, header in islice(iter_headers(batch), 1):
+                error = ErrorCode.of(answer.error_code)
+                self.context.services.replicas.note_refusal(topic, data.index, header, error)
 
     def _say_who_leads(self, topic: str, answer: PartitionAnswer) -> None:
         """Beside the error that another broker leads, say which (KIP-951)."""

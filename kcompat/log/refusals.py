@@ -12,7 +12,7 @@ gap, as that batch is lost.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -20,6 +20,9 @@ from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.records.batch import BatchHeader
+
+MOST_RUNS: Final = 1000
+"""Producers whose refused batches one log remembers. With more of them it begins anew."""
 
 
 class _Run(msgspec.Struct):
@@ -49,6 +52,8 @@ class Refusals:
         if run is not None and run.producer_epoch == header.producer_epoch and _follows(header, run):
             run.last_sequence, run.error = header.last_sequence, error
         else:
+            if len(self._runs) >= MOST_RUNS:
+                self._runs.clear()
             self._runs[header.producer_id] = _Run(
                 header.producer_epoch, header.base_sequence, header.last_sequence, error
             )

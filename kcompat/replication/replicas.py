@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kcompat.faults import contained
+from kcompat.log.refusals import Refusals
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.leader import IsrRule
 from kcompat.replication.partition import Partition
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.news import Role
     from kcompat.config.topic import TopicConfig
     from kcompat.log.log import Log
+    from kcompat.records.batch import BatchHeader
     from kcompat.replication.isr import IsrOwner, Pending
 
     LeadershipListener = Callable[[Partition], None]
@@ -43,6 +45,8 @@ class Followers(Protocol):
 
 MAX_LAG_MS: Final = 30_000
 """Kafka's default."""
+MOST_AWAITED: Final = 100
+"""Partitions that are not here for which refused batches are remembered. With more of them it begins anew."""
 
 
 class ReplicaManager:
@@ -69,6 +73,8 @@ class ReplicaManager:
         self._topics: dict[str, dict[int, Partition]] = {}
         self._offline: set[tuple[str, int]] = set()
         """Those whose logs could not be opened when they were given a role."""
+        self._awaited: dict[tuple[str, int], Refusals] = {}
+        """What clients wanted to write to partitions that are not here, and may come."""
         self._listeners: dict[str, LeadershipListener] = {}
         self._following: list[Followers] = []
 
@@ -129,6 +135,12 @@ class ReplicaManager:
         known = self._cluster.image.partition(topic, index)
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
+    def note_refusal(self, topic: str, index: int, header: BatchHeader, error: ErrorCode) -> None:
+        """Remember that a batch is refused with `error`, as its partition is not here."""
+        if len(self._awaited) >= MOST_AWAITED:
+            self._awaited.clear()
+        self._awaited.setdefault((topic, index), Refusals()).note(header, error)
+
     def is_offline(self, topic: str, index: int) -> bool:
         """Whether the disk of this broker's replica has failed."""
         partition = self.get(topic, index)
@@ -148,6 +160,9 @@ class ReplicaManager:
         self._obey(partition, config)
         self._topics.setdefault(log.topic, {})[log.partition] = partition
         self._offline.discard((log.topic, log.partition))
+        refusals = self._awaited.pop((log.topic, log.partition), None)
+        if refusals is not None:
+            log.producer_state.refusals = refusals
         return partition
 
     def topics(self) -> list[str]:

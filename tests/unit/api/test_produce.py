@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
 from kcompat.cluster.news import Role
+from kcompat.log.refusals import MOST_RUNS
 from kcompat.net.answers import CLOSE
 from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.replicas import MOST_AWAITED
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Denying
@@ -195,3 +197,33 @@ def test_a_batch_behind_one_that_came_before_the_election_is_sent_here_again(amo
     among_others.replicas.take_role("t", 0, role)
     assert answer(1) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, ME)
     assert [answer(0), answer(1)] == [(ErrorCode.NONE, -1)] * 2
+
+
+def test_a_batch_behind_one_that_came_before_its_topic_is_not_the_first(broker: LogWorld) -> None:
+    """Of an unknown producer any sequence is taken; then the first batch could never be written."""
+
+    def answer(sequence: int) -> int:
+        sent = make_batch(producer_id=7, producer_epoch=0, base_sequence=sequence)
+        (row,) = rows(broker.produce((0, sent), topic="late"))
+        return row[1]
+
+    assert answer(0) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    broker.create("late")
+    assert answer(1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert [answer(0), answer(1), answer(3)] == [0, 0, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
+
+
+@pytest.mark.parametrize("topic", ["never", "late"])
+def test_batches_for_topics_that_never_come_take_little_memory(broker: LogWorld, topic: str) -> None:
+    def refuse(topic: str, producer_id: int, sequence: int = 0) -> None:
+        sent = make_batch(producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+        assert rows(broker.produce((0, sent), topic=topic)) == [(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)]
+
+    refuse("late", 7)
+    for number in range(MOST_AWAITED if topic == "never" else 0):
+        refuse(f"never-{number}", 7)
+    for number in range(MOST_RUNS if topic == "late" else 0):
+        refuse("late", 8 + number)
+    broker.create("late")
+    second = make_batch(producer_id=7, producer_epoch=0, base_sequence=1)
+    assert rows(broker.produce((0, second), topic="late")) == [(0, ErrorCode.NONE, 0)]
