@@ -57,6 +57,7 @@ ACCEPTED: tuple[Accepted, ...] = (
     Accepted("alter_one_resource_twice", "^0 ", "Requests that stump Kafka"),
     Accepted("share_fetches_that_are_refused", "^6 ", "Requests that stump Kafka"),
     Accepted("streams_heartbeats_that_stump_kafka", "", "Requests that stump Kafka"),
+    Accepted("offsets_of_the_empty_group_id", "^2 ", "Requests that stump Kafka"),
     Accepted("committed_offsets_of_no_group", "^0 ", "Requests that stump Kafka"),
     Accepted(r"produce_.*|idempotent_.*|transactional_.*", r"\.error_message$", "Error messages", since=8),
     Accepted("find_coordinator", r"\.error_message$", "Error messages", since=4, until=5),

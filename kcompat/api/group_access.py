@@ -35,13 +35,16 @@ def described_groups(
     refused: Callable[[Sequence[str], ErrorCode], list[Row]],
     describe: Callable[[str], Row],
 ) -> list[Row]:
-    """A row for each group; those that the client may not describe come first, as on a Kafka broker."""
+    """Return a row for each group; those that the client may not describe come first, as on a Kafka broker.
+
+    The empty id names no group: INVALID_GROUP_ID.
+    """
     hidden = [name for name in request.group_ids if not context.may(Operation.DESCRIBE, Resource.group(name))]
     rows = refused(hidden, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     for group_id in request.group_ids:
         if group_id in hidden:
             continue
-        row = describe(group_id)
+        row = describe(group_id) if group_id else refused([""], ErrorCode.INVALID_GROUP_ID)[0]
         if request.include_authorized_operations and row.error_code == ErrorCode.NONE:
             row.authorized_operations = context.operations_on(Resource.group(group_id))
         rows.append(row)

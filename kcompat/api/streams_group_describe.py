@@ -45,8 +45,6 @@ def handle(context: RequestContext, request: StreamsGroupDescribeRequest) -> Str
     groups = context.services.streams_groups
 
     def described(group_id: str) -> _Group:
-        if not group_id:
-            return _Group(group_id="", error_code=ErrorCode.INVALID_GROUP_ID)
         return _response(context, groups.describe(group_id))
 
     if not serves_streams_groups(context.services):

@@ -177,6 +177,7 @@ def describe_consumer_groups(play: Play, version: int) -> None:
     group, topic = play.name("g"), known_topic(play, partitions=2)
     play.call(DESCRIBE, version, group_ids=[group])
     play.call(DESCRIBE, version, group_ids=[])
+    play.call(DESCRIBE, version, group_ids=["", group])
     wish = {"subscribed_topic_names": [topic], "instance_id": "i", "rack_id": "r"}
     play.do(BEAT, 0, **joining(group, **wish))
     play.call(DESCRIBE, version, group_ids=[group])

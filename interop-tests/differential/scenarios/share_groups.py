@@ -157,6 +157,7 @@ def describe_share_groups(play: Play, version: int) -> None:
     group, topic = play.name("g"), known_topic(play, partitions=2)
     play.call(DESCRIBE, version, group_ids=[group], trim=in_order)
     play.call(DESCRIBE, version, group_ids=[])
+    play.call(DESCRIBE, version, group_ids=["", group], trim=in_order)
     settled(play, group, "m", topic)
     play.call(DESCRIBE, version, group_ids=[group, play.name("never")], include_authorized_operations=True)
     play.call(ApiKey.DESCRIBE_GROUPS, 6, groups=[group])
@@ -242,6 +243,14 @@ def offsets_of_share_groups(play: Play, version: int) -> None:
     play.call(ALTER, 0, **altering(group, topic, p0=1))
     stands(play, group, version)
     stands(play, group, version, **{topic: [0, 1], "absent": [0]})
+
+
+@scenario(OFFSETS)
+def offsets_of_the_empty_group_id(play: Play, version: int) -> None:
+    ready(play)
+    rows = [{"topic_name": known_topic(play), "partitions": [0]}]
+    for topics in (None, [], rows):
+        play.call(OFFSETS, version, groups=[{"group_id": "", "topics": topics}])
 
 
 @scenario(ALTER)

@@ -53,10 +53,11 @@ def test_describing(broker: GroupHandlers, version: int) -> None:
 
 
 def test_what_is_no_consumer_group(broker: GroupHandlers) -> None:
-    answer = broker.ask(ConsumerGroupDescribeRequest(group_ids=["classic", "absent"]), 1)
+    answer = broker.ask(ConsumerGroupDescribeRequest(group_ids=["classic", "absent", ""]), 1)
     assert [(row.error_code, row.error_message) for row in answer.groups] == [
         (ErrorCode.GROUP_ID_NOT_FOUND, "Group classic is not a consumer group."),
         (ErrorCode.GROUP_ID_NOT_FOUND, "Group absent not found."),
+        (ErrorCode.INVALID_GROUP_ID, None),
     ]
 
 

@@ -47,9 +47,10 @@ def test_describing(broker: GroupHandlers) -> None:
 
 
 def test_what_is_no_share_group(broker: GroupHandlers) -> None:
-    assert [(row.error_code, row.error_message) for row in describe(broker, "classic", "absent")] == [
+    assert [(row.error_code, row.error_message) for row in describe(broker, "classic", "absent", "")] == [
         (ErrorCode.GROUP_ID_NOT_FOUND, "Group classic is not a share group."),
         (ErrorCode.GROUP_ID_NOT_FOUND, "Group absent not found."),
+        (ErrorCode.INVALID_GROUP_ID, None),
     ]
 
 
