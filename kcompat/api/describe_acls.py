@@ -3,6 +3,7 @@
 Behaviour
 - No authorizer keeps rules, so every request is answered SECURITY_DISABLED, as on a Kafka whose
   `authorizer.class.name` is empty. Tools take that for an answer: MirrorMaker 2 leaves ACLs out, for example.
+- A filter with an element of type UNKNOWN closes the connection.
 
 Version notes
 - 1: kinds of patterns (KIP-290). 2: flexible. 3: user resources (KIP-373).
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.api.access_rules import refuse_unknown_elements
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from kcompat.security.authorizer import CLUSTER
@@ -21,8 +23,11 @@ if TYPE_CHECKING:
     from kcompat.api.context import RequestContext
 
 
-def handle(context: RequestContext, _request: DescribeAclsRequest) -> DescribeAclsResponse:
+def handle(context: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
     """Say that there are none because no authorizer keeps any."""
+    refuse_unknown_elements(
+        request.resource_type_filter, request.pattern_type_filter, request.operation, request.permission_type
+    )
     error = ErrorCode.SECURITY_DISABLED
     if not context.may(Operation.DESCRIBE, CLUSTER):
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED

@@ -1,8 +1,9 @@
 """From a frame to an answer: header, body, handler, encoding. The only caller of handlers.
 
-Faults are mapped here, once. Damage in a frame closes the connection, as Kafka does, and so does an API or a
-version that is not served, but for ApiVersions, which answers every version. A bug in a handler is logged and
-answered UNKNOWN_SERVER_ERROR where the response has room for it; the connection is closed where it has not.
+Faults are mapped here, once. Damage in a frame closes the connection, as Kafka does, and so do an API or a
+version that is not served, but for ApiVersions, which answers every version, and a request that a handler
+refuses with `ProtocolViolation`. A bug in a handler is logged and answered UNKNOWN_SERVER_ERROR where the
+response has room for it; the connection is closed where it has not.
 """
 
 from __future__ import annotations
@@ -123,14 +124,15 @@ class Dispatcher:
             correlation_id, client_id, body = read_request_header(frame, route.header_version)
             request, _ = route.decode(frame, body, route.max_values)
         except (ProtocolViolation, struct.error) as damage:
-            logger.info("Closing the connection from %s: %s", connection.peer_host, damage)
-            return CLOSE
+            return _close(connection, damage)
         context = RequestContext(connection, self._services, route.version, client_id, self._now_ms())
         try:
             response = route.handle(context, request)
             if type(response) is route.response_type:
                 return route.frame(response, correlation_id, route.response_header_version)
             return _answer(route, correlation_id, response)
+        except ProtocolViolation as damage:
+            return _close(connection, damage)
         except Exception:
             logger.exception("%s v%d of client %s failed", route.key.name, route.version, client_id)
             return route.failure(correlation_id)
@@ -167,6 +169,12 @@ class Dispatcher:
             raise ProtocolViolation(f"version {version} of {served.key.name} is not served")
         route = self._routes[key, version] = Route(served, version, self._services)
         return route
+
+
+def _close(connection: Connection, damage: Exception) -> Settled:
+    """Log why a connection is closed."""
+    logger.info("Closing the connection from %s: %s", connection.peer_host, damage)
+    return CLOSE
 
 
 def _serve_unread(route: Route, shortcut: Shortcut, connection: Connection, frame: memoryview) -> Answer:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Any, Any], Any]
 """`handle(context, request)` returns the response, or a `Promise`, an `Interruptible` or a `Busy` of one.
-None means that no answer is sent (acks=0), `CLOSE` that the connection is closed."""
+None means that no answer is sent (acks=0), `CLOSE` that the connection is closed. A handler raises
+`ProtocolViolation` before it has done anything, for a request that Kafka refuses to parse."""
 
 
 Reader = Callable[[memoryview], tuple["str | None", Any]]

@@ -66,6 +66,7 @@ CHANGES_STATE = frozenset(
         ApiKey.WRITE_TXN_MARKERS,
     }
 )
+ACCESS_RULES = frozenset({ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS})
 TOPIC_FIELDS = frozenset({"name", "topic", "topics", "topic_name", "topic_names", "resource_name"})
 NUMBERS = {
     "acks": 1,
@@ -105,6 +106,8 @@ def chooser(key: ApiKey, group: str, topic_id: bytes) -> Callable[[str, str], An
             return (
                 None if name in ("transactional_id", "cluster_id", "group_instance_id", "member_id") else "x"
             )
+        if kind == "int8" and key in ACCESS_RULES:
+            return 3  # any element but UNKNOWN, which closes the connection
         if kind == "uuid":
             return bytes(16) if harmless else topic_id
         return {"records": damaged, "bytes": b"xyz", "bool": False}.get(kind, NUMBERS.get(name, 0))

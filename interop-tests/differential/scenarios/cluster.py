@@ -235,34 +235,6 @@ def config_resources(play: Play, version: int) -> None:
         play.call(ApiKey.LIST_CONFIG_RESOURCES, version, trim=own, resource_types=types)
 
 
-# Access rules, without an authorizer
-
-
-def acl_filter() -> dict[str, Any]:
-    """Matches every rule on topics."""
-    return {"resource_type_filter": 2, "pattern_type_filter": 3, "operation": 1, "permission_type": 1}
-
-
-@scenario(ApiKey.DESCRIBE_ACLS)
-def describe_acls(play: Play, version: int) -> None:
-    play.call(ApiKey.DESCRIBE_ACLS, version, resource_name_filter=None, **acl_filter())
-
-
-@scenario(ApiKey.CREATE_ACLS)
-def create_acls(play: Play, version: int) -> None:
-    rule = {"resource_type": 2, "resource_name": play.name("t"), "resource_pattern_type": 3}
-    rule |= {"principal": "User:somebody", "host": "*", "operation": 3, "permission_type": 3}
-    for rules in ([rule, rule], []):
-        play.call(ApiKey.CREATE_ACLS, version, creations=rules)
-
-
-@scenario(ApiKey.DELETE_ACLS)
-def delete_acls(play: Play, version: int) -> None:
-    wanted = {"resource_name_filter": None, **acl_filter()}
-    for filters in ([wanted, wanted], []):
-        play.call(ApiKey.DELETE_ACLS, version, filters=filters)
-
-
 # Frames that are no good request of any one API
 
 

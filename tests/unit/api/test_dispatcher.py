@@ -19,6 +19,7 @@ from kcompat.protocol.messages.describe_groups import DescribeGroupsRequest, Des
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcompat.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from kcompat.protocol.schema import ProtocolViolation
 from support.asking import Client, Finalized, services_of
 from support.raw_client import request_frame
 from support.virtual_clock import VirtualClock
@@ -120,6 +121,14 @@ def test_a_broken_handler_answers_with_an_error_where_there_is_room_for_one() ->
     answer = apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0))
     assert response(answer, HeartbeatResponse, 0).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert apis.on_frame(PEER, frame_of(DescribeGroupsRequest(), 0)) is CLOSE
+
+
+def test_a_request_that_its_handler_refuses_to_parse_closes_the_connection() -> None:
+    def refuse(*_: Any) -> None:
+        raise ProtocolViolation("a value that cannot be")
+
+    apis = dispatcher(served(ApiKey.HEARTBEAT, refuse))
+    assert apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0)) is CLOSE
 
 
 def test_a_request_with_more_elements_than_anybody_needs_closes_the_connection() -> None:

@@ -1,0 +1,18 @@
+"""The check of access rules and filters that CreateAcls, DescribeAcls and DeleteAcls have in common."""
+
+from __future__ import annotations
+
+from kcompat.protocol.schema import ProtocolViolation
+
+UNKNOWN = 0
+"""The code of a resource type, pattern type, operation or permission that the client does not know."""
+
+
+def refuse_unknown_elements(*codes: int) -> None:
+    """Raise ProtocolViolation if one of these elements of a rule or filter is `UNKNOWN`.
+
+    Kafka checks them while it parses the request (`CreateAclsRequest.validate` and its siblings), and so
+    closes the connection. Codes that no release of Kafka has pass.
+    """
+    if UNKNOWN in codes:
+        raise ProtocolViolation("an access rule or its filter has an element of type UNKNOWN")
