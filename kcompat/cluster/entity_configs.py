@@ -15,6 +15,7 @@ from kcompat.cluster import znodes
 from kcompat.cluster.config_entities import GROUPS, KINDS, entity_of, entity_path
 from kcompat.cluster.news import UpdateConfigs
 from kcompat.cluster.payloads import DamagedZnodeError
+from kcompat.cluster.promised import PromisedTasks
 from kcompat.cluster.store import (
     ANY_VERSION,
     BadVersionError,
@@ -31,13 +32,10 @@ from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Coroutine, Iterable, Mapping
-    from typing import Any, TypeVar
+    from collections.abc import Collection, Iterable, Mapping
 
     from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.store import MetadataStore, Op, Stat
-
-    T = TypeVar("T")
 
 Entity = tuple[str, str]
 """Kind and name: ("topics", "t"), ("brokers", "1"), ("brokers", "<default>")."""
@@ -55,7 +53,7 @@ class EntityConfigs:
         self._store = store
         self._cluster = cluster
         self._alone = asyncio.Lock()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = PromisedTasks("configs")
 
     def replace(
         self, kind: str, name: str, configs: Mapping[str, str], basis: Mapping[str, str] | None = None
@@ -65,7 +63,7 @@ class EntityConfigs:
         With a `basis`, INVALID_UPDATE_VERSION where others are stored; the broker has heard of those then.
         REQUEST_TIMED_OUT says that nobody knows whether it was done.
         """
-        return self._promise(self._replace((kind, name), configs, basis))
+        return self._tasks.run(self._replace((kind, name), configs, basis))
 
     def ensure(self, topics: Collection[str]) -> Promise[None]:
         """Have this broker hear of the configs of these topics, before it takes roles for them.
@@ -79,7 +77,7 @@ class EntityConfigs:
             for topic in topics
             if topic not in image.topics or ("topics", topic) not in image.entity_configs
         ]
-        return self._promise(self.read(unsure)) if unsure else Promise.resolved(None)
+        return self._tasks.run(self.read(unsure)) if unsure else Promise.resolved(None)
 
     async def read(self, entities: Iterable[Entity]) -> None:
         """Read the configs of these, and obey them. A topic that is gone takes its configs with it."""
@@ -102,9 +100,7 @@ class EntityConfigs:
 
     async def stop(self) -> None:
         """End what was begun."""
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.stop()
 
     async def _read(self, entities: list[Entity]) -> None:
         nodes = await self._store.get_many([znodes.config_path(*entity) for entity in entities])
@@ -163,25 +159,6 @@ class EntityConfigs:
         await self._store.multi(ops)
         self._cluster.hear(UpdateConfigs({entity: dict(configs)}))
         return ErrorCode.NONE
-
-    def _promise(self, work: Coroutine[Any, Any, T]) -> Promise[T]:
-        """What a coroutine comes to. When the broker stops nobody is told: who asked is not connected."""
-        promise: Promise[T] = Promise()
-        task = asyncio.create_task(work, name="configs")
-        self._tasks.add(task)
-
-        def settle(task: asyncio.Task[T]) -> None:
-            self._tasks.discard(task)
-            if task.cancelled():
-                return
-            error = task.exception()
-            if error is None:
-                promise.complete(task.result())
-            elif isinstance(error, Exception):
-                promise.fail(error)
-
-        task.add_done_callback(settle)
-        return promise
 
 
 def _decoded(entity: Entity, node: tuple[bytes, Stat] | None) -> dict[str, str] | None:
