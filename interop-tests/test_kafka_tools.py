@@ -1,6 +1,6 @@
 """The command-line tools of Kafka 3.9 and 4.3 print the same with kcompat as with Kafka 3.9.2, line by line.
 
-What kcompat does not serve yet ends at once with the words that clients have for it.
+What kcompat does not do yet ends at once with a sentence that says so.
 """
 
 from __future__ import annotations
@@ -162,13 +162,31 @@ FILES = {
     "client.properties": "client.id=tools\n",
 }
 
-REFUSED = """
-DESCRIBE_CLIENT_QUOTAS configs --describe --entity-type clients
-DESCRIBE_CLIENT_QUOTAS configs --alter --ip 10.0.0.1 --add-config connection_creation_rate=100
-ALTER_USER_SCRAM_CREDENTIALS configs --alter --user a --add-config SCRAM-SHA-256=[password=b]
-DESCRIBE_DELEGATION_TOKEN delegation-tokens --describe --command-config FILES/client.properties
-DESCRIBE_QUORUM metadata-quorum describe --status
+SECURITY = """
+configs --describe --entity-type clients
+configs --describe --entity-type users
+configs --describe --entity-type ips
+configs --describe --user alice
+configs --describe --client-defaults
+configs --alter --user alice --delete-config SCRAM-SHA-256
+delegation-tokens --describe --command-config FILES/client.properties
+delegation-tokens --create --max-life-time-period -1 --command-config FILES/client.properties
+delegation-tokens --renew --renew-time-period -1 --hmac aG1hYw== --command-config FILES/client.properties
+delegation-tokens --expire --expiry-time-period -1 --hmac aG1hYw== --command-config FILES/client.properties
 """
+
+REFUSED = {
+    "configs --alter --ip 10.0.0.1 --add-config connection_creation_rate=100": (
+        "This broker does not enforce client quotas, so it does not store any."
+    ),
+    "configs --alter --user a --add-config SCRAM-SHA-256=[password=b]": (
+        "No listener of this broker offers SASL, so it does not store SCRAM credentials."
+    ),
+    "metadata-quorum remove-controller --controller-id 1 --controller-directory-id QUFBQUFBQUFBQUFBQUFBQQ": (
+        "The node does not support REMOVE_RAFT_VOTER"
+    ),
+}
+"""What kcompat does not do yet, and the words in which a tool says so."""
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +211,9 @@ def benches(
 
 
 @pytest.mark.parametrize(
-    "script", [TOPICS, CONFIGS, GROUPS, OFFSETS], ids=("topics", "configs", "groups", "offsets")
+    "script",
+    [TOPICS, CONFIGS, GROUPS, OFFSETS, SECURITY],
+    ids=("topics", "configs", "groups", "offsets", "security"),
 )
 def test_a_tool_prints_what_it_prints_with_kafka(benches: Benches, script: str) -> None:
     benches.compare(script)
@@ -202,8 +222,7 @@ def test_a_tool_prints_what_it_prints_with_kafka(benches: Benches, script: str) 
 def test_what_is_not_served_is_refused_at_once(benches: Benches, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--target") == "kafka":
         pytest.skip("Kafka serves it")
-    for line in REFUSED.strip().splitlines():
-        api, command = line.split(" ", 1)
+    for command, words in REFUSED.items():
         ended = benches.ours.run(command)
         assert ended.code not in ("0", "hangs"), (command, ended)
-        assert f"The node does not support {api}" in ended.out + ended.err, (command, ended)
+        assert words in ended.out + ended.err, (command, ended)

@@ -29,6 +29,10 @@ KAFKA_3_9_LAST = {
     ApiKey.ADD_PARTITIONS_TO_TXN: 5, ApiKey.ADD_OFFSETS_TO_TXN: 4, ApiKey.END_TXN: 4,
     ApiKey.WRITE_TXN_MARKERS: 1, ApiKey.TXN_OFFSET_COMMIT: 4,
     ApiKey.DESCRIBE_TRANSACTIONS: 0, ApiKey.LIST_TRANSACTIONS: 1,
+    ApiKey.SASL_HANDSHAKE: 1, ApiKey.SASL_AUTHENTICATE: 2,
+    ApiKey.CREATE_DELEGATION_TOKEN: 3, ApiKey.RENEW_DELEGATION_TOKEN: 2, ApiKey.EXPIRE_DELEGATION_TOKEN: 2,
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: 3, ApiKey.DESCRIBE_CLIENT_QUOTAS: 1, ApiKey.ALTER_CLIENT_QUOTAS: 1,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: 0, ApiKey.ALTER_USER_SCRAM_CREDENTIALS: 0,
 }  # fmt: skip
 """The last version of each API that a Kafka 3.9.2 advertises; a test holds it against the running one."""
 
@@ -54,6 +58,14 @@ AMONG_BROKERS = {
 }  # fmt: skip
 """What brokers and the controller ask each other, with the last version that a Kafka 3.9.2 with ZooKeeper
 has: one without does not serve it where clients are."""
+
+NOT_SERVED = {
+    ApiKey.DESCRIBE_QUORUM,
+    ApiKey.UNREGISTER_BROKER,
+    ApiKey.ADD_RAFT_VOTER,
+    ApiKey.REMOVE_RAFT_VOTER,
+}
+"""What a Kafka with KRaft serves to clients and kcompat does not: they change a KRaft quorum."""
 
 WITH_ZOOKEEPER = {
     ApiKey.ELECT_LEADERS, ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS,

@@ -24,7 +24,7 @@ TEXTS = frozenset({"error_message", "batch_index_error_message", "documentation"
 SIZES = frozenset({"total_bytes", "usable_bytes"})
 ORDERED_BY = (
     "topic", "name", "topic_id", "topic_name", "group_id", "key", "resource_name", "api_key",
-    "node_id", "broker_id",
+    "node_id", "broker_id", "user", "entity_type",
     "partition_index", "partition", "partition_id", "index", "resource_type", "log_dir", "feature",
 )  # fmt: skip
 """Fields by which an array is sorted: Kafka's order is that of its hash tables."""

@@ -20,6 +20,7 @@ from differential.catalogue import (
     AMONG_BROKERS,
     KAFKA_3_9_LAST,
     KAFKA_4_3_LAST,
+    NOT_SERVED,
     SCENARIOS,
     WITH_ZOOKEEPER,
     release_of,
@@ -136,6 +137,32 @@ def test_the_references_have_these_versions(
     stage.close()
     last = {row.api_key: row.max_version for row in answer.api_keys}
     assert {key: last[key] for key in table} == table
+
+
+@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("release", ["3.9.2", "4.3.0"])
+def test_whatever_a_kafka_lists_is_listed(
+    kafka: Callable[[str], BrokerProcess], ours: BrokerProcess, release: str, version: int
+) -> None:
+    theirs, mine = (listed(broker, version) for broker in (kafka(release), ours))
+    assert theirs.keys() - mine.keys() == NOT_SERVED
+    newer = KAFKA_4_3_LAST.keys() - KAFKA_3_9_LAST.keys() if release == "3.9.2" else set()
+    assert mine.keys() - theirs.keys() == AMONG_BROKERS.keys() | (newer - theirs.keys())
+    narrower = {
+        key: (theirs[key], mine[key])
+        for key in theirs.keys() & mine.keys()
+        if not mine[key][0] <= theirs[key][0] <= theirs[key][1] <= mine[key][1]
+    }
+    assert not narrower
+
+
+def listed(broker: BrokerProcess, version: int) -> dict[int, tuple[int, int]]:
+    """Return the first and last version of each API, as a version of ApiVersions lists them."""
+    stage = Play(broker.port, "listed")
+    software = {"client_software_name": "raw", "client_software_version": "1.0"}
+    answer = stage.do(ApiKey.API_VERSIONS, version, **software)
+    stage.close()
+    return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
 
 
 def test_accepted_differences_are_documented() -> None:

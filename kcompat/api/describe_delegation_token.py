@@ -1,0 +1,29 @@
+"""DescribeDelegationToken (key 41), versions 0-3: the tokens that a client may see (KIP-48).
+
+Behaviour
+- A client of a PLAINTEXT listener has no name of its own, so it may not deal with tokens:
+  DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
+
+Version notes
+- 2: flexible. 3: the principal that asked for a token (KIP-373).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+
+def handle(
+    _context: RequestContext, _request: DescribeDelegationTokenRequest
+) -> DescribeDelegationTokenResponse:
+    """Refuse to show tokens."""
+    return DescribeDelegationTokenResponse(error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)

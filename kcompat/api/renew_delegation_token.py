@@ -1,0 +1,31 @@
+"""RenewDelegationToken (key 39), versions 0-2: a later end of a token (KIP-48).
+
+Behaviour
+- A client of a PLAINTEXT listener has no name of its own, so it may not deal with tokens:
+  DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
+
+Version notes
+- 2: flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+
+NO_TIME = -1
+
+
+def handle(_context: RequestContext, _request: RenewDelegationTokenRequest) -> RenewDelegationTokenResponse:
+    """Refuse to prolong a token."""
+    return RenewDelegationTokenResponse(
+        error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_timestamp_ms=NO_TIME
+    )
