@@ -33,6 +33,7 @@ KAFKA_3_9_LAST = {
     ApiKey.CREATE_DELEGATION_TOKEN: 3, ApiKey.RENEW_DELEGATION_TOKEN: 2, ApiKey.EXPIRE_DELEGATION_TOKEN: 2,
     ApiKey.DESCRIBE_DELEGATION_TOKEN: 3, ApiKey.DESCRIBE_CLIENT_QUOTAS: 1, ApiKey.ALTER_CLIENT_QUOTAS: 1,
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: 0, ApiKey.ALTER_USER_SCRAM_CREDENTIALS: 0,
+    ApiKey.DESCRIBE_QUORUM: 2,
 }  # fmt: skip
 """The last version of each API that a Kafka 3.9.2 advertises; a test holds it against the running one."""
 
@@ -59,12 +60,7 @@ AMONG_BROKERS = {
 """What brokers and the controller ask each other, with the last version that a Kafka 3.9.2 with ZooKeeper
 has: one without does not serve it where clients are."""
 
-NOT_SERVED = {
-    ApiKey.DESCRIBE_QUORUM,
-    ApiKey.UNREGISTER_BROKER,
-    ApiKey.ADD_RAFT_VOTER,
-    ApiKey.REMOVE_RAFT_VOTER,
-}
+NOT_SERVED = {ApiKey.UNREGISTER_BROKER, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER}
 """What a Kafka with KRaft serves to clients and kcompat does not: they change a KRaft quorum."""
 
 WITH_ZOOKEEPER = {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import BrokerPort
+    from kcompat.cluster.quorum import MetadataQuorum
     from kcompat.config.broker import BrokerConfig
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.decisions import Decisions
@@ -114,6 +115,8 @@ class Services(Struct):
     keeps_metadata: bool
     """Whether the metadata store is this broker's own."""
     features: Features
+    quorum: MetadataQuorum
+    """The metadata store, as DescribeQuorum shows it."""
 
     @property
     def config(self) -> BrokerConfig:

@@ -104,6 +104,7 @@ SERVED: tuple[Served, ...] = (
     _served(ApiKey.ALTER_CLIENT_QUOTAS),
     _served(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS),
     _served(ApiKey.ALTER_USER_SCRAM_CREDENTIALS),
+    _served(ApiKey.DESCRIBE_QUORUM),
     _served(ApiKey.ALTER_PARTITION),
     _served(ApiKey.UPDATE_FEATURES),
     _served(ApiKey.DESCRIBE_CLUSTER),

@@ -49,6 +49,11 @@ class ProcessSession(Session):
         self._is_closed = False
         self._has_lapsed = False
 
+    @property
+    def last_zxid(self) -> int:
+        """The id of the last transaction in the store."""
+        return self._store.tree.zxid
+
     async def get(self, path: str) -> tuple[bytes, Stat]:
         """Data and Stat of a node, or `NoNodeError`."""
         await self._ready()

@@ -206,6 +206,10 @@ class MetadataStore(Protocol):
     def state(self) -> SessionState:
         """The state last told to who subscribed."""
 
+    @property
+    def last_zxid(self) -> int:
+        """The id of the last transaction in the store when it last answered a call of this session."""
+
     def subscribe(self, listener: Callable[[SessionState], object]) -> Watch:
         """Report every later state, in order and before any call that it lets go on is answered."""
 

@@ -22,6 +22,7 @@ from kcompat.cluster.feature_levels import TRANSACTION_VERSION
 from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.missed_deletions import MissedDeletions
+from kcompat.cluster.quorum import MetadataQuorum
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import DEFAULT_ENTITY
 from kcompat.config.feed import ConfigFeed
@@ -130,6 +131,7 @@ class Parts:
         self.configs = EntityConfigs(session, self.cluster)
         self.config_watch = ConfigWatch(session, self.configs, clock.now_ms)
         self.features = FinalizedFeatures(session)
+        self.quorum = MetadataQuorum(session)
         elsewhere = Elsewhere(self.peering.controller, self.config)
         self.decisions = Decisions(
             self.candidacy.submit,
@@ -195,6 +197,7 @@ class Parts:
             broker_epoch=lambda: self.registration.epoch,
             keeps_metadata=keeps_metadata,
             features=self.features,
+            quorum=self.quorum,
         )
         self.dispatcher = Dispatcher(self.services)
         self.cluster.subscribe_to_configs(self._configs_changed)
@@ -227,6 +230,7 @@ class Parts:
         self.moves.close()
         await self.config_watch.stop()
         self.features.stop()
+        self.quorum.stop()
 
     def desert(self) -> None:
         """Be gone at once: nobody is told, nothing is written."""
@@ -241,6 +245,7 @@ class Parts:
         self.strays.abandon()
         self.config_watch.abandon()
         self.features.stop()
+        self.quorum.stop()
 
     def _port_of(self, broker: RegisteredBroker) -> BrokerPort:
         """How the controller beside this broker reaches a broker: this one by direct calls."""

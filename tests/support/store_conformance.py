@@ -54,6 +54,16 @@ class StoreConformance:
         assert stat == Stat(stat.czxid, stat.czxid, stat.ctime_ms, stat.ctime_ms, 0, 0, 0, 0, stat.czxid)
         assert await session.exists("/a") == stat
 
+    async def test_the_last_transaction_is_known_from_the_last_answer(self, store: StoreUnderTest) -> None:
+        one, other = await store.session(), await store.session()
+        await one.create("/a", b"x")
+        made = (await one.get("/a"))[1].czxid
+        assert one.last_zxid >= made
+        changed = (await other.set("/a", b"y")).mzxid
+        assert other.last_zxid >= changed > made
+        await one.get_many(["/absent", "/a"])
+        assert one.last_zxid >= changed
+
     async def test_setting_counts_versions_and_moves_mzxid_only(self, store: StoreUnderTest) -> None:
         session = await store.session()
         await session.create("/a", b"x")

@@ -29,3 +29,16 @@ def api_versions(play: Asker, version: int) -> None:
 
     software = {"client_software_name": "raw", "client_software_version": "1.0"}
     play.call(ApiKey.API_VERSIONS, version, trim=one_api, **software)
+
+
+@scene(ApiKey.DESCRIBE_QUORUM)
+def describe_quorum(play: Asker, version: int) -> None:
+    def without_progress(answer: Any) -> None:
+        answer.nodes = []
+        for row in answer.topics[0].partitions if answer.topics else ():
+            row.high_watermark = 0
+            for replica in row.current_voters:
+                replica.log_end_offset = replica.last_fetch_timestamp = replica.last_caught_up_timestamp = 0
+
+    topics = [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]
+    play.call(ApiKey.DESCRIBE_QUORUM, version, trim=without_progress, topics=topics)

@@ -235,6 +235,41 @@ def config_resources(play: Play, version: int) -> None:
         play.call(ApiKey.LIST_CONFIG_RESOURCES, version, trim=own, resource_types=types)
 
 
+# The quorum that keeps the metadata
+
+QUORUM = ApiKey.DESCRIBE_QUORUM
+METADATA_TOPIC = "__cluster_metadata"
+
+
+def quorum_topic(name: str, *partitions: int) -> dict[str, Any]:
+    """A topic of DescribeQuorum."""
+    return {"topic_name": name, "partitions": [{"partition_index": index} for index in partitions]}
+
+
+def without_offsets(answer: Any) -> None:
+    """Leave of offsets and epochs whether they are above 0, and of listeners how many there are."""
+    for row in answer.topics[0].partitions:
+        row.leader_epoch = row.leader_epoch > 0
+        row.high_watermark = row.high_watermark > 0
+        for replica in row.current_voters:
+            replica.log_end_offset = replica.log_end_offset > 0
+    for node in answer.nodes:
+        for listener in node.listeners:
+            listener.name, listener.host, listener.port = "<name>", "<host>", "<port>"
+
+
+@scenario(QUORUM)
+def describe_quorum(play: Play, version: int) -> None:
+    play.call(QUORUM, version, topics=[quorum_topic(METADATA_TOPIC, 0)], trim=without_offsets)
+    play.call(QUORUM, version, topics=[])
+    play.call(QUORUM, version, topics=[quorum_topic(METADATA_TOPIC)])
+    for partitions in ((1,), (0, 1), (0, 0)):
+        play.call(QUORUM, version, topics=[quorum_topic(METADATA_TOPIC, *partitions)])
+    play.call(QUORUM, version, topics=[quorum_topic("other", 0)])
+    for others in (quorum_topic("other", 0, 1), quorum_topic("other")):
+        play.call(QUORUM, version, topics=[quorum_topic(METADATA_TOPIC, 0), others])
+
+
 # Frames that are no good request of any one API
 
 

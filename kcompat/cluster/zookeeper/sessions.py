@@ -162,6 +162,11 @@ class ZooKeeperSession(Session):
 
     # -- what is asked -----------------------------------------------------------------------------------
 
+    @property
+    def last_zxid(self) -> int:
+        """The highest transaction id that an answer has told of."""
+        return self._connection.last_zxid
+
     async def get(self, path: str) -> tuple[bytes, Stat]:
         """Data and Stat of a node, or `NoNodeError`."""
         return self._translation.node(await self._read(path, self._translation.get(path)))

@@ -19,7 +19,6 @@ def test_whatever_a_broker_serves_to_clients_is_served_but_for_the_quorum_and_te
     """Clients infer the release of a broker from the keys that it lists."""
     served = {served.key for served in SERVED}
     assert {facts.key for facts in API_FACTS.values() if "broker" in facts.listeners} - served == {
-        ApiKey.DESCRIBE_QUORUM,
         ApiKey.UNREGISTER_BROKER,
         ApiKey.ADD_RAFT_VOTER,
         ApiKey.REMOVE_RAFT_VOTER,

@@ -1,0 +1,99 @@
+"""DescribeQuorum (key 55), versions 0-2: who keeps the cluster's metadata (KIP-595).
+
+Behaviour
+- There is no KRaft quorum. The metadata store (`kcompat.cluster.store`) takes its place: the controller is
+  the leader and the only voter, in the epoch of the controller, and the other live brokers are observers.
+- Offsets are ids of transactions in the store: its last one is the high watermark, and the end of the log at
+  the controller and at the broker that answers. What other brokers have seen is not known here: -1.
+- Any broker answers, as it reads the store itself; a Kafka broker hands the request to the controller.
+- Anything but partition 0 of `__cluster_metadata` alone: UNKNOWN_TOPIC_OR_PARTITION for each partition.
+- NOT_LEADER_OR_FOLLOWER for the whole while there is no controller.
+
+Version notes
+- 1: when a replica fetched last, and was caught up last (KIP-836). 2: directory ids and the listeners of
+  voters (KIP-853). A broker has no directory for metadata; its listener is the one that the client used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.api.cluster_view import reachable_brokers
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from kcompat.security.authorizer import CLUSTER
+from kcompat.security.operations import Operation
+
+if TYPE_CHECKING:
+    from kcompat.api.context import RequestContext
+    from kcompat.cluster.quorum import QuorumState
+    from kcompat.promise import Promise
+
+METADATA_TOPIC = "__cluster_metadata"
+UNKNOWN = -1
+FIRST_WITH_NODES = 2
+
+_Topic = DescribeQuorumResponse.TopicData
+_Partition = DescribeQuorumResponse.PartitionData
+_Replica = DescribeQuorumResponse.ReplicaState
+_Node = DescribeQuorumResponse.Node
+_Listener = DescribeQuorumResponse.Listener
+
+
+def handle(
+    context: RequestContext, request: DescribeQuorumRequest
+) -> DescribeQuorumResponse | Promise[DescribeQuorumResponse]:
+    """Describe the metadata store as a quorum."""
+    if not context.may(Operation.DESCRIBE, CLUSTER):
+        return _refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    asked = [(topic.topic_name, row.partition_index) for topic in request.topics for row in topic.partitions]
+    if asked != [(METADATA_TOPIC, 0)] or len(request.topics) > 1:
+        return _unknown_partitions(request)
+    return context.services.quorum.read().map(lambda state: _response(context, state))
+
+
+def _refused(error: ErrorCode) -> DescribeQuorumResponse:
+    return DescribeQuorumResponse(error_code=error, error_message=error.message)
+
+
+def _unknown_partitions(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topics = [
+        _Topic(
+            topic.topic_name,
+            [_Partition(row.partition_index, error, error.message) for row in topic.partitions],
+        )
+        for topic in request.topics
+    ]
+    return DescribeQuorumResponse(topics=topics)
+
+
+def _response(context: RequestContext, state: QuorumState | None) -> DescribeQuorumResponse:
+    if state is None:
+        return _refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    brokers = context.services.cluster.image.brokers
+    leader, end = state.controller_id, state.last_zxid
+    up_to_date = {leader, context.services.broker_id}
+
+    def replica(broker_id: int) -> _Replica:
+        if broker_id in up_to_date:
+            return _Replica(
+                broker_id,
+                log_end_offset=end,
+                last_fetch_timestamp=context.now_ms,
+                last_caught_up_timestamp=context.now_ms,
+            )
+        return _Replica(broker_id, log_end_offset=UNKNOWN)
+
+    partition = _Partition(
+        leader_id=leader,
+        leader_epoch=state.controller_epoch,
+        high_watermark=end,
+        current_voters=[replica(leader)],
+        observers=[replica(broker_id) for broker_id in sorted(brokers) if broker_id != leader],
+    )
+    response = DescribeQuorumResponse(topics=[_Topic(METADATA_TOPIC, [partition])])
+    if context.api_version >= FIRST_WITH_NODES:
+        address = reachable_brokers(context).get(leader)
+        response.nodes = [_Node(leader, [] if address is None else [_Listener(context.listener, *address)])]
+    return response
