@@ -30,6 +30,11 @@ def cut_if_lost(log: Log, *, compacted_to: int) -> None:
 def cut_to_follow(log: Log) -> None:
     """End a log at its hole: what came after can be had again. Raises StorageError."""
     if log.hole is not None:
-        logger.warning("%s is cut at %d: the next offsets are missing", log.directory, log.hole)
+        logger.warning(
+            "%s is cut from offset %d to offset %d: the offsets that follow there are missing",
+            log.directory,
+            log.log_end_offset,
+            log.hole,
+        )
         log.truncate_to(log.hole)
         log.hole = None

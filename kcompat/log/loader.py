@@ -226,9 +226,13 @@ class LogLoader:
             limit=limit,
             known_epochs=self._known_epochs,
         )
-        whole = recovery.run()
+        size = segment.size
+        reason = recovery.run()
+        whole = reason is None
         if not whole:
-            logger.warning("%s%s was cut to %d bytes", segment.path, LOG, segment.size)
+            logger.warning(
+                "%s%s was cut from %d to %d bytes: %s", segment.path, LOG, size, segment.size, reason
+            )
         elif limit is not None and number >= self._flushed and self._hole is None:
             end = segment.read_next_offset()
             self._hole = end if end < limit else None
@@ -243,12 +247,23 @@ class LogLoader:
         later = self._segments[number + 1 :]
         del self._segments[number + 1 :]
         for segment in later:
-            logger.warning("deleting %s%s: it lies after the point where the log was cut", segment.path, LOG)
+            logger.warning(
+                "%s%s (%d bytes) was deleted: it lies after the point where the log was cut",
+                segment.path,
+                LOG,
+                segment.size,
+            )
             self._files.remove(segment.names)
 
     def _start_empty_at(self, offset: int, log_end_offset: int) -> None:
         """Begin anew at `offset`: the log ends before its checkpointed start, so nothing in it is valid."""
-        logger.warning("%s ends at %d, before its start %d", self._directory, log_end_offset, offset)
+        logger.warning(
+            "%s was emptied (%d bytes) and begins at offset %d: it ended at offset %d, before that log start",
+            self._directory,
+            sum(segment.size for segment in self._segments),
+            offset,
+            log_end_offset,
+        )
         for segment in self._segments:
             self._files.remove(segment.names)
         self._segments = [Segment(self._files, self._directory, offset, self._config, self._now_ms)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.log.epochs import UNDEFINED
-from kcompat.log.scan import FoundBatch, describe, walk_valid
+from kcompat.log.scan import FoundBatch, InvalidBatchError, describe, walk_valid
 from kcompat.log.segment import MAX_RELATIVE_OFFSET
 from kcompat.log.split import SegmentOverflowError
 
@@ -48,31 +48,49 @@ class SegmentRecovery:
         self._highest = highest if limit is None else min(highest, limit - 1)
         self._limit = limit or 0
         self._is_last = limit is None
+        self._pending: FoundBatch | None = None
         self._end = 0
 
-    def run(self) -> bool:
-        """Recover the segment; False if anything was cut off it. Raises SegmentOverflowError, OSError."""
+    def run(self) -> str | None:
+        """Recover the segment. Return why its end was cut off, or None if the whole segment is right.
+
+        Raises SegmentOverflowError, OSError.
+        """
+        self._segment.begin_recovery()
+        reason = None
+        try:
+            self._accept_all_but_the_last()
+        except InvalidBatchError as fault:
+            reason = str(fault)
+        if self._pending is not None:
+            self._accept(self._pending)
+        self._segment.end_recovery(self._end, is_last=self._is_last)
+        return reason
+
+    def _accept_all_but_the_last(self) -> None:
+        """Accept the right batches but the last of them, which is pending.
+
+        Raises InvalidBatchError at the first wrong batch.
+        """
         segment = self._segment
-        segment.begin_recovery()
-        whole = segment.size
-        pending: FoundBatch | None = None
         before = after = (segment.base_offset, -1)
-        for position, batch in walk_valid(segment.file, whole):
+        for position, batch in walk_valid(segment.file, segment.size):
             found = describe(position, batch)
-            if found is None or not self._fits(found, *after):
-                if found is not None and self._goes_too_far(found, *after):
+            if found is None:
+                raise InvalidBatchError(position, "is a transaction marker that cannot be read")
+            if not self._fits(found, *after):
+                if self._goes_too_far(found, *after):
                     raise SegmentOverflowError(segment.base_offset, position)
-                if found is not None and pending is not None and self._belies(found, pending, *before):
-                    pending = None
-                break
-            if pending is not None:
-                self._accept(pending)
-            pending = found
+                earlier = self._pending
+                if earlier is not None and self._belies(found, earlier, *before):
+                    self._pending, wrong = None, earlier
+                else:
+                    wrong = found
+                raise InvalidBatchError(wrong.position, "has offsets or a leader epoch out of order")
+            if self._pending is not None:
+                self._accept(self._pending)
+            self._pending = found
             before, after = after, (found.last_offset + 1, found.epoch)
-        if pending is not None:
-            self._accept(pending)
-        segment.end_recovery(self._end, is_last=self._is_last)
-        return self._end == whole
 
     def _fits(self, found: FoundBatch, next_offset: int, epoch: int) -> bool:
         """Whether a batch may follow: `next_offset` is the first free offset, `epoch` the newest so far."""

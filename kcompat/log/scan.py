@@ -31,6 +31,13 @@ Brief = tuple[int, int, int, int]
 """Position, base offset, last offset, size in bytes."""
 
 
+class InvalidBatchError(Exception):
+    """A batch in a file is not whole or not right; the text says where it begins and what is wrong."""
+
+    def __init__(self, position: int, fault: str) -> None:
+        super().__init__(f"the batch at byte {position} {fault}")
+
+
 class FoundBatch(msgspec.Struct):
     """An intact batch and what its header says; `timestamp` is the newest of its records.
 
@@ -82,27 +89,34 @@ def walk_headers(file: OpenFile, position: int, end: int) -> Iterator[tuple[int,
 
 
 def walk_valid(file: OpenFile, end: int) -> Iterator[tuple[int, memoryview]]:
-    """Position and bytes of each batch from the start of the file, up to the first that is not whole and
-    right.
+    """Yield position and bytes of each batch of the first `end` bytes of a file.
 
     For recovery: sizes are checked against the file before anything is read, and every CRC is checked. Magic,
-    offsets and epochs lie outside the CRC; the caller judges them.
+    offsets and epochs lie outside the CRC; the caller judges them. Raises InvalidBatchError at the first
+    batch that is not whole and right.
     """
     position = 0
     chunk, chunk_start = memoryview(b""), 0
-    while end - position >= _OLD_MINIMUM:
+    while position < end:
+        left = end - position
+        if left < _OLD_MINIMUM:
+            raise InvalidBatchError(position, f"is not whole: only {left} bytes of it are there")
         at = position - chunk_start
         if at + _LOG_OVERHEAD > len(chunk):
-            chunk, chunk_start, at = _read(file, position, min(_BIG_CHUNK, end - position)), position, 0
+            chunk, chunk_start, at = _read(file, position, min(_BIG_CHUNK, left)), position, 0
         size = int.from_bytes(chunk[at + 8 : at + 12], "big", signed=True) + _LOG_OVERHEAD
-        if size < _OLD_MINIMUM or size > end - position:
-            return
+        if size < _OLD_MINIMUM:
+            raise InvalidBatchError(position, f"has a length of {size} bytes, which no batch has")
+        if size > left:
+            raise InvalidBatchError(position, f"is not whole: only {left} of its {size} bytes are there")
         if at + size > len(chunk):
-            length = min(max(_BIG_CHUNK, size), end - position)
+            length = min(max(_BIG_CHUNK, size), left)
             chunk, chunk_start, at = _read(file, position, length), position, 0
         batch = chunk[at : at + size]
         if not is_intact(batch):
-            return
+            magic = batch[16]
+            wrong = "a wrong CRC" if magic <= MAGIC else f"the unknown magic {magic}"
+            raise InvalidBatchError(position, f"has {wrong}")
         yield position, batch
         position += size
 

@@ -296,7 +296,12 @@ class Fetcher:
             self._refused(key, ErrorCode.of(answer.error_code), now_ms)
         elif following.stage is Stage.SEEKING_START:
             if offset > log.log_end_offset:
-                logger.warning("%s-%d begins anew at %d, where its leader's log starts", *key, offset)
+                logger.warning(
+                    "%s-%d ended at offset %d: it is emptied and begins at offset %d, its leader's log start",
+                    *key,
+                    log.log_end_offset,
+                    offset,
+                )
                 self._change(key, following, lambda: log.truncate_fully_and_start_at(offset))
             else:
                 self._enter(key, following, Stage.FETCHING)
