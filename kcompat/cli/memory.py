@@ -1,10 +1,13 @@
 """The directories of `kcompat start --memory`: made in shared memory, removed at the end.
 
-A broker that is killed cannot remove its own; the next one does.
+A command that is killed cannot remove its directory; the next command does. It tells a directory that is in
+use by the locks: the command locks the directory itself from the start, and each broker the lock file of its
+data directory. The brokers of `--processes` may outlive their command by some seconds.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -14,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat import twins
-from kcompat.log.files import FILES
+from kcompat.log.files import FILES, OpenFile
 from kcompat.log.names import LOCK
 
 if TYPE_CHECKING:
@@ -36,29 +39,45 @@ def memory_directory() -> Path:
 
 @contextmanager
 def new_directory(parent: Path) -> Iterator[Path]:
-    """A new data directory in `parent`, gone at the end, as are those that killed brokers left there."""
+    """Make a data directory in `parent`, locked until it is removed at the end.
+
+    What killed commands left in `parent` is removed first.
+    """
     remove_left_directories(parent)
-    directory = tempfile.mkdtemp(prefix=PREFIX, dir=parent)
+    lock = None
+    while lock is None:  # another command may find the directory, and remove it, before it is locked
+        directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+        lock = _lock(directory)
     try:
-        yield Path(directory)
+        yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+        del lock
 
 
 def remove_left_directories(parent: Path) -> None:
-    """Remove this user's directories whose brokers are dead: nobody holds a lock in them.
-
-    One without a lock file is left alone: its broker may be just about to make that.
-    """
+    """Remove the directories of this user that neither a command nor a broker holds a lock in."""
     for directory in parent.iterdir():
-        with suppress(OSError):
-            if _OURS.fullmatch(directory.name) and _is_own_directory(directory):
-                locks = [*directory.glob(LOCK), *directory.glob(f"*/{LOCK}")]  # of one broker, or of several
-                held = [FILES.lock(str(lock)) for lock in locks]
-                if held and None not in held:
+        if _OURS.fullmatch(directory.name) and (lock := _lock(directory)) is not None:
+            with suppress(OSError):
+                files = [*directory.glob(LOCK), *directory.glob(f"*/{LOCK}")]  # of one broker, or of several
+                held = [FILES.lock(str(file)) for file in files]
+                if None not in held:
                     shutil.rmtree(directory, ignore_errors=True)
                 del held
+            del lock
 
 
-def _is_own_directory(path: Path) -> bool:
-    return not path.is_symlink() and path.is_dir() and path.stat().st_uid == os.geteuid()
+def _lock(directory: Path) -> OpenFile | None:
+    """Lock a directory of this user for as long as the result lives.
+
+    Return None where another process has locked or removed it, and for links and what belongs to others.
+    """
+    try:
+        opened = OpenFile(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW))
+        fcntl.flock(opened.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        ours, named = os.fstat(opened.fd), directory.lstat()
+    except OSError:
+        return None
+    is_there = (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)
+    return opened if is_there and ours.st_uid == os.geteuid() else None

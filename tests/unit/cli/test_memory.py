@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,11 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def make(parent: Path, name: str, *, lock: bool = True) -> Path:
+def make(parent: Path, name: str) -> Path:
     directory = parent / name
     (directory / "t-0").mkdir(parents=True)
-    if lock:
-        (directory / LOCK).touch()
+    (directory / LOCK).touch()
     return directory
 
 
@@ -58,11 +61,30 @@ def test_other_directories_stay(tmp_path: Path, name: str) -> None:
     assert (other / "t-0").exists()
 
 
-def test_one_that_is_just_being_made_stays(tmp_path: Path) -> None:
-    fresh = make(tmp_path, "kcompat-memory-ab_12345", lock=False)
+def test_a_directory_whose_command_was_killed_before_its_broker_locked_anything_goes(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys; from pathlib import Path; from kcompat.cli.memory import new_directory\n"
+        "with new_directory(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
     remove_left_directories(tmp_path)
-    assert (fresh / "t-0").exists()
-    assert not (fresh / LOCK).exists()
+    assert not left.exists()
+
+
+def test_a_directory_stays_before_its_broker_has_locked_anything(tmp_path: Path) -> None:
+    with new_directory(tmp_path) as fresh:
+        remove_left_directories(tmp_path)
+        assert fresh.exists()
+
+
+def test_a_directory_that_another_command_is_removing_is_left_to_it(tmp_path: Path) -> None:
+    left = make(tmp_path, "kcompat-memory-ab_12345")
+    removing = FILES.open_readonly(str(left))
+    fcntl.flock(removing.fd, fcntl.LOCK_EX)
+    remove_left_directories(tmp_path)
+    assert (left / LOCK).exists()
 
 
 def test_links_and_files_stay(tmp_path: Path) -> None:
