@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from kcompat.config.errors import ConfigError
 from kcompat.config.java_text import split_list, trim
+from kcompat.config.kraft import ROLES, insist_on_one_node
 from kcompat.config.properties import from_environment, read_properties
 from kcompat.config.providers import resolve_variables
 
@@ -69,8 +70,8 @@ def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path)
         values["advertised.listeners"] = "PLAINTEXT://localhost:9092"
     if not values.get("log.dirs") and not values.get("log.dir"):
         values["log.dirs"] = DATA_DIRECTORY
-    as_kraft = "process.roles" in values
-    remarks = [*_without_quorum(values), *_without_own_zookeeper(values)]
+    as_kraft = ROLES in values
+    remarks = [*_without_own_zookeeper(values), *_without_quorum(values)]
     chosen = None if values.get("zookeeper.connect") else environment.get(CLUSTER_ID)
     return Asked(values, as_kraft, chosen or None, tuple(remarks))
 
@@ -100,19 +101,12 @@ def _without_quorum(values: dict[str, str]) -> Iterator[str]:
 
     The listeners of controllers stay: `BrokerConfig` knows that they are not opened.
     """
-    roles = values.pop("process.roles", None)
-    quorum = {key: values.pop(key) for key in sorted(values) if key.startswith(_QUORUM)}
-    if roles is None:
-        return
-    voters = [voter for voter in split_list(trim(quorum.get("controller.quorum.voters", ""))) if voter]
-    if set(split_list(trim(roles))) != {"broker", "controller"} or len(voters) > 1:
-        raise ConfigError(
-            f"process.roles={roles} and controller.quorum.voters={','.join(voters)} are those of a KRaft "
-            "cluster of several nodes, and this broker would be alone: several brokers meet through "
-            "zookeeper.connect"
-        )
-    named = ", ".join(["process.roles", *quorum])
-    yield f"A broker alone keeps its metadata itself: {named} are taken for no more than that"
+    insist_on_one_node(values)
+    named = sorted(key for key in values if key == ROLES or key.startswith(_QUORUM))
+    if ROLES in named and not values.get("zookeeper.connect"):
+        for key in named:
+            del values[key]
+        yield f"A broker alone keeps its metadata itself: {', '.join(named)} are taken for no more than that"
 
 
 def _without_own_zookeeper(values: dict[str, str]) -> Iterator[str]:

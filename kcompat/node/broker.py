@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS
+from kcompat.config.kraft import insist_on_one_node
 from kcompat.config.listeners import check_supported
 from kcompat.config.topic import topic_config
 from kcompat.controller import loading
@@ -22,6 +23,7 @@ from kcompat.node.broker_id import with_broker_id
 from kcompat.node.departure import hand_leaderships_over
 from kcompat.node.housekeeping import Housekeeping, chores_of
 from kcompat.node.late_imports import LateImports
+from kcompat.node.layout import insist_on_one
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.listeners import (
     address_of,
@@ -52,8 +54,13 @@ class BrokerNode:
     server: Server
 
     def __init__(self, config: BrokerConfig, world: World, authorizer: Authorizer | None = None) -> None:
-        """`authorizer` decides what clients may do; None: everything. Raises ConfigError."""
+        """`authorizer` decides what clients may do; None: everything.
+
+        Raises ConfigError, LogDirectoryError.
+        """
         check_supported(config.listeners)
+        insist_on_one_node(config.given)
+        insist_on_one(config.log_dirs, world.files)
         self._world = world
         self._authorizer = authorizer or AllowEverything()
         self._identity = stored_identity(config.log_dirs, world.files)

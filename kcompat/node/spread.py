@@ -8,7 +8,10 @@ from msgspec import structs
 
 from kcompat.config.errors import ConfigError
 from kcompat.config.fixed_size import fit_to_size
+from kcompat.config.kraft import QUORUM_KEYS
 from kcompat.config.listeners import THIS_MACHINE, is_wildcard
+from kcompat.log.files import FILES
+from kcompat.node.layout import insist_on_several, member_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,12 +30,15 @@ def spread(
     and a rack in turn. They share a machine: where the listener names no host, they advertise this one.
     Without `zookeeper.connect` they are the whole cluster, and internal topics are made to fit in it.
 
-    Raises ConfigError.
+    What the configuration says of a KRaft cluster is left out: these brokers are the cluster.
+
+    Raises ConfigError, and LogDirectoryError where the directories are those of other brokers.
     """
     if len(config.listeners) > 1 or config.advertised:
         raise ConfigError(
             "several brokers that are alike take one listener, and advertise what it is bound to"
         )
+    insist_on_several(config.log_dirs, brokers, FILES)
     if not config.get("zookeeper.connect"):
         config = fit_to_size(config, brokers)
     configs = []
@@ -43,8 +49,9 @@ def spread(
         listener = structs.replace(first, port=ports[broker_id])
         own = {
             "broker.id": str(broker_id),
-            "log.dirs": ",".join(f"{directory}/broker-{broker_id}" for directory in config.log_dirs),
+            "log.dirs": ",".join(member_directory(directory, broker_id) for directory in config.log_dirs),
             "listeners": str(listener),
+            **{key: "" for key in QUORUM_KEYS if key in config.static},
         }
         if is_wildcard(listener.host):
             own["advertised.listeners"] = str(structs.replace(listener, host=THIS_MACHINE))

@@ -81,7 +81,7 @@ def test_a_node_of_kraft_that_is_alone_is_a_broker_alone(mounted: Path) -> None:
     assert [listener.name for listener in config.listeners] == ["PLAINTEXT", "BROKER"]
     assert config.ineffective_keys == []
     (remark,) = found.remarks
-    assert "process.roles, controller.quorum.voters" in remark
+    assert "controller.quorum.voters, process.roles" in remark
 
 
 @pytest.mark.parametrize(

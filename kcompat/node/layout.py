@@ -1,0 +1,82 @@
+"""Where brokers store below `log.dirs`, and checks that one broker and several are not mixed up there.
+
+A broker that is started alone stores in each of `log.dirs` itself. Brokers that are started together store in
+`broker-<id>` below each. Started the other way on the same directories they would not find their logs.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from kcompat.log.errors import LogDirectoryError
+from kcompat.log.names import META_PROPERTIES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.log.files import Files
+
+_MEMBER: Final = re.compile(r"broker-(\d{1,9})")
+
+
+def member_directory(directory: str, broker_id: int) -> str:
+    """Return where one of several brokers that are started together stores below one of `log.dirs`."""
+    return f"{directory}/broker-{broker_id}"
+
+
+def insist_on_one(directories: Sequence[str], files: Files) -> None:
+    """Refuse directories of several brokers for a broker alone. Raises LogDirectoryError."""
+    for directory in directories:
+        members = _members(directory, files)
+        if members:
+            raise LogDirectoryError(
+                f"{_cluster_in(directory, members)}, and a broker alone would not find its logs: "
+                f"{_start_of(members)}, or give this broker a directory of its own."
+            )
+
+
+def insist_on_several(directories: Sequence[str], brokers: int, files: Files) -> None:
+    """Refuse the directories of a broker alone, or of more than `brokers`, for `brokers` that start together.
+
+    Directories of fewer brokers are right: the cluster grows. Raises LogDirectoryError.
+    """
+    for directory in directories:
+        members = _members(directory, files)
+        if files.exists(f"{directory}/{META_PROPERTIES}"):
+            if members:
+                raise LogDirectoryError(
+                    f"{_cluster_in(directory, members)}, and beside it that of a broker alone, which is what "
+                    f"{META_PROPERTIES} says: move the files of one of the two elsewhere."
+                )
+            raise LogDirectoryError(
+                f"{directory} holds the data of a broker alone, and a cluster would not find its logs: "
+                "start it without --brokers (in Python: kcompat.Broker), or give the cluster a directory of "
+                "its own."
+            )
+        if members and members[-1] >= brokers:
+            raise LogDirectoryError(
+                f"{_cluster_in(directory, members)}, and {brokers} brokers would not find all of its logs: "
+                f"{_start_of(members)}. The directories of brokers without replicas can be removed."
+            )
+
+
+def _members(directory: str, files: Files) -> list[int]:
+    """Return the ids of the brokers that have stored below `directory` together, in order."""
+    found: list[int] = []
+    with suppress(OSError):  # the broker itself says what is wrong with a directory
+        matches = map(_MEMBER.fullmatch, files.list(directory))
+        found = sorted(int(match[1]) for match in matches if match)
+    # A topic may be called "broker", and has a directory of such a name for each partition.
+    return [each for each in found if files.exists(f"{member_directory(directory, each)}/{META_PROPERTIES}")]
+
+
+def _cluster_in(directory: str, members: Sequence[int]) -> str:
+    named = ", ".join(f"broker-{member}" for member in members)
+    return f"{directory} holds the data of a cluster ({named})"
+
+
+def _start_of(members: Sequence[int]) -> str:
+    brokers = members[-1] + 1
+    return f"start it with --brokers {max(brokers, 2)} (in Python: kcompat.Cluster({brokers}))"
