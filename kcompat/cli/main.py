@@ -143,7 +143,7 @@ def _add_take_over(commands: argparse._SubParsersAction[argparse.ArgumentParser]
 
 def _add_directories(command: argparse.ArgumentParser) -> None:
     """The options that say where a broker stores, for commands that do not start it."""
-    command.set_defaults(port=None)
+    command.set_defaults(host=None, port=None)
     command.add_argument(
         "--data-dir",
         type=absolute_path,
@@ -192,14 +192,22 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     start = commands.add_parser(
         "start",
         help="run a broker",
-        description="Run a broker until SIGTERM or SIGINT. Without arguments it listens on port 9092 and "
-        "stores in ./kcompat-data. The command line counts before KAFKA_... variables, the file comes last.",
+        description="Run a broker until SIGTERM or SIGINT. Without arguments it listens on port 9092 of this "
+        "machine alone and stores in ./kcompat-data. The command line counts before KAFKA_... variables, the "
+        "file comes last.",
     )
     start.add_argument(
         "properties", nargs="?", type=path, metavar="server.properties", help="a Kafka properties file"
     )
     start.add_argument(
         "--override", action="append", default=[], metavar="KEY=VALUE", help="set one key; may be repeated"
+    )
+    start.add_argument(
+        "--host",
+        type=host_name,
+        metavar="ADDRESS",
+        help="address that the only listener is bound to; 0.0.0.0 for every interface (default without a "
+        "properties file and without listeners: localhost)",
     )
     start.add_argument(
         "--port", type=port_number, help="port of the only listener; 0 for any free one (default: 9092)"
@@ -254,6 +262,14 @@ def address(text: str) -> tuple[str, int]:
     """A TCP port from the command line, and the address it is at: the loopback one unless it is said."""
     host, colon, port = text.rpartition(":")
     return (host.strip("[]") if colon else "127.0.0.1"), port_number(port)
+
+
+def host_name(text: str) -> str:
+    """Return a host from the command line, without the brackets that an IPv6 address may have."""
+    host = text.strip("[]")
+    if not host:
+        raise argparse.ArgumentTypeError("the address is empty: 0.0.0.0 stands for every interface")
+    return host
 
 
 def port_number(text: str) -> int:

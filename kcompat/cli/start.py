@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kcompat.cli.announcement import announce
+from msgspec.structs import replace
+
+from kcompat.cli.announcement import announce, warn_of_unknown_names
 from kcompat.cli.logs import set_up_logging
 from kcompat.cli.own_process import (
     collect_less_often,
@@ -26,10 +28,15 @@ from kcompat.config.properties import load_static
 from kcompat.config.providers import has_variable, resolve_variables
 from kcompat.net.spinning import spinning_loop
 
+LOOPBACK_LISTENER = "PLAINTEXT://localhost:9092"
+"""Where a broker listens that nobody configured: for programs of this machine alone."""
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping
 
+    from kcompat.node.broker import BrokerNode
+    from kcompat.node.cluster import ClusterNodes
     from kcompat.node.world import World
 
 logger = logging.getLogger(__name__)
@@ -96,8 +103,11 @@ def read_config(
     Raises:
         ConfigError: something of it is not allowed.
     """
-    config = BrokerConfig(read_values(options, environment, directory))
-    return config if options.port is None else _on_port(config, options.port)
+    values = read_values(options, environment, directory)
+    if options.properties is None and not values.get("listeners"):
+        values["listeners"] = LOOPBACK_LISTENER
+    config = BrokerConfig(values)
+    return _listening_at(config, options.host, options.port)
 
 
 def read_values(
@@ -118,16 +128,23 @@ def read_values(
     return values
 
 
-def _on_port(config: BrokerConfig, port: int) -> BrokerConfig:
-    """The configuration with its only listener on another port."""
+def _listening_at(config: BrokerConfig, host: str | None, port: int | None) -> BrokerConfig:
+    """Return the configuration with its only listener at another host and port; None leaves one as it is."""
+    asked = [f"--{name} {value}" for name, value in (("host", host), ("port", port)) if value is not None]
+    if not asked:
+        return config
     if len(config.listeners) != 1:
+        verb = "are" if len(asked) > 1 else "is"
         raise ConfigError(
-            f"--port {port} is for a single listener, but there are {len(config.listeners)}: "
+            f"{' and '.join(asked)} {verb} for a single listener, but there are {len(config.listeners)}: "
             f"change listeners={config.string('listeners')} instead"
         )
     listener = config.listeners[0]
-    host = f"[{listener.host}]" if ":" in listener.host else listener.host
-    return config.with_static({"listeners": f"{listener.name}://{host}:{port}"})
+    if host is not None:
+        listener = replace(listener, host=host)
+    if port is not None:
+        listener = replace(listener, port=port)
+    return config.with_static({"listeners": str(listener)})
 
 
 @contextmanager
@@ -185,29 +202,35 @@ async def _serve(
     async with AsyncExitStack() as undo:
         with ended_by_signals(over):
             start = _start_one if brokers == 1 else partial(_start_many, brokers)
-            addresses = await start(config, world, undo)
+            node = await start(config, world, undo)
             collect_less_often()
-            announce(addresses, config, None if port is None else (port.host, port.port))
+            announce(
+                node.bootstrap_servers,
+                node.served,
+                config.log_dirs,
+                None if port is None else (port.host, port.port),
+            )
             started()
+            undo.callback(asyncio.create_task(warn_of_unknown_names(node.served)).cancel)
             await over.wait()
 
 
-async def _start_one(config: BrokerConfig, world: World, undo: AsyncExitStack) -> str:
-    """Start a broker; its address."""
+async def _start_one(config: BrokerConfig, world: World, undo: AsyncExitStack) -> BrokerNode:
+    """Start a broker."""
     from kcompat.node.broker import BrokerNode
 
     node = BrokerNode(config, world)
     undo.push_async_callback(node.stop)
     await node.start()
-    return node.bootstrap_servers
+    return node
 
 
-async def _start_many(brokers: int, config: BrokerConfig, world: World, undo: AsyncExitStack) -> str:
-    """Start brokers that are a cluster; their addresses."""
+async def _start_many(brokers: int, config: BrokerConfig, world: World, undo: AsyncExitStack) -> ClusterNodes:
+    """Start brokers that are a cluster."""
     from kcompat.node.cluster import ClusterNodes
     from kcompat.node.spread import spread
 
     nodes = ClusterNodes(spread(config, brokers), world.open_store(config, world.clock), world)
     undo.push_async_callback(nodes.close)
     await nodes.start()
-    return nodes.bootstrap_servers
+    return nodes

@@ -27,7 +27,7 @@ class Listener(Protocol):
 
     @property
     def host(self) -> str:
-        """The address bound to."""
+        """The address bound to; `localhost` where that is its addresses of IPv4 and IPv6."""
 
     @property
     def port(self) -> int:
@@ -53,7 +53,8 @@ class Bind(Protocol):
         buffers: tuple[int, int] = (-1, -1),
         protected: bool = False,
     ) -> Listener:
-        """Bind to an address; an empty host is every address, port 0 a free port. Raises `ListenerError`.
+        """Bind to an address; `localhost` is its addresses of IPv4 and IPv6, an empty host every address, and
+        port 0 a free port. Raises `ListenerError`.
 
         `backlog` peers may wait to be accepted. `buffers` are the sizes in bytes of the receive and the send
         buffer of a connection; -1 leaves one to the system. `protected` is the inter-broker listener: at

@@ -25,7 +25,7 @@ def look_up(
     """
     try:
         numeric = _ask(host, port, socket.AI_NUMERICHOST)
-    except OSError:
+    except (OSError, UnicodeError):
         threading.Thread(
             target=_ask_aside, args=(loop, host, port, found), name=f"lookup of {host}", daemon=True
         ).start()
@@ -38,7 +38,7 @@ def _ask_aside(
 ) -> None:
     try:
         addresses = _ask(host, port)
-    except OSError:
+    except (OSError, UnicodeError):  # the latter of a name that cannot be one in DNS
         addresses = []
     with suppress(RuntimeError):  # the loop was closed meanwhile
         loop.call_soon_threadsafe(found, addresses)

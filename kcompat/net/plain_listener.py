@@ -7,6 +7,7 @@ import logging
 import os
 import select
 import socket
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kcompat import twins
@@ -14,6 +15,7 @@ from kcompat.net.bound_socket import bound
 from kcompat.net.hang_up import hang_up
 from kcompat.net.listener import ListenerError
 from kcompat.net.loop_poller import LoopPoller
+from kcompat.net.loopback import LOCALHOST, bind_localhost
 from kcompat.net.plain import PlainConnection
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from kcompat.net.answers import FrameHandler
     from kcompat.net.hub import Hub
+    from kcompat.net.listener import Listener
     from kcompat.net.poller import Poller
 
 logger = logging.getLogger(__name__)
@@ -50,11 +53,16 @@ def bind(
     buffers: tuple[int, int] = (-1, -1),
     protected: bool = False,
     make_poller: Callable[[Hub], Poller] = system_poller,
-) -> PlainListener:
-    """Open a listening TCP socket: see `listener.Bind`. Raises `ListenerError`.
+) -> Listener:
+    """Open a listening TCP socket, or one at each address of `localhost`: see `listener.Bind`.
 
-    `make_poller` gives the connections of a hub their poller.
+    `make_poller` gives the connections of a hub their poller. Raises `ListenerError`.
     """
+    if host == LOCALHOST:
+        bind_at = partial(
+            bind, name, backlog=backlog, buffers=buffers, protected=protected, make_poller=make_poller
+        )
+        return bind_localhost(port, bind_at)
     try:
         sock = _listen(bound(host, port), backlog, *buffers)
     except OSError as error:

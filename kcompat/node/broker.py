@@ -25,14 +25,7 @@ from kcompat.node.housekeeping import Housekeeping, chores_of
 from kcompat.node.late_imports import LateImports
 from kcompat.node.layout import insist_on_one
 from kcompat.node.lifetime import Lifetime
-from kcompat.node.listeners import (
-    address_of,
-    host_for_all,
-    insist_on_free_ports,
-    keep_open,
-    limits_of,
-    registration_of,
-)
+from kcompat.node.listeners import address_of, advertise, insist_on_free_ports, keep_open, limits_of
 from kcompat.node.parts import Parts
 from kcompat.protocol.uuids import random_uuid, uuid_to_text
 from kcompat.replication.storage_config import log_config
@@ -43,6 +36,7 @@ if TYPE_CHECKING:
 
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.cleaner.watch import Progress
+    from kcompat.node.listeners import ServedListener
     from kcompat.node.world import World
     from kcompat.security.authorizer import Authorizer
 
@@ -52,12 +46,10 @@ class BrokerNode:
 
     parts: Parts
     server: Server
+    served: list[ServedListener]
 
     def __init__(self, config: BrokerConfig, world: World, authorizer: Authorizer | None = None) -> None:
-        """`authorizer` decides what clients may do; None: everything.
-
-        Raises ConfigError, LogDirectoryError.
-        """
+        """`authorizer` decides what clients may do (None: all). Raises ConfigError, LogDirectoryError."""
         check_supported(config.listeners)
         insist_on_one_node(config.given)
         insist_on_one(config.log_dirs, world.files)
@@ -122,8 +114,8 @@ class BrokerNode:
         self.server = Server(listeners, parts.dispatcher, limits_of(config), world.turn)
         parts.config.subscribe(lambda changed: setattr(self.server.hub, "limits", limits_of(changed)))
         began(parts.leave, parts.desert)
-        host = await host_for_all(config, world.host_name, is_alone=store.is_own)
-        await parts.join(registration_of(config, listeners, host))
+        told, self.served = await advertise(config, listeners, world.host_name, is_alone=store.is_own)
+        await parts.join(told)
         parts.start_coordinators()
         began(parts.stop_coordinators, parts.stop_coordinators)
         began(parts.cleaner.stop, parts.cleaner.stop)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.store import MetadataStore, Sessions
     from kcompat.config.broker import BrokerConfig
     from kcompat.net.listener import Listener
+    from kcompat.node.listeners import ServedListener
     from kcompat.node.world import World
 
 
@@ -54,6 +55,11 @@ class ClusterNodes:
     def bootstrap_servers(self) -> str:
         """What clients take: the addresses of the brokers that run, by id."""
         return ",".join(self.running[broker_id].bootstrap_servers for broker_id in sorted(self.running))
+
+    @property
+    def served(self) -> list[ServedListener]:
+        """The listeners of the brokers that run, by id."""
+        return [each for broker_id in sorted(self.running) for each in self.running[broker_id].served]
 
     async def start(self, *broker_ids: int) -> None:
         """Start brokers side by side; without an id all of them. Done when those that are not isolated know

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kcompat.cluster.feature_levels import SUPPORTED
 from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.config.listeners import THIS_MACHINE, is_wildcard
@@ -17,6 +19,16 @@ if TYPE_CHECKING:
     from kcompat.net.listener import Bind, Listener
     from kcompat.node.lifetime import Lifetime
     from kcompat.node.world import HostName
+
+
+class ServedListener(Struct, frozen=True):
+    """A listener that accepts clients: where it is bound, and which address its clients are told."""
+
+    name: str
+    host: str
+    port: int
+    told: tuple[str, int] | None
+    """Host and port; None where each client is told the address that it connected to."""
 
 
 def open_listeners(bind: Bind, config: BrokerConfig) -> Iterator[Listener]:
@@ -73,6 +85,19 @@ def registration_of(
     return BrokerRegistration(endpoints, protocols, config.rack, SUPPORTED)
 
 
+async def advertise(
+    config: BrokerConfig, listeners: Sequence[Listener], host_name: HostName, *, is_alone: bool
+) -> tuple[BrokerRegistration, list[ServedListener]]:
+    """Return what the cluster is told of this broker, and what its clients are (see `api.cluster_view`)."""
+    told = registration_of(config, listeners, await host_for_all(config, host_name, is_alone=is_alone))
+    served = []
+    for listener in listeners:
+        as_reached = is_alone and listener.name not in config.advertised
+        address = None if as_reached else told.endpoints[listener.name]
+        served.append(ServedListener(listener.name, listener.host, listener.port, address))
+    return told, served
+
+
 def _told_of(config: BrokerConfig, listener: Endpoint) -> Endpoint:
     return config.advertised.get(listener.name, listener)
 
@@ -90,8 +115,12 @@ def limits_of(config: BrokerConfig) -> Limits:
 
 def address_of(listener: Listener) -> str:
     """Host and port of a listener, as clients of this machine take them."""
-    host = reachable_host(listener.host)
-    return f"[{host}]:{listener.port}" if ":" in host else f"{host}:{listener.port}"
+    return as_address(reachable_host(listener.host), listener.port)
+
+
+def as_address(host: str, port: int) -> str:
+    """Return HOST:PORT as clients take it, with an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def reachable_host(host: str) -> str:

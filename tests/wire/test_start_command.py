@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -28,6 +29,15 @@ def ready(process: subprocess.Popen[str]) -> tuple[str, int, str]:
     return match[1], int(match[2]), match[3]
 
 
+def listening(process: subprocess.Popen[str]) -> list[tuple[str, int]]:
+    """Hosts and ports of the brokers, as the first line has them."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    match = re.fullmatch(r"kcompat is listening on ([^ ]+) and stores in .+\n", line)
+    assert match is not None, (line, process.communicate())
+    return [(host, int(port)) for host, _, port in (one.rpartition(":") for one in match[1].split(","))]
+
+
 LOCAL = ("--override", "listeners=PLAINTEXT://127.0.0.1:0")
 
 
@@ -43,6 +53,43 @@ def test_one_line_then_service_until_a_signal(tmp_path: Path, number: signal.Sig
         assert (process.returncode, out, err) == (0, "", "")
     assert (tmp_path / "kcompat-data" / "meta.properties").exists()
     assert (tmp_path / "kcompat-data" / ".kafka_cleanshutdown").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--brokers", "2"), ("--brokers", "2", "--processes")])
+def test_without_a_host_only_programs_of_this_machine_reach_it(tmp_path: Path, more: tuple[str, ...]) -> None:
+    with started("--port", "0", "--memory", *more, cwd=tmp_path) as process:
+        address = listening(process)
+        assert all(host == "localhost" for host, _ in address)
+        for _, port in address:
+            with socket.create_connection(("127.0.0.1", port), timeout=10):
+                pass
+            with socket.socket() as other:  # at another address of this machine
+                assert other.connect_ex(("127.0.0.2", port)) == errno.ECONNREFUSED
+        process.terminate()
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_host_opens_it_and_the_line_says_so(tmp_path: Path) -> None:
+    with started("--host", "0.0.0.0", "--port", "0", "--memory", cwd=tmp_path) as process:
+        ((host, port),) = listening(process)
+        assert host == "localhost"
+        assert process.stdout is not None
+        assert f"is bound to every interface, port {port}; clients" in process.stdout.readline()
+        with socket.create_connection(("127.0.0.2", port), timeout=10):
+            pass
+
+
+def test_a_name_that_clients_are_told_in_vain_is_a_warning(tmp_path: Path) -> None:
+    told = "--override", "advertised.listeners=PLAINTEXT://foo.invalid:19092"
+    with started("--port", "0", "--memory", *told, cwd=tmp_path) as process:
+        listening(process)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "clients are told foo.invalid:19092\n" in process.stdout.readline()
+        assert "foo.invalid does not resolve on this machine" in process.stderr.readline()
+        process.terminate()
+        assert process.communicate(timeout=20)[1] == ""
 
 
 def test_memory_leaves_nothing_behind(tmp_path: Path) -> None:

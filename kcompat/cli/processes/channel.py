@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
+from kcompat.node.listeners import ServedListener  # noqa: TC001 - msgspec reads the annotation
+
 if TYPE_CHECKING:
     import socket
 
@@ -46,6 +48,7 @@ class Started(msgspec.Struct, frozen=True, tag=True):
     address: str
     zookeeper_port: int | None
     """Where its store is served, if it has one."""
+    listeners: tuple[ServedListener, ...] = ()
 
 
 class SeesAll(msgspec.Struct, frozen=True, tag=True):

@@ -7,7 +7,7 @@ import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from kcompat.cli.announcement import announce
+from kcompat.cli.announcement import announce, warn_of_unknown_names
 from kcompat.cli.own_process import ended_by_signals
 from kcompat.cli.processes.supervisor import BrokerFailedError, ProcessCluster
 from kcompat.config.errors import ConfigError
@@ -40,5 +40,7 @@ async def _serve(cluster: ProcessCluster, config: BrokerConfig, *, shows_zookeep
                 starting.cancel()
                 return
             await starting
-            announce(cluster.addresses, config, cluster.zookeeper if shows_zookeeper else None)
+            zookeeper = cluster.zookeeper if shows_zookeeper else None
+            announce(cluster.addresses, cluster.served_listeners, config.log_dirs, zookeeper)
+            undo.callback(asyncio.create_task(warn_of_unknown_names(cluster.served_listeners)).cancel)
             await over

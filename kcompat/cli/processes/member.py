@@ -95,7 +95,8 @@ async def _with_store(job: Job, world: World, undo: AsyncExitStack) -> tuple[Wor
 async def _start(node: BrokerNode, port: ZooKeeperPort | None, brokers: int, channel: Channel[Order]) -> None:
     """Start the broker, and tell how far it is until it knows the whole cluster."""
     await node.start()
-    channel.send(Started(node.bootstrap_servers, None if port is None else port.port))
+    zookeeper_port = None if port is None else port.port
+    channel.send(Started(node.bootstrap_servers, zookeeper_port, tuple(node.served)))
     cluster, changed = node.parts.cluster, asyncio.Event()
     cluster.subscribe(lambda *_: changed.set())
     while len(cluster.image.brokers) < brokers or cluster.image.controller_id not in cluster.image.brokers:

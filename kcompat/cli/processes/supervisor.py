@@ -29,6 +29,7 @@ from kcompat.node.spread import spread
 if TYPE_CHECKING:
     from kcompat.cli.processes.channel import Report
     from kcompat.config.broker import BrokerConfig
+    from kcompat.node.listeners import ServedListener
 
 Kind = TypeVar("Kind", Started, SeesAll)
 
@@ -123,6 +124,8 @@ class ProcessCluster:
         """Set when all has to end: the store has, or was told to."""
         self.addresses = ""
         """Of the brokers, as clients take them, once they run."""
+        self.served_listeners: list[ServedListener] = []
+        """The listeners of the brokers, by id, once they run."""
 
     @property
     def zookeeper(self) -> tuple[str, int]:
@@ -147,6 +150,7 @@ class ProcessCluster:
         followed = await asyncio.gather(*(process.heard(Started) for process in others))
         await asyncio.gather(*(process.heard(SeesAll) for process in self._processes))
         self.addresses = ",".join(each.address for each in (began, *followed))
+        self.served_listeners = [each for broker in (began, *followed) for each in broker.listeners]
         self._watches = {asyncio.create_task(self._watch(process)) for process in self._processes}
 
     def _give_job(self, process: _Process, changes: dict[str, str], store: OwnStore | None = None) -> None:

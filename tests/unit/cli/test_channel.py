@@ -18,6 +18,7 @@ from kcompat.cli.processes.channel import (
     Stop,
     StopAll,
 )
+from kcompat.node.listeners import ServedListener
 
 JOB = Job(0, 3, {"num.partitions": "4", "x": "\u00e9\n"}, None, OwnStore("/d", "127.0.0.1", 0))
 
@@ -29,7 +30,8 @@ async def test_messages_arrive_as_they_are_in_order_until_the_end() -> None:
     for order in orders:
         command.send(order)
     assert [await broker.receive() for _ in orders] == orders
-    reports = [Started("localhost:1", 2), SeesAll(), Refused("No."), StopAll()]
+    listeners = (ServedListener("IN", "localhost", 1, None), ServedListener("OUT", "::", 2, ("h", 3)))
+    reports = [Started("localhost:1", 2, listeners), SeesAll(), Refused("No."), StopAll()]
     for report in reports:
         broker.send(report)
     broker.close()

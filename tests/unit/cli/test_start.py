@@ -43,9 +43,9 @@ def configured(*arguments: str, environment: dict[str, str] | None = None) -> Br
     return read_config(options, environment or {}, options.data_dir)
 
 
-def test_without_arguments_it_listens_on_9092_and_stores_below_the_current_directory() -> None:
+def test_without_arguments_it_serves_this_machine_on_9092_and_stores_below_the_current_directory() -> None:
     config = configured()
-    assert [str(listener) for listener in config.listeners] == ["PLAINTEXT://:9092"]
+    assert [str(listener) for listener in config.listeners] == ["PLAINTEXT://localhost:9092"]
     assert config.log_dirs == [str(DEFAULT_DIRECTORY.absolute())]
 
 
@@ -73,24 +73,44 @@ def test_a_directory_that_is_given_is_below_the_current_one(
     assert read_config(options, {}, options.data_dir).log_dirs == [str(tmp_path / "d")]
 
 
+def test_a_properties_file_and_listeners_are_taken_as_kafka_takes_them(tmp_path: Path) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text("num.partitions=7\n")
+    environment = {"KAFKA_LISTENERS": "PLAINTEXT://:1"}
+    assert [str(listener) for listener in configured(str(properties)).listeners] == ["PLAINTEXT://:9092"]
+    assert [str(listener) for listener in configured(environment=environment).listeners] == ["PLAINTEXT://:1"]
+
+
 @pytest.mark.parametrize(
-    ("listeners", "port", "expected"),
+    ("listeners", "arguments", "expected"),
     [
-        (None, "0", "PLAINTEXT://:0"),
-        (None, "19092", "PLAINTEXT://:19092"),
-        ("PLAINTEXT://127.0.0.1:1", "2", "PLAINTEXT://127.0.0.1:2"),
-        ("PLAINTEXT://[::1]:1", "2", "PLAINTEXT://[::1]:2"),
+        (None, ["--port", "0"], "PLAINTEXT://localhost:0"),
+        (None, ["--host", "0.0.0.0", "--port", "19092"], "PLAINTEXT://0.0.0.0:19092"),
+        (None, ["--host", "[::]"], "PLAINTEXT://[::]:9092"),
+        (None, ["--host", "b.example.com"], "PLAINTEXT://b.example.com:9092"),
+        ("PLAINTEXT://127.0.0.1:1", ["--port", "2"], "PLAINTEXT://127.0.0.1:2"),
+        ("PLAINTEXT://[::1]:1", ["--port", "2"], "PLAINTEXT://[::1]:2"),
+        ("PLAINTEXT://:1", ["--host", "localhost"], "PLAINTEXT://localhost:1"),
     ],
 )
-def test_port_moves_the_only_listener(listeners: str | None, port: str, expected: str) -> None:
+def test_host_and_port_move_the_only_listener(
+    listeners: str | None, arguments: list[str], expected: str
+) -> None:
     override = [] if listeners is None else ["--override", f"listeners={listeners}"]
-    assert [str(listener) for listener in configured("--port", port, *override).listeners] == [expected]
+    assert [str(listener) for listener in configured(*arguments, *override).listeners] == [expected]
 
 
-def test_port_does_not_guess_among_several_listeners() -> None:
-    with pytest.raises(ConfigError, match="--port 5 is for a single listener, but there are 2"):
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--port", "5"], "--port 5 is for a single listener, but there are 2"),
+        (["--host", "h", "--port", "5"], "--host h and --port 5 are for a single listener, but there are 2"),
+    ],
+)
+def test_host_and_port_do_not_guess_among_several_listeners(arguments: list[str], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
         configured(
-            "--port", "5",
+            *arguments,
             "--override", "listeners=A://:1,B://:2",
             "--override", "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT",
         )  # fmt: skip
@@ -99,6 +119,7 @@ def test_port_does_not_guess_among_several_listeners() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["--host", ""], "argument --host: the address is empty: 0.0.0.0 stands for every interface"),
         (["--port", "x"], "argument --port: x is not a port, which is a number from 0 to 65535"),
         (["--zookeeper-port", "x:"], "argument --zookeeper-port:  is not a port"),
         (["--zookeeper-port", "2181:x"], "argument --zookeeper-port: x is not a port"),
