@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import resource
 import signal
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_MOST_FILES_ON_MACOS = 10_240
-"""The true limit there (OPEN_MAX) where the system says that there is none."""
-
-
-def raise_file_limit() -> None:
-    """Every active log and every connection is an open file: take as many as the system allows."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for most in (hard, max(soft, _MOST_FILES_ON_MACOS)):
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-            return
 
 
 def keep_freed_memory() -> None:

@@ -19,13 +19,13 @@ from kcompat.cli.own_process import (
     collect_less_often,
     ended_by_signals,
     keep_freed_memory,
-    raise_file_limit,
 )
 from kcompat.config.broker import BrokerConfig, as_log_dirs
 from kcompat.config.errors import ConfigError
 from kcompat.config.known import NEWER_KEYS, meant_key
 from kcompat.config.properties import load_static
 from kcompat.config.providers import has_variable, resolve_variables
+from kcompat.descriptors import raise_limit
 from kcompat.net.spinning import spinning_loop
 
 LOOPBACK_LISTENER = "PLAINTEXT://localhost:9092"
@@ -88,7 +88,7 @@ def run_brokers(
 
     `started` is called when they serve; ZooKeeper's clients are served at the address `zookeeper`.
     """
-    raise_file_limit()
+    raise_limit()
     keep_freed_memory()
     with asyncio.Runner(loop_factory=spinning_loop) as runner:
         runner.run(_serve(config, brokers, zookeeper, started))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from kcompat.cluster.store import StoreError
 from kcompat.config.broker import BrokerConfig
+from kcompat.descriptors import raise_limit
 from kcompat.embedded.home import temporary_directory
 from kcompat.embedded.thread import LoopThread
 from kcompat.errors import StartError, StartTimeoutError, UsageError
@@ -56,6 +57,8 @@ class Embedded(ABC, Generic[Nodes]):
     def start(self, timeout_s: float = START_TIMEOUT_S) -> Self:
         """Start and wait until clients are served; nothing is left where that fails.
 
+        The soft limit of open files of this process is raised to the hard one.
+
         Raises:
             UsageError: it is started already.
             ConfigError: the configuration cannot be, which was not seen before.
@@ -64,6 +67,7 @@ class Embedded(ABC, Generic[Nodes]):
         """
         if self._started is not None:
             raise UsageError(f"{self._what} is started already: stop it before you start it again")
+        raise_limit()
         with ExitStack() as undo:
             config = self._config
             if self._is_temporary:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from zlib import crc32
 
 import msgspec
 
@@ -82,6 +83,17 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         `max.compaction.lag.ms`, as the cleaner leaves the active segment alone.
         """
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacts else self.segment_ms
+
+    def jitter_ms_of(self, path: str) -> int:
+        """Return how much earlier than others the segment at `path` is rolled (`segment.jitter.ms`).
+
+        The last two parts of the path decide, so that it stays the same for as long as the segment is active.
+        """
+        jitter_ms = min(self.segment_jitter_ms, self.roll_ms)
+        if jitter_ms <= 0:
+            return 0
+        directory, name = path.rsplit("/", 2)[-2:]
+        return crc32(f"{directory}/{name}".encode()) % (jitter_ms + 1)
 
 
 class CleanerConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from typing import Final
 
+from kcompat.descriptors import limit_named
 from kcompat.errors import StartError
 
 OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
@@ -18,7 +19,9 @@ class StorageError(Exception):
     """
 
     def __init__(self, directory: str, cause: OSError | str) -> None:
-        super().__init__(f"storage fault in {directory}: {cause}")
+        is_short = isinstance(cause, OSError) and cause.errno == errno.EMFILE
+        hint = f" ({limit_named()})" if is_short else ""
+        super().__init__(f"storage fault in {directory}: {cause}{hint}")
         self.directory = directory
         self.cause = cause
 

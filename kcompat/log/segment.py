@@ -5,10 +5,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
-from zlib import crc32
 
 from kcompat.log.files import FileRange, pread_all
 from kcompat.log.index import OffsetIndex, TimeIndex
+from kcompat.log.kept_files import open_kept
 from kcompat.log.names import DELETED, INDEX, LOG, SEGMENT_SUFFIXES, TIME_INDEX, TXN_INDEX, segment_name
 from kcompat.log.scan import newest_timestamp, walk, walk_headers
 from kcompat.log.txn_index import TransactionIndex
@@ -36,6 +36,7 @@ class Segment:
     """
 
     __slots__ = (
+        "__weakref__",
         "_file",
         "_files",
         "_index_interval",
@@ -87,16 +88,7 @@ class Segment:
         self.config = config
         self._index_interval = config.index_interval_bytes
         self._size_limit = config.segment_bytes
-        self.wait_limit_ms = config.roll_ms - self._share_of(min(config.segment_jitter_ms, config.roll_ms))
-
-    def _share_of(self, jitter_ms: int) -> int:
-        """How much earlier than others this segment is rolled (`segment.jitter.ms`). Its name decides, so
-        that it stays the same for as long as the segment is active.
-        """
-        if jitter_ms <= 0:
-            return 0
-        directory, name = self.path.rsplit("/", 2)[-2:]
-        return crc32(f"{directory}/{name}".encode()) % (jitter_ms + 1)
+        self.wait_limit_ms = config.roll_ms - config.jitter_ms_of(self.path)
 
     # -- files -----------------------------------------------------------------------------------------------
 
@@ -110,7 +102,7 @@ class Segment:
     def _open(self) -> OpenFile:
         if not self.is_active:
             return self._files.open_existing(self.path + LOG)
-        file = self._file = self._files.open(self.path + LOG)
+        file = self._file = open_kept(self._files, self.path + LOG, self)
         if self.config.preallocate and self.size == 0:
             self._files.preallocate(file, self.config.segment_bytes)
         return file
@@ -195,17 +187,22 @@ class Segment:
     def retire(self) -> None:
         """No more appends: write the indexes, give back unused space, forget the tail's boundaries."""
         self.flush_indexes()
-        if (file := self._file) is not None and (self.config.preallocate or file.has_reserve):
-            self._files.truncate(file, self.size)
+        self.let_go()
         self.release()
 
     def sync(self) -> None:
         """Force the log to the device, and the indexes if they are final. Also on the storage thread."""
         if self.size:
-            self._files.sync(self.file)
+            self._files.sync(self._file or self._files.open_existing(self.path + LOG))
             for path in () if self.is_active else self.names[1:]:
                 if self._files.exists(path):
                     self._files.sync(self._files.open_existing(path))
+
+    def let_go(self) -> None:
+        """Give back unused space and close the log file until it is needed again."""
+        if (file := self._file) is not None and (self.config.preallocate or file.has_reserve):
+            self._files.truncate(file, self.size)
+        self._file = None
 
     def release(self) -> None:
         """Let go of the open file and the remembered boundaries; reading opens the file anew."""

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kcompat import twins
+from kcompat.descriptors import explained
 from kcompat.net.bound_socket import bound
 from kcompat.net.hang_up import hang_up
 from kcompat.net.listener import ListenerError
@@ -119,7 +120,7 @@ class PlainListener:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                logger.error("Listener %s cannot accept: %s", self.name, error.strerror)  # noqa: TRY400
+                logger.error("Listener %s cannot accept: %s", self.name, explained(error))  # noqa: TRY400
                 self._pause(hub, handler)
                 return
             self._connect(hub, handler, sock, _address(peer))

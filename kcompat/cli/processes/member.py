@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.cli.logs import set_up_logging
-from kcompat.cli.own_process import collect_less_often, keep_freed_memory, raise_file_limit
+from kcompat.cli.own_process import collect_less_often, keep_freed_memory
 from kcompat.cli.processes.channel import OF_ORDERS, Channel, Job, Refused, SeesAll, Started, StopAll
 from kcompat.cluster.store import StoreError
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
+from kcompat.descriptors import raise_limit
 from kcompat.log.errors import LogDirectoryError
 from kcompat.net.listener import ListenerError
 from kcompat.net.spinning import spinning_loop
@@ -47,7 +48,7 @@ async def _live(end: socket.socket) -> int:
         return 1
     try:
         set_up_logging(os.environ, job.log_level, f"broker {job.broker_id}")
-        raise_file_limit()
+        raise_limit()
         keep_freed_memory()
         async with AsyncExitStack() as undo:
             await _be(job, channel, undo)
