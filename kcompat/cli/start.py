@@ -7,7 +7,6 @@ import logging
 import os
 import sys
 from contextlib import AsyncExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -201,8 +200,14 @@ async def _serve(
     over = asyncio.Event()
     async with AsyncExitStack() as undo:
         with ended_by_signals(over):
-            start = _start_one if brokers == 1 else partial(_start_many, brokers)
-            node = await start(config, world, undo)
+            starting = asyncio.create_task(_start(brokers, config, world, undo))
+            ending = asyncio.create_task(over.wait())
+            await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)
+            if not starting.done():
+                starting.cancel()
+                await asyncio.wait({starting})
+                return
+            node = await starting
             collect_less_often()
             announce(
                 node.bootstrap_servers,
@@ -212,11 +217,15 @@ async def _serve(
             )
             started()
             undo.callback(asyncio.create_task(warn_of_unknown_names(node.served)).cancel)
-            await over.wait()
+            await ending
 
 
-async def _start_one(config: BrokerConfig, world: World, undo: AsyncExitStack) -> BrokerNode:
-    """Start a broker."""
+async def _start(
+    brokers: int, config: BrokerConfig, world: World, undo: AsyncExitStack
+) -> BrokerNode | ClusterNodes:
+    """Start a broker alone, or brokers that are a cluster; `undo` stops what was started."""
+    if brokers > 1:
+        return await _start_many(brokers, config, world, undo)
     from kcompat.node.broker import BrokerNode
 
     node = BrokerNode(config, world)

@@ -92,6 +92,18 @@ def test_a_name_that_clients_are_told_in_vain_is_a_warning(tmp_path: Path) -> No
         assert process.communicate(timeout=20)[1] == ""
 
 
+def test_a_signal_ends_a_start_that_waits_for_its_store(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        connect = f"zookeeper.connect=127.0.0.1:{silent.getsockname()[1]}"
+        forever = "zookeeper.connection.timeout.ms=600000"
+        with started(*LOCAL, "--override", connect, "--override", forever, cwd=tmp_path) as process:
+            connection, _ = silent.accept()
+            with connection:
+                process.terminate()
+                out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
 def test_memory_leaves_nothing_behind(tmp_path: Path) -> None:
     with started(*LOCAL, "--memory", cwd=tmp_path) as process:
         _, _, directory = ready(process)
