@@ -340,11 +340,6 @@ def topic_id_of(cluster: Cluster, topic: str) -> bytes:
 # What we tell it as its controller
 
 
-def listed(client: RawClient) -> set[int]:
-    """The brokers that a Kafka names to clients."""
-    return {each.node_id for each in client.call(MetadataRequest(topics=[]), 4).brokers}
-
-
 def test_a_kafka_obeys_us_as_its_controller(of_release: Cluster, release: str) -> None:
     """With a greater epoch than its own controller has, we give it a topic to lead, and take it away. From
     then on it does not listen to its own: no other test can use it.
@@ -379,7 +374,8 @@ def test_a_kafka_obeys_us_as_its_controller(of_release: Cluster, release: str) -
         shown = ShownPartition("given", topic_id, 0, PartitionInfo(1, 7, (1,), (1, 9), (9,)))
         dead = {8: BrokerInfo(8, None, {"PLAINTEXT": ("127.0.0.1", 8)})}
         assert await give(remote, UpdateMetadata(9, 1000, brokers, [shown], dead)) == Reply()
-        assert await loop.run_in_executor(None, listed, cluster.client) == {1, 8, 9}
+        told = await loop.run_in_executor(None, cluster.client.call, MetadataRequest(topics=[]), 4)
+        assert {each.node_id for each in told.brokers} == {1, 8, 9}
 
         batch = build_batch([Record(0, 0, None, b"value")])
         written = await loop.run_in_executor(None, produce, cluster.client, "given", batch)
@@ -396,7 +392,8 @@ def test_a_kafka_obeys_us_as_its_controller(of_release: Cluster, release: str) -
         assert await give(remote, UpdateMetadata(9, 1000, brokers, [gone])) == Reply()
         described = await loop.run_in_executor(None, describe_topic, cluster.client, "given")
         assert described.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        assert await loop.run_in_executor(None, listed, cluster.client) == {1, 9}
+        told = await loop.run_in_executor(None, cluster.client.call, MetadataRequest(topics=[]), 4)
+        assert {each.node_id for each in told.brokers} == {1, 9}
         for each in (former, remote):
             each.close()
 
