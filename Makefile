@@ -12,7 +12,7 @@ help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
 	@echo "make run     start a broker on port 9092"
 	@echo "make check   lint, types and unit tests: two minutes, before every commit"
-	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: a quarter of an hour"
+	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: half an hour"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
 	@echo "make simulation  10,000 stories of replicas and 10,000 of coordinators with everything against them, KCOMPAT_SEEDS=N for another number: four hours"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
@@ -39,7 +39,7 @@ $(TOOLS): $(STAMP)
 run: $(STAMP)
 	$(BIN)/kcompat start
 
-# Java, Node, Go and older Python clients go into .cache and .venvs; what is there already costs nothing.
+# Java, Node, Go and older Python clients: fetched into ~/.cache/kcompat-tests, and linked to .cache and .venvs.
 fetched: $(TOOLS)
 	$(BIN)/python interop-tests/fetch.py
 

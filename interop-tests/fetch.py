@@ -1,8 +1,9 @@
 """Fetch what the interop tests, the Spark examples and the demo need beside the Python packages of
 pyproject.toml.
 
-``python interop-tests/fetch.py [PART ...]`` fetches the named parts, or all of them, into ``.cache/`` and
-``.venvs/``. A part that is there already, from the same inputs, costs nothing.
+``python interop-tests/fetch.py [PART ...]`` fetches the named parts, or all of them, into a cache that the
+clones on this machine share (`machine_cache.py`), and makes links to them in ``.cache/`` and ``.venvs/``. A
+part that is there already, from the same inputs, costs nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import container_engine
+from machine_cache import MachineCache, default_root, link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,6 +33,7 @@ REPOSITORY = HERE.parent
 CACHE = REPOSITORY / ".cache"
 VENVS = REPOSITORY / ".venvs"
 STAMPS = CACHE / "stamps"
+SHARED = MachineCache(default_root())
 
 KAFKA_VERSIONS = ("3.9.2", "4.3.0")
 OLD_CLIENTS = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2")
@@ -56,6 +60,8 @@ class Part:
     name: str
     inputs: str
     fetch: Callable[[], None]
+    place: Path | None = None
+    """The path at which this clone finds the part; None for what is installed elsewhere on the machine."""
 
     @property
     def stamp(self) -> Path:
@@ -63,8 +69,10 @@ class Part:
         return STAMPS / self.name
 
     def is_there(self) -> bool:
-        """Whether the part was fetched from these inputs already."""
-        return self.stamp.is_file() and self.stamp.read_text() == self._digest()
+        """Whether this clone has the part, fetched from these inputs."""
+        if self.place is not None and not self.place.exists():
+            return False
+        return self.stamp.is_file() and self.stamp.read_text() == _digest(self.inputs)
 
     def ensure(self) -> None:
         """Fetch the part unless it is there."""
@@ -74,11 +82,23 @@ class Part:
         started = time.monotonic()
         self.fetch()
         STAMPS.mkdir(parents=True, exist_ok=True)
-        self.stamp.write_text(self._digest())
+        self.stamp.write_text(_digest(self.inputs))
         print(f"{self.name}: fetched in {time.monotonic() - started:.1f} s", flush=True)
 
-    def _digest(self) -> str:
-        return hashlib.sha256(self.inputs.encode()).hexdigest()
+
+def shared_part(name: str, inputs: str, place: Path, fill: Callable[[Path], None]) -> Part:
+    """Return a part that is a directory of the machine's cache: `fill` fills it, and `place` in this clone is
+    a link to it.
+    """
+
+    def fetch() -> None:
+        link(place, SHARED.provide(name, _digest(inputs), fill))
+
+    return Part(name, inputs, fetch, place)
+
+
+def _digest(inputs: str) -> str:
+    return hashlib.sha256(inputs.encode()).hexdigest()
 
 
 def _program(name: str, debian_package: str) -> str:
@@ -98,33 +118,31 @@ def _run(*command: str | Path) -> None:
         )
 
 
-def _fetch_jars(pom: Path, target: Path, *options: str) -> None:
-    shutil.rmtree(target, ignore_errors=True)
+def _fetch_jars(pom: Path, options: tuple[str, ...], target: Path) -> None:
     goal = ("dependency:copy-dependencies", f"-DoutputDirectory={target}", "-DincludeScope=runtime")
-    _run(_program("mvn", "maven"), "-q", "-B", "-f", pom, *goal, *options)
+    local = f"-Dmaven.repo.local={SHARED.maven_repository}"
+    _run(_program("mvn", "maven"), "-q", "-B", local, "-f", pom, *goal, *options)
 
 
-def _fetch_venv(name: str, packages: tuple[str, ...]) -> None:
-    home = VENVS / name
-    venv.EnvBuilder(clear=True, with_pip=True, symlinks=True).create(home)
+def _fetch_venv(packages: tuple[str, ...], home: Path) -> None:
+    venv.EnvBuilder(with_pip=True, symlinks=True).create(home)
     _run(home / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages)
 
 
-def _fetch_node() -> None:
+def _fetch_node(target: Path) -> None:
     npm = _program("npm", "npm")
     options = ("--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
-    _run(npm, "install", "--prefix", CACHE / "node", *options, *NODE_PACKAGES)
+    _run(npm, "install", "--prefix", target, *options, *NODE_PACKAGES)
 
 
-def _fetch_go() -> None:
+def _fetch_go(target: Path) -> None:
     go = shutil.which("go")
     if go is None:
         raise MissingProgramError(
             "go is not on the PATH: install Go 1.21 or later, which gets the Go that go.mod asks for"
         )
-    shutil.rmtree(CACHE / "go", ignore_errors=True)
     _run(go, "-C", GO_DRIVERS, "vet", "./...")
-    options = ("-buildvcs=false", "-ldflags=-s -w", "-o", f"{CACHE / 'go'}{os.sep}")
+    options = ("-buildvcs=false", "-ldflags=-s -w", "-o", f"{target}{os.sep}")
     _run(go, "-C", GO_DRIVERS, "build", *options, "./...")
 
 
@@ -155,8 +173,8 @@ def _fetch_container_image() -> None:
         print(f"container-image: {error}")
 
 
-def _jars(name: str, pom: Path, target: Path, *options: str) -> Part:
-    return Part(name, pom.read_text() + "".join(options), lambda: _fetch_jars(pom, target, *options))
+def _jars(name: str, pom: Path, place: Path, *options: str) -> Part:
+    return shared_part(name, pom.read_text() + "".join(options), place, partial(_fetch_jars, pom, options))
 
 
 def parts() -> list[Part]:
@@ -184,13 +202,16 @@ def parts() -> list[Part]:
     flink = _jars("flink", poms / "flink.xml", CACHE / "flink" / "libs")
     modules = _jars("testcontainers", poms / "testcontainers.xml", CACHE / "testcontainers" / "libs")
     connector = _jars("spark-connector", poms / "spark.xml", CACHE / "spark")
+    machine = f"{platform.system()} {platform.machine()}"
+    python = f"{machine} {sys.base_prefix} {sys.version_info[:2]}"
     venvs = [
-        Part(f"venv-{name}", f"{sys.version_info[:2]} {packages}", partial(_fetch_venv, name, packages))
+        shared_part(f"venv-{name}", f"{python} {packages}", VENVS / name, partial(_fetch_venv, packages))
         for name, packages in VENV_PACKAGES.items()
     ]
-    node = Part("node", str(NODE_PACKAGES), _fetch_node)
+    node = shared_part("node", str(NODE_PACKAGES), CACHE / "node", _fetch_node)
     sources = [*sorted(GO_DRIVERS.glob("*/*.go")), GO_DRIVERS / "go.mod", GO_DRIVERS / "go.sum"]
-    go = Part("go", "".join(path.read_text() for path in sources), _fetch_go)
+    built_from = machine + "".join(path.read_text() for path in sources)
+    go = shared_part("go", built_from, CACHE / "go", _fetch_go)
     kcat = Part("kcat", f"kcat {shutil.which('kcat')}", _fetch_kcat)
     made_from = [REPOSITORY / "image" / name for name in ("Dockerfile", "requirements.txt")]
     made_from.append(HERE / "container_engine.py")

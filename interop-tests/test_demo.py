@@ -39,7 +39,7 @@ def test_without_java_the_demo_says_what_to_install(tmp_path):
 
 
 def test_without_the_connector_the_demo_says_what_to_install(tmp_path):
-    """In a clone that has fetched nothing, on a machine with Java and without Maven."""
+    """On a machine that has fetched nothing, with Java and without Maven."""
     for part in ("demo", "spark-examples", "interop-tests", "image"):
         shutil.copytree(
             REPOSITORY / part, tmp_path / part, ignore=shutil.ignore_patterns(".*", "__pycache__")
@@ -47,7 +47,7 @@ def test_without_the_connector_the_demo_says_what_to_install(tmp_path):
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "java").touch(mode=0o755)
-    said = run_demo("0.05", tmp_path, PATH=str(programs))
+    said = run_demo("0.05", tmp_path, PATH=str(programs), XDG_CACHE_HOME=str(tmp_path / "caches"))
     assert "✓ 11,000 records came back" in said
     assert "mvn is not on the PATH: install it" in said
 
