@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import time
 import venv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,6 +50,13 @@ VENV_PACKAGES: Mapping[str, tuple[str, ...]] = {
     "kio-old": ("kio==0.5.0",),
 }
 
+SPARK_EXAMPLES = REPOSITORY / "spark-examples" / "spark_session.py"
+SPARK_PROGRAM = """
+import sys
+from pyspark.sql import SparkSession
+SparkSession.builder.master("local[1]").config("spark.jars.packages", sys.argv[1]).getOrCreate().stop()
+"""
+
 
 class MissingProgramError(Exception):
     """A program of the operating system is not there; the message says what to install."""
@@ -62,6 +71,8 @@ class Part:
     fetch: Callable[[], None]
     place: Path | None = None
     """The path at which this clone finds the part; None for what is installed elsewhere on the machine."""
+    is_optional: bool = False
+    """Whether tests go on without the part where it cannot be fetched."""
 
     @property
     def stamp(self) -> Path:
@@ -110,8 +121,15 @@ def _program(name: str, debian_package: str) -> str:
     return found
 
 
-def _run(*command: str | Path) -> None:
-    done = subprocess.run([str(item) for item in command], capture_output=True, text=True, check=False)
+def _run(*command: str | Path, **variables: str) -> None:
+    """Run a command, with these environment variables beside those of this process."""
+    done = subprocess.run(
+        [str(item) for item in command],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode != 0:
         raise RuntimeError(
             f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
@@ -122,6 +140,14 @@ def _fetch_jars(pom: Path, options: tuple[str, ...], target: Path) -> None:
     goal = ("dependency:copy-dependencies", f"-DoutputDirectory={target}", "-DincludeScope=runtime")
     local = f"-Dmaven.repo.local={SHARED.maven_repository}"
     _run(_program("mvn", "maven"), "-q", "-B", local, "-f", pom, *goal, *options)
+
+
+def _fetch_spark_home(connector: str, home: Path) -> None:
+    """Have Spark fetch its connector by itself, with Ivy, for a user with this home directory."""
+    _program("java", "openjdk-17-jre-headless")
+    if importlib.util.find_spec("pyspark") is None:
+        raise MissingProgramError("pyspark is not there: pip install pyspark==4.2.0")
+    _run(sys.executable, "-c", SPARK_PROGRAM, connector, JAVA_TOOL_OPTIONS=f"-Duser.home={home}")
 
 
 def _fetch_venv(packages: tuple[str, ...], home: Path) -> None:
@@ -200,6 +226,11 @@ def parts() -> list[Part]:
     ]
     connect = _jars("kafka-connect", poms / "kafka-connect.xml", CACHE / "kafka-connect" / "libs")
     flink = _jars("flink", poms / "flink.xml", CACHE / "flink" / "libs")
+    (coordinates,) = re.findall('CONNECTOR = "(.+)"', SPARK_EXAMPLES.read_text())
+    spark_home = replace(
+        shared_part("spark-home", coordinates, CACHE / "spark-home", partial(_fetch_spark_home, coordinates)),
+        is_optional=True,
+    )
     modules = _jars("testcontainers", poms / "testcontainers.xml", CACHE / "testcontainers" / "libs")
     connector = _jars("spark-connector", poms / "spark.xml", CACHE / "spark")
     machine = f"{platform.system()} {platform.machine()}"
@@ -220,7 +251,21 @@ def parts() -> list[Part]:
         "".join(path.read_text() for path in made_from) + str(shutil.which("dockerd")),
         _fetch_container_image,
     )
-    return [*kafkas, *old, *streams, connect, flink, modules, connector, *venvs, node, go, kcat, image]
+    return [
+        *kafkas,
+        *old,
+        *streams,
+        connect,
+        flink,
+        modules,
+        connector,
+        spark_home,
+        *venvs,
+        node,
+        go,
+        kcat,
+        image,
+    ]
 
 
 def main() -> int:
@@ -243,7 +288,7 @@ def main() -> int:
         try:
             part.ensure()
         except (MissingProgramError, RuntimeError) as error:
-            missing += 1
+            missing += not part.is_optional
             print(f"{part.name}: {error}", file=sys.stderr)
     return missing
 
