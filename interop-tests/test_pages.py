@@ -1,0 +1,76 @@
+"""The code blocks of the pages that need client libraries or Java; tests/wire/test_pages.py runs the rest."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support.kafka_jars import QUICK, class_path
+from support.page_blocks import OURS, Scene, pages, scenes
+from support.page_sandbox import Sandbox
+from support.places import CACHE
+from tool_bench import CLASSES
+
+SHELL = "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka"
+SCRIPTS = {
+    "kafka-topics": ("3.9.2", CLASSES["topics"]),
+    "kafka-configs": ("4.3.0", CLASSES["configs"]),
+    "kafka-reassign-partitions": ("3.9.2", CLASSES["reassign"]),
+    "kafka-log-dirs": ("3.9.2", CLASSES["log-dirs"]),
+    "zookeeper-shell": ("3.9.2", f"{SHELL} -server"),
+}
+"""The release and the main class of each of Kafka's scripts that pages call."""
+SCENES = [scene for page in pages() for scene in scenes(page) if scene.needs_clients]
+
+PLAIN = "-W ignore -p no:asyncio -p no:randomly"
+"""Options of a pytest without the plugins of this project's tests, and without warnings of kafka-python."""
+SPARK_DEFAULTS = "spark.ui.enabled false\nspark.sql.shuffle.partitions 2\nspark.driver.host 127.0.0.1\n"
+
+pytestmark = pytest.mark.timeout(240)
+
+
+def scripts() -> dict[str, str]:
+    """Return Kafka's scripts, each under both of its names, with the jars that were fetched."""
+
+    def java(release: str, main: str) -> str:
+        options = " ".join((*QUICK, "-Xmx256m", "-cp", f"'{class_path(release)}'"))
+        return f'exec java {options} {main} "$@"'
+
+    found = {name: java(release, main) for name, (release, main) in SCRIPTS.items()}
+    return found | {f"{name}.sh": script for name, script in found.items()}
+
+
+def spark_variables(home: Path) -> dict[str, str]:
+    """Return environment variables for a Spark whose user has `home`, with what Spark has fetched before."""
+    fetched = CACHE / "spark-home"
+    if not fetched.is_dir():
+        pytest.skip("install pyspark and a Java 17 runtime and run python interop-tests/fetch.py spark-home")
+    shutil.copytree(fetched, home)
+    (home / "conf").mkdir()
+    (home / "conf" / "spark-defaults.conf").write_text(SPARK_DEFAULTS)
+    options = " ".join((*QUICK, f"-Duser.home={home}"))
+    return {
+        "JAVA_TOOL_OPTIONS": options,
+        "SPARK_CONF_DIR": str(home / "conf"),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=str)
+def test_blocks_do_what_the_page_says(scene: Scene, tmp_path: Path) -> None:
+    programs = {"pytest": f'exec python -W ignore -m pytest {PLAIN} "$@"'}
+    needs = set().union(*(block.needs for block in scene.blocks))
+    if any(name.startswith(("kafka-", "zookeeper-")) for name in needs):
+        jars = [CACHE / f"kafka-{release}" / "libs" for release, _ in SCRIPTS.values()]
+        if shutil.which("java") is None or not all(map(Path.is_dir, jars)):
+            pytest.skip("install a Java 17 runtime and run python interop-tests/fetch.py jars")
+        programs |= scripts()
+    for name in needs - OURS - programs.keys():
+        if shutil.which(name) is None and importlib.util.find_spec(name) is None:
+            pytest.skip(f"this machine has no {name}")
+    variables = spark_variables(tmp_path / "home") if "pyspark" in needs else {}
+    with Sandbox(tmp_path, programs, variables) as sandbox:
+        sandbox.play(scene)
