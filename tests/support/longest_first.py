@@ -26,6 +26,7 @@ LONGEST: Final = (
     "test_transactional_clients.py",
     "test_transactions_change_hands.py",
     "test_spark.py",
+    "test_pages.py",
     "test_container_image.py",
     "test_log_files.py",
     "test_old_java.py",
