@@ -26,6 +26,7 @@ from support.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 MODULES = REPOSITORY / "interop-tests" / "java" / "containers" / "Modules.java"
 JARS = CACHE / "testcontainers" / "libs"
@@ -171,8 +172,9 @@ def exercise_module(module: KafkaContainer | RedpandaContainer, port: int) -> No
 @pytest.mark.skipif(
     not JARS.is_dir(), reason="install what python interop-tests/fetch.py testcontainers fetches"
 )
-def test_the_modules_of_java() -> None:
-    command = [*QUICK_JVM, "-cp", f"{JARS}/*", str(MODULES)]
+def test_the_modules_of_java(tmp_path: Path) -> None:
+    # Testcontainers writes how it found Docker to .testcontainers.properties in the user's home.
+    command = [*QUICK_JVM, f"-Duser.home={tmp_path}", "-cp", f"{JARS}/*", str(MODULES)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as java:
