@@ -8,7 +8,7 @@ stand between the text and the block and are not shown to readers:
 - ``<!-- test: continues -->``: the block runs in the scene of the block before it, with its files and
   broker.
 - ``<!-- test: file NAME -->``: the block is the content of this file of its scene, and is not run.
-- ``<!-- test: exit CODE -->``: the last command, or the program, ends with this exit code instead of 0.
+- ``<!-- test: exit CODE -->``: each command, or the program, ends with this exit code instead of 0.
 - ``<!-- test: until TEXT -->``: the program runs until it prints this text, and then gets Ctrl-C.
 - ``<!-- hidden python`` or ``<!-- hidden console``, lines, ``-->``: a block that readers do not see. The
   block after it is in its scene.

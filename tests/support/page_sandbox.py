@@ -96,9 +96,8 @@ class Sandbox:
                 self._run_commands(block)
 
     def _run_commands(self, block: Block) -> None:
-        commands = block.commands
-        codes = [0] * (len(commands) - 1) + [int(block.marks.get("exit", 0))]
-        for command, code in zip(commands, codes, strict=True):
+        code = int(block.marks.get("exit", 0))
+        for command in block.commands:
             if _START.match(command.text) and code == 0:
                 self._start(command)
             else:
