@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kcompat.net.answer_queue import AnswerQueue
-from kcompat.net.answers import CLOSE, Mode, Waiting
+from kcompat.net.answers import CLOSE, Answer, Mode, Waiting
 from kcompat.promise import Promise
+from support.current import current
+
+if TYPE_CHECKING:
+    from kcompat.net.answers import Piece
 
 
-def queue():
-    calls = []
+def queue() -> tuple[AnswerQueue, list[int]]:
+    calls: list[int] = []
     return AnswerQueue(lambda: calls.append(1)), calls
 
 
-def popped(answers):
-    pieces = []
+def popped(answers: AnswerQueue) -> tuple[list[Piece], bool]:
+    pieces: list[Piece] = []
     closes = answers.pop_settled(pieces)
     return pieces, closes
 
 
-def test_nothing_overtakes_the_first():
+def test_nothing_overtakes_the_first() -> None:
     answers, calls = queue()
-    first, second = Promise(), Promise()
+    first, second = Promise[Answer](), Promise[Answer]()
     answers.wait_for(Waiting(first, Mode.PIPELINED))
     answers.wait_for(Waiting(second, Mode.PIPELINED))
     answers.push([b"third"])
@@ -32,42 +38,42 @@ def test_nothing_overtakes_the_first():
     assert (len(answers), answers.memory) == (0, 0)
 
 
-def test_blocked_until_the_last_is_answered():
+def test_blocked_until_the_last_is_answered() -> None:
     answers, _ = queue()
-    first, last = Promise(), Promise()
+    first, last = Promise[Answer](), Promise[Answer]()
     answers.wait_for(Waiting(first, Mode.PIPELINED))
-    assert not answers.is_blocked
+    assert not current(answers.is_blocked)
     answers.wait_for(Waiting(last, Mode.BLOCKING))
-    assert answers.is_blocked
+    assert current(answers.is_blocked)
     first.complete(None)
-    assert answers.is_blocked
+    assert current(answers.is_blocked)
     last.complete(None)
-    assert not answers.is_blocked
+    assert not current(answers.is_blocked)
     assert popped(answers) == ([], False)
 
 
-def test_interrupt_is_called_once():
+def test_interrupt_is_called_once() -> None:
     answers, _ = queue()
-    promise, interrupts = Promise(), []
+    promise, interrupts = Promise[Answer](), list[int]()
     answers.wait_for(Waiting(promise, Mode.INTERRUPTIBLE, lambda: interrupts.append(1)))
     answers.interrupt()
     answers.interrupt()
     assert interrupts == [1]
-    assert answers.is_blocked
+    assert current(answers.is_blocked)
 
 
-def test_nothing_to_interrupt_after_the_answer():
+def test_nothing_to_interrupt_after_the_answer() -> None:
     answers, _ = queue()
-    promise, interrupts = Promise(), []
+    promise, interrupts = Promise[Answer](), list[int]()
     answers.wait_for(Waiting(promise, Mode.INTERRUPTIBLE, lambda: interrupts.append(1)))
     promise.complete([b"data"])
     answers.interrupt()
     assert interrupts == []
 
 
-def test_close_comes_in_its_turn():
+def test_close_comes_in_its_turn() -> None:
     answers, _ = queue()
-    first, second = Promise(), Promise()
+    first, second = Promise[Answer](), Promise[Answer]()
     answers.wait_for(Waiting(first, Mode.PIPELINED))
     answers.wait_for(Waiting(second, Mode.PIPELINED))
     second.complete(CLOSE)
@@ -76,27 +82,27 @@ def test_close_comes_in_its_turn():
     assert popped(answers) == ([b"first"], True)
 
 
-def test_answers_to_a_closed_connection_are_forgotten():
+def test_answers_to_a_closed_connection_are_forgotten() -> None:
     answers, calls = queue()
-    promise = Promise()
+    promise = Promise[Answer]()
     answers.wait_for(Waiting(promise, Mode.PIPELINED))
     answers.drop()
     promise.complete([b"late"])
     assert (calls, answers.memory) == ([], 0)
 
 
-def test_a_closed_connection_ends_the_wait_of_its_fetch():
+def test_a_closed_connection_ends_the_wait_of_its_fetch() -> None:
     answers, calls = queue()
-    promise = Promise()
+    promise = Promise[Answer]()
     answers.wait_for(Waiting(promise, Mode.INTERRUPTIBLE, lambda: promise.complete([b"nothing yet"])))
     answers.drop()
     assert promise.done
     assert (calls, answers.memory) == ([], 0)
 
 
-def test_an_answer_may_be_another_wait():
+def test_an_answer_may_be_another_wait() -> None:
     answers, calls = queue()
-    work, commit = Promise(), Promise()
+    work, commit = Promise[Answer](), Promise[Answer]()
     answers.wait_for(Waiting(work, Mode.BUSY, holds=100))
     assert (answers.is_blocked, answers.is_busy) == (True, True)
     work.complete(Waiting(commit, Mode.PIPELINED))
@@ -107,18 +113,18 @@ def test_an_answer_may_be_another_wait():
     assert popped(answers) == ([b"committed", b"behind"], False)
 
 
-def test_a_wait_whose_end_is_known_already():
+def test_a_wait_whose_end_is_known_already() -> None:
     answers, _ = queue()
-    work = Promise()
+    work = Promise[Answer]()
     answers.wait_for(Waiting(work, Mode.BUSY))
-    work.complete(Waiting(Promise.resolved([b"done"]), Mode.PIPELINED))
-    assert not answers.is_blocked
+    work.complete(Waiting(Promise[Answer].resolved([b"done"]), Mode.PIPELINED))
+    assert not current(answers.is_blocked)
     assert popped(answers) == ([b"done"], False)
 
 
-def test_blocked_is_not_busy():
+def test_blocked_is_not_busy() -> None:
     answers, _ = queue()
-    first, second = Promise(), Promise()
+    first, second = Promise[Answer](), Promise[Answer]()
     answers.wait_for(Waiting(first, Mode.BUSY))
     first.complete(None)
     answers.wait_for(Waiting(second, Mode.BLOCKING))

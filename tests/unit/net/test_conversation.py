@@ -4,37 +4,46 @@ from __future__ import annotations
 
 import asyncio
 from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec
 
 import pytest
 
-from kcompat.net.answers import CLOSE, Mode, Waiting
+from kcompat.net.answers import CLOSE, Answer, Mode, Waiting
 from kcompat.net.conversation import Conversation
 from kcompat.net.hub import Hub
 from kcompat.net.limits import Limits
 from kcompat.promise import Promise
 from support.virtual_loop import run_virtually
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from kcompat.net.answers import Connection, FrameHandler, Piece
+
+P = ParamSpec("P")
+
 PEER, HERE = ("10.0.0.7", 40000), ("10.0.0.1", 9092)
+USUAL = Limits()
 
 
 class Collected(Conversation):
     """Its transport is a list."""
 
-    def __init__(self, hub, handler):
+    def __init__(self, hub: Hub, handler: FrameHandler) -> None:
         super().__init__(hub, handler, "PLAINTEXT", PEER, HERE)
-        self.sent = []
-        self.events = []
+        self.sent: list[Piece] = []
+        self.events: list[str] = []
 
-    def transmit(self, pieces):
+    def transmit(self, pieces: list[Piece]) -> None:
         self.sent += pieces
 
-    def resume_reading(self):
+    def resume_reading(self) -> None:
         self.events.append("resume")
 
-    def hang_up(self):
+    def hang_up(self) -> None:
         self.events.append("hang up")
 
-    def feed(self, data):
+    def feed(self, data: bytes) -> bytes:
         """Give it bytes as it takes them; what it does not take is returned."""
         while data and (room := self.room()) is not None:
             count = min(len(room), len(data))
@@ -47,48 +56,48 @@ class Collected(Conversation):
 class Script:
     """Answers a frame with itself, or with what `answers` has for it."""
 
-    def __init__(self, **answers):
+    def __init__(self, **answers: Answer) -> None:
         self.answers = answers
-        self.frames = []
+        self.frames: list[bytes] = []
 
-    def on_frame(self, connection, frame):
+    def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
         self.frames.append(bytes(frame))
         answer = self.answers.get(bytes(frame).decode())
-        return answer if answer is not None or frame[:1] == b"0" else [b"<" + bytes(frame) + b">"]
+        return answer if answer is not None or frame[0] == ord("0") else [b"<" + bytes(frame) + b">"]
 
-    def ends_wait(self, frame):
-        return frame != b"fetch"
+    def ends_wait(self, frame: memoryview) -> bool:
+        return bytes(frame) != b"fetch"
 
 
-def virtually(test):
+def virtually(test: Callable[P, Coroutine[object, object, None]]) -> Callable[P, None]:
     """Run a test on a loop of its own, whose time is virtual."""
 
     @wraps(test)
-    def run(*args, **kwargs):
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
         run_virtually(lambda _loop: test(*args, **kwargs))
 
     return run
 
 
-def conversation(script=None, **limits):
-    hub = Hub(asyncio.get_running_loop(), Limits(**limits))
+def conversation(script: Script | None = None, limits: Limits = USUAL) -> Collected:
+    hub = Hub(asyncio.get_running_loop(), limits)
     return Collected(hub, script or Script())
 
 
-async def turns(count=3):
+async def turns(count: int = 3) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
 
 
 @virtually
-async def test_whole_frames_are_handed_on_and_answered_in_order():
+async def test_whole_frames_are_handed_on_and_answered_in_order() -> None:
     talk = conversation()
     talk.feed(b"\0\0\0\3one\0\0\0\3two\0\0\0\5three")
     assert talk.sent == [b"<one>", b"<two>", b"<three>"]
 
 
 @virtually
-async def test_a_frame_is_kept_until_all_of_it_is_there():
+async def test_a_frame_is_kept_until_all_of_it_is_there() -> None:
     talk = conversation()
     for byte in b"\0\0\0\3one\0\0\0":
         talk.feed(bytes([byte]))
@@ -100,7 +109,7 @@ async def test_a_frame_is_kept_until_all_of_it_is_there():
 
 
 @virtually
-async def test_no_answer_is_sent_where_there_is_none():
+async def test_no_answer_is_sent_where_there_is_none() -> None:
     talk = conversation()
     talk.feed(b"\0\0\0\0010\0\0\0\3one")
     assert talk.sent == [b"<one>"]
@@ -108,8 +117,8 @@ async def test_no_answer_is_sent_where_there_is_none():
 
 @pytest.mark.parametrize("length", [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\0\0\0\x0b"])
 @virtually
-async def test_an_impossible_length_closes_behind_the_answers(length):
-    talk = conversation(max_frame=10)
+async def test_an_impossible_length_closes_behind_the_answers(length: bytes) -> None:
+    talk = conversation(limits=Limits(max_frame=10))
     talk.feed(b"\0\0\0\3one" + length + b"and more of it")
     await turns()
     assert (talk.sent, talk.events) == ([b"<one>"], ["hang up"])
@@ -117,8 +126,8 @@ async def test_an_impossible_length_closes_behind_the_answers(length):
 
 
 @virtually
-async def test_answers_that_come_later_wait_their_turn():
-    first, second = Promise(), Promise()
+async def test_answers_that_come_later_wait_their_turn() -> None:
+    first, second = Promise[Answer](), Promise[Answer]()
     script = Script(a=Waiting(first, Mode.PIPELINED), b=Waiting(second, Mode.PIPELINED))
     talk = conversation(script)
     talk.feed(b"\0\0\0\1a\0\0\0\1b\0\0\0\1c")
@@ -131,8 +140,8 @@ async def test_answers_that_come_later_wait_their_turn():
 
 
 @virtually
-async def test_frames_behind_a_blocking_one_wait():
-    promise = Promise()
+async def test_frames_behind_a_blocking_one_wait() -> None:
+    promise = Promise[Answer]()
     script = Script(join=Waiting(promise, Mode.BLOCKING))
     talk = conversation(script)
     talk.feed(b"\0\0\0\4join\0\0\0\4next")
@@ -143,8 +152,8 @@ async def test_frames_behind_a_blocking_one_wait():
 
 
 @virtually
-async def test_behind_one_that_is_worked_on_nothing_is_received():
-    promise = Promise()
+async def test_behind_one_that_is_worked_on_nothing_is_received() -> None:
+    promise = Promise[Answer]()
     talk = conversation(Script(work=Waiting(promise, Mode.BUSY)))
     assert talk.feed(b"\0\0\0\4work") == b""
     assert talk.feed(b"\0\0\0\4next") == b"\0\0\0\4next"
@@ -159,8 +168,8 @@ async def test_behind_one_that_is_worked_on_nothing_is_received():
     ("behind", "times"), [(b"\0\0\0\5fetch", 0), (b"\0\0\0\5other", 1), (b"\0\0\0\5othe", 0)]
 )
 @virtually
-async def test_a_waiting_fetch_is_ended_by_whole_frames_of_other_kinds(behind, times):
-    calls = []
+async def test_a_waiting_fetch_is_ended_by_whole_frames_of_other_kinds(behind: bytes, times: int) -> None:
+    calls: list[str] = []
     talk = conversation(Script(fetch=Waiting(Promise(), Mode.INTERRUPTIBLE, lambda: calls.append("ended"))))
     talk.feed(b"\0\0\0\5fetch")
     talk.feed(behind)
@@ -169,8 +178,8 @@ async def test_a_waiting_fetch_is_ended_by_whole_frames_of_other_kinds(behind, t
 
 
 @virtually
-async def test_the_end_ends_a_waiting_fetch_and_forgets_answers():
-    promise, calls = Promise(), []
+async def test_the_end_ends_a_waiting_fetch_and_forgets_answers() -> None:
+    promise, calls = Promise[Answer](), list[str]()
     talk = conversation(Script(fetch=Waiting(promise, Mode.INTERRUPTIBLE, lambda: calls.append("ended"))))
     talk.feed(b"\0\0\0\5fetch\0\0\0\5fetch")
     talk.close("disconnected")
@@ -184,8 +193,8 @@ async def test_the_end_ends_a_waiting_fetch_and_forgets_answers():
 
 
 @virtually
-async def test_close_is_obeyed_behind_earlier_answers():
-    promise = Promise()
+async def test_close_is_obeyed_behind_earlier_answers() -> None:
+    promise = Promise[Answer]()
     talk = conversation(Script(later=Waiting(promise, Mode.PIPELINED), close=CLOSE))
     talk.feed(b"\0\0\0\5later\0\0\0\5close\0\0\0\5never")
     await turns()
@@ -197,7 +206,7 @@ async def test_close_is_obeyed_behind_earlier_answers():
 
 
 @virtually
-async def test_a_muted_peer_is_heard_when_the_time_is_over():
+async def test_a_muted_peer_is_heard_when_the_time_is_over() -> None:
     talk, loop = conversation(), asyncio.get_running_loop()
     talk.feed(b"\0\0\0\3one")
     talk.mute(5000)
@@ -207,12 +216,15 @@ async def test_a_muted_peer_is_heard_when_the_time_is_over():
     assert talk.events == []
     await asyncio.sleep(0.002)
     assert talk.events == ["resume"]
-    assert (loop.time(), talk.feed(b"\0\0\0\3two")) == (pytest.approx(5.001), b"")
+    assert loop.time() == pytest.approx(5.001)
+    assert talk.feed(b"\0\0\0\3two") == b""
     assert talk.sent == [b"<one>", b"<two>"]
 
 
 @virtually
-async def test_an_exception_of_the_handler_closes_behind_the_answers(caplog):
+async def test_an_exception_of_the_handler_closes_behind_the_answers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     script = Script()
     script.answers = {"one": None}
     talk = conversation(script)
@@ -233,7 +245,7 @@ async def test_an_exception_of_the_handler_closes_behind_the_answers(caplog):
     ],
 )
 @virtually
-async def test_deadlines(received, seconds, reason):
+async def test_deadlines(received: bytes, seconds: float, reason: str) -> None:
     talk = conversation()
     talk.feed(received)
     assert talk.overdue(seconds) is None
@@ -241,14 +253,14 @@ async def test_deadlines(received, seconds, reason):
 
 
 @virtually
-async def test_who_is_owed_an_answer_may_be_silent():
+async def test_who_is_owed_an_answer_may_be_silent() -> None:
     talk = conversation(Script(later=Waiting(Promise(), Mode.PIPELINED)))
     talk.feed(b"\0\0\0\5later")
     assert talk.overdue(1e9) is None
 
 
 @virtually
-async def test_the_sweep_closes_what_is_overdue():
+async def test_the_sweep_closes_what_is_overdue() -> None:
     talk = conversation()
     talk._hub.start()
     talk.feed(b"\0\0\0\3on")
@@ -258,8 +270,8 @@ async def test_the_sweep_closes_what_is_overdue():
 
 
 @virtually
-async def test_without_receive_memory_nothing_is_received_until_there_is_some():
-    first = conversation(receive_memory=1_000_000)
+async def test_without_receive_memory_nothing_is_received_until_there_is_some() -> None:
+    first = conversation(limits=Limits(receive_memory=1_000_000))
     second = Collected(first._hub, Script())
     hub = first._hub
     big = b"\0\7\xa1\x20" + bytes(500_000)
@@ -279,10 +291,10 @@ async def test_without_receive_memory_nothing_is_received_until_there_is_some():
 
 
 @virtually
-async def test_too_many_answers_that_wait_stop_the_handing_on():
-    promise = Promise()
+async def test_too_many_answers_that_wait_stop_the_handing_on() -> None:
+    promise = Promise[Answer]()
     script = Script(later=Waiting(promise, Mode.PIPELINED))
-    talk = conversation(script, max_pipelined=2)
+    talk = conversation(script, Limits(max_pipelined=2))
     talk.feed(b"\0\0\0\5later\0\0\0\1a\0\0\0\1b")
     assert script.frames == [b"later", b"a"]
     promise.complete([b"now"])
@@ -291,8 +303,8 @@ async def test_too_many_answers_that_wait_stop_the_handing_on():
 
 
 @virtually
-async def test_finish_answers_what_is_in_flight():
-    promise = Promise()
+async def test_finish_answers_what_is_in_flight() -> None:
+    promise = Promise[Answer]()
     script = Script(later=Waiting(promise, Mode.PIPELINED))
     talk = conversation(script)
     talk.feed(b"\0\0\0\5later")
@@ -306,7 +318,7 @@ async def test_finish_answers_what_is_in_flight():
 
 
 @virtually
-async def test_the_next_frame_is_placed_as_it_is_wanted():
+async def test_the_next_frame_is_placed_as_it_is_wanted() -> None:
     talk = conversation()
     view = memoryview(bytearray(100))
     talk.place_next(view, 7)
@@ -320,8 +332,8 @@ async def test_the_next_frame_is_placed_as_it_is_wanted():
 
 
 @virtually
-async def test_who_wants_to_know_is_told_of_the_end_once(caplog):
-    talk, told = conversation(), []
+async def test_who_wants_to_know_is_told_of_the_end_once(caplog: pytest.LogCaptureFixture) -> None:
+    talk, told = conversation(), list[object]()
     talk.when_closed(lambda: told.append("one"))
     talk.when_closed(lambda: told.append(1 / 0))
     talk.when_closed(lambda: told.append("two"))

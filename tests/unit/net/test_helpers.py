@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from kcompat.worker import ThreadWorker
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kcompat.promise import Promise
 
@@ -26,7 +27,7 @@ class Notified(VirtualClock):
         super().__init__()
         self._calls = threading.Semaphore(0)
 
-    def call_from_thread(self, callback) -> None:
+    def call_from_thread(self, callback: Callable[[], object]) -> None:
         super().call_from_thread(callback)
         self._calls.release()
 
@@ -63,7 +64,7 @@ def test_the_outcome_comes_where_timers_run(helpers: Helpers, clock: Notified) -
 def test_a_lane_keeps_its_order(helpers: Helpers, clock: Notified) -> None:
     done: list[int] = []
     for number in range(20):
-        helpers.run(Lane.SHORT, lambda number=number: done.append(number))
+        helpers.run(Lane.SHORT, partial(done.append, number))
     clock.settle(20)
     assert done == list(range(20))
 

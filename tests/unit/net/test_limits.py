@@ -6,7 +6,7 @@ from kcompat.net.limits import Limits, ReceiveMemory
 from kcompat.net.sizes import MIB
 
 
-def test_defaults():
+def test_defaults() -> None:
     limits = Limits()
     assert limits.max_frame == 104857600
     assert limits.receive_memory_per_ip == 32 * MIB
@@ -14,7 +14,7 @@ def test_defaults():
     assert Limits(max_idle_s=0.1).sweep_period_s == 0.025
 
 
-def test_the_share_of_an_address_and_the_total():
+def test_the_share_of_an_address_and_the_total() -> None:
     memory = ReceiveMemory(limit=100, per_host=40)
     assert memory.reserve("a1", "a", 40)
     assert memory.reserve("b1", "b", 40)
@@ -27,7 +27,7 @@ def test_the_share_of_an_address_and_the_total():
     assert memory.reserve("d1", "d", 1)
 
 
-def test_one_owner_at_a_time_may_go_over_the_share_of_its_address():
+def test_one_owner_at_a_time_may_go_over_the_share_of_its_address() -> None:
     memory = ReceiveMemory(limit=1000, per_host=40)
     assert memory.reserve("first", "a", 30)
     assert memory.reserve("second", "a", 30)
@@ -40,7 +40,7 @@ def test_one_owner_at_a_time_may_go_over_the_share_of_its_address():
     memory.check_invariants()
 
 
-def test_bytes_that_are_there_are_counted_anyway():
+def test_bytes_that_are_there_are_counted_anyway() -> None:
     memory = ReceiveMemory(limit=10, per_host=10)
     memory.count("a", 15)
     assert memory.used == 15

@@ -139,7 +139,7 @@ def test_the_loop_is_woken_for_none_that_was_called_off() -> None:
             woken.append(when)
             return ring(when, *rest, **options)
 
-        loop.call_at = noted  # type: ignore[method-assign]
+        loop.call_at = noted  # type: ignore[method-assign, assignment]
         timers = [clock.call_later(1000 + number, list) for number in range(50)]
         done = asyncio.Event()
         clock.call_later(5000, done.set)

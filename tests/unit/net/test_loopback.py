@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import socket
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kcompat.net.listener import ListenerError
 from kcompat.net.loopback import ATTEMPTS, IPV4, IPV6, bind_localhost, has_ipv6_loopback
 from kcompat.net.plain_listener import bind
+
+if TYPE_CHECKING:
+    from kcompat.net.listener import Listener
 
 needs_ipv6 = pytest.mark.skipif(not has_ipv6_loopback(), reason="no IPv6 here")
 
@@ -50,7 +54,7 @@ class Refusing:
     def __init__(self, refusals: int) -> None:
         self.refusals = refusals
 
-    def __call__(self, host: str, port: int) -> object:
+    def __call__(self, host: str, port: int) -> Listener:
         if host == IPV6 and self.refusals:
             self.refusals -= 1
             raise ListenerError("the port is already in use")

@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import selectors
 import socket
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kcompat.net.spinning import MOST_PASSED_OVER, SHORT_S, SPIN_S, Spin, SpinningSelector, spinning_loop
+from support.current import current
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def passed_over(spin: Spin) -> int:
@@ -22,13 +27,13 @@ def passed_over(spin: Spin) -> int:
 
 def test_it_looks_again_after_a_short_sleep_and_not_after_a_long_one() -> None:
     spin = Spin()
-    assert not spin.is_worth_it
+    assert not current(spin.is_worth_it)
     spin.slept(SHORT_S)
-    assert spin.is_worth_it
+    assert current(spin.is_worth_it)
     spin.found()
-    assert spin.is_worth_it
+    assert current(spin.is_worth_it)
     spin.slept(SHORT_S * 1.01)
-    assert not spin.is_worth_it
+    assert not current(spin.is_worth_it)
 
 
 def test_where_it_is_in_vain_it_is_tried_ever_more_rarely() -> None:
@@ -58,7 +63,7 @@ def test_a_long_sleep_counts_for_nothing() -> None:
     spin.found_nothing()
     for _ in range(9):
         spin.slept(1)
-        assert not spin.is_worth_it
+        assert not current(spin.is_worth_it)
     assert passed_over(spin) == 1 + 3
 
 
@@ -69,7 +74,7 @@ class Clock:
         self.now = 0.0
         self.looked = 0
         self.at: float | None = None
-        self.then = lambda: None
+        self.then: Callable[[], object] = lambda: None
 
     def __call__(self) -> float:
         self.looked += 1
@@ -120,7 +125,7 @@ def test_what_comes_while_it_looks_is_found_without_sleeping(watching: Watching)
     clock = watching.clock
     clock.at, clock.then = clock.now + 25e-6, watching.send
     assert watching.select(None) > ONLY_SLEEPS
-    assert clock.at is None
+    assert current(clock.at) is None
     watching.close()
 
 
@@ -135,7 +140,7 @@ def test_what_is_found_late_came_while_another_had_the_processor(watching: Watch
 
     clock.at, clock.then = clock.now + 15e-6, give_way
     watching.select(None)
-    assert clock.at is None
+    assert current(clock.at) is None
     assert watching.select(0.001) == ONLY_SLEEPS
     watching.close()
 
