@@ -7,7 +7,7 @@ from random import Random
 from kcompat.peer.backoff import backoff_ms
 
 
-def test_waits_double_up_to_the_longest_and_differ_from_broker_to_broker():
+def test_waits_double_up_to_the_longest_and_differ_from_broker_to_broker() -> None:
     chance = Random(1)
     for failures, usual in enumerate([50, 100, 200, 400, 800, 1000, 1000]):
         waits = [backoff_ms(failures, 50, 1000, chance) for _ in range(200)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -32,9 +33,15 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.leader_and_isr import LeaderAndIsrResponse
 from kcompat.protocol.messages.stop_replica import StopReplicaResponse
 from kcompat.protocol.messages.update_metadata import UpdateMetadataResponse
-from support.scripted_broker import ScriptedBroker
+from support.scripted_broker import Asked, ScriptedBroker
 from support.virtual_loop import VirtualLoopClock, run_virtually
 from support.virtual_network import VirtualNetwork
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from kcompat.cluster.news import News
+    from support.virtual_loop import VirtualLoop
 
 THERE = BrokerInfo(2, None, {"PLAINTEXT": ("there", 9092)})
 ONE = b"1" * 16
@@ -43,7 +50,7 @@ PICTURE = UpdateMetadata(1, 9, {2: THERE})
 STOPS = StopReplica(1, 9, [StoppedPartition("t", 0, 1, True), StoppedPartition("t", 1, 2, False)])
 
 
-def fine(asked):
+def fine(asked: Asked) -> object:
     """Everything is taken."""
     match asked.key:
         case ApiKey.LEADER_AND_ISR:
@@ -57,7 +64,13 @@ def fine(asked):
 class Scene:
     """Broker 1 is the controller, and broker 2 is there."""
 
-    def __init__(self, loop, answer, served, settings):
+    def __init__(
+        self,
+        loop: VirtualLoop,
+        answer: Callable[[Asked], object],
+        served: Mapping[ApiKey, range] | None,
+        settings: Mapping[str, str],
+    ) -> None:
         self.loop = loop
         self.network = VirtualNetwork(Random(1), lambda _: None)
         clock = VirtualLoopClock(loop)
@@ -66,24 +79,29 @@ class Scene:
         peers = Peers(1, config, MetadataCache("the-cluster"), ports)
         self.scripted = ScriptedBroker(answer, served)
         self.remote = RemoteBroker(THERE, 77, peers, config, clock)
-        self.replies = []
+        self.replies: list[Reply] = []
         self.listen()
 
-    def listen(self):
+    def listen(self) -> None:
         self.hub = Hub(self.loop)
         self.listener = self.network.bind("PLAINTEXT", "there", 9092)
         self.listener.start(self.hub, self.scripted)
 
-    def give(self, news):
+    def give(self, news: News) -> None:
         self.remote.give(news, self.replies.append)
 
     @property
-    def asked(self):
+    def asked(self) -> list[Asked]:
         return self.scripted.asked
 
 
-def play(scene, answer=fine, served=None, **settings):
-    async def program(loop):
+def play(
+    scene: Callable[[Scene], Awaitable[None]],
+    answer: Callable[[Asked], object] = fine,
+    served: Mapping[ApiKey, range] | None = None,
+    **settings: str,
+) -> None:
+    async def program(loop: VirtualLoop) -> None:
         await scene(
             Scene(loop, answer, served, {key.replace("_", "."): value for key, value in settings.items()})
         )
@@ -91,9 +109,10 @@ def play(scene, answer=fine, served=None, **settings):
     run_virtually(program)
 
 
-def test_each_piece_of_news_is_a_request_with_the_brokers_epoch():
-    async def scene(scene):
-        for number, news in enumerate((ROLES, PICTURE, STOPS)):
+def test_each_piece_of_news_is_a_request_with_the_brokers_epoch() -> None:
+    async def scene(scene: Scene) -> None:
+        every: tuple[News, ...] = (ROLES, PICTURE, STOPS)
+        for number, news in enumerate(every):
             scene.give(news)
             await asyncio.sleep(0.1)
             assert scene.replies == [Reply()] * (number + 1)
@@ -110,8 +129,8 @@ def test_each_piece_of_news_is_a_request_with_the_brokers_epoch():
     play(scene)
 
 
-def test_configurations_are_not_sent():
-    async def scene(scene):
+def test_configurations_are_not_sent() -> None:
+    async def scene(scene: Scene) -> None:
         scene.give(UpdateConfigs({}))
         assert scene.replies == [Reply()]
         await asyncio.sleep(1)
@@ -120,14 +139,14 @@ def test_configurations_are_not_sent():
     play(scene)
 
 
-def test_what_a_broker_keeps_is_stopped_before_what_it_deletes():
-    def answer(asked):
+def test_what_a_broker_keeps_is_stopped_before_what_it_deletes() -> None:
+    def answer(asked: Asked) -> StopReplicaResponse:
         state = asked.request.topic_states[0].partition_states[0]
         error = 74 if state.delete_partition else 56
         row = StopReplicaResponse.StopReplicaPartitionError("t", state.partition_index, error)
         return StopReplicaResponse(partition_errors=[row])
 
-    async def scene(scene):
+    async def scene(scene: Scene) -> None:
         scene.give(STOPS)
         await asyncio.sleep(0.1)
         errors = {("t", 1): ErrorCode.KAFKA_STORAGE_ERROR, ("t", 0): ErrorCode.FENCED_LEADER_EPOCH}
@@ -141,8 +160,8 @@ def test_what_a_broker_keeps_is_stopped_before_what_it_deletes():
     play(scene, answer)
 
 
-def test_a_stale_controller_is_told_once():
-    async def scene(scene):
+def test_a_stale_controller_is_told_once() -> None:
+    async def scene(scene: Scene) -> None:
         scene.give(STOPS)
         await asyncio.sleep(0.1)
         assert scene.replies == [Reply(ErrorCode.STALE_CONTROLLER_EPOCH)]
@@ -151,8 +170,8 @@ def test_a_stale_controller_is_told_once():
     play(scene, lambda _: StopReplicaResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
 
 
-def test_a_broker_that_is_away_is_asked_again_until_it_answers():
-    async def scene(scene):
+def test_a_broker_that_is_away_is_asked_again_until_it_answers() -> None:
+    async def scene(scene: Scene) -> None:
         scene.listener.close()
         scene.hub.stop()
         scene.give(ROLES)
@@ -166,10 +185,10 @@ def test_a_broker_that_is_away_is_asked_again_until_it_answers():
     play(scene)
 
 
-def test_a_connection_that_ends_before_the_answer_is_made_again():
-    answers = iter([CLOSE, CLOSE, UpdateMetadataResponse()])
+def test_a_connection_that_ends_before_the_answer_is_made_again() -> None:
+    answers: Iterator[object] = iter([CLOSE, CLOSE, UpdateMetadataResponse()])
 
-    async def scene(scene):
+    async def scene(scene: Scene) -> None:
         scene.give(PICTURE)
         await asyncio.sleep(1)
         assert scene.replies == [Reply()]
@@ -178,10 +197,10 @@ def test_a_connection_that_ends_before_the_answer_is_made_again():
     play(scene, lambda _: next(answers))
 
 
-def test_a_broker_that_does_not_answer_in_time_is_asked_again():
-    answers = iter([Promise(), UpdateMetadataResponse()])
+def test_a_broker_that_does_not_answer_in_time_is_asked_again() -> None:
+    answers: Iterator[object] = iter([Promise(), UpdateMetadataResponse()])
 
-    async def scene(scene):
+    async def scene(scene: Scene) -> None:
         scene.give(PICTURE)
         await asyncio.sleep(1.9)
         assert len(scene.asked) == 1
@@ -192,8 +211,8 @@ def test_a_broker_that_does_not_answer_in_time_is_asked_again():
     play(scene, lambda _: next(answers), request_timeout_ms="2000")
 
 
-def test_nothing_is_sent_or_answered_after_the_end():
-    async def scene(scene):
+def test_nothing_is_sent_or_answered_after_the_end() -> None:
+    async def scene(scene: Scene) -> None:
         scene.give(PICTURE)
         await asyncio.sleep(0.1)
         scene.remote.close()
@@ -206,8 +225,8 @@ def test_nothing_is_sent_or_answered_after_the_end():
     play(scene, lambda _: Promise())
 
 
-def test_the_end_between_two_attempts():
-    async def scene(scene):
+def test_the_end_between_two_attempts() -> None:
+    async def scene(scene: Scene) -> None:
         scene.listener.close()
         scene.give(PICTURE)
         await asyncio.sleep(0.05)
@@ -221,8 +240,10 @@ def test_the_end_between_two_attempts():
 
 
 @pytest.mark.parametrize("news", [ROLES, PICTURE, STOPS])
-def test_a_broker_that_knows_no_such_request_has_refused_it(news, caplog):
-    async def scene(scene):
+def test_a_broker_that_knows_no_such_request_has_refused_it(
+    news: News, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene(scene: Scene) -> None:
         scene.give(news)
         await asyncio.sleep(1)
         assert scene.replies == [Reply(ErrorCode.UNSUPPORTED_VERSION)]
@@ -231,11 +252,11 @@ def test_a_broker_that_knows_no_such_request_has_refused_it(news, caplog):
     assert "cannot be sent to broker 2" in caplog.text
 
 
-def test_who_raises_on_an_answer_is_not_told_twice(caplog):
-    async def scene(scene):
-        replies = []
+def test_who_raises_on_an_answer_is_not_told_twice(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(scene: Scene) -> None:
+        replies: list[Reply] = []
 
-        def broken(reply):
+        def broken(reply: Reply) -> None:
             replies.append(reply)
             raise ZeroDivisionError
 
@@ -247,8 +268,8 @@ def test_who_raises_on_an_answer_is_not_told_twice(caplog):
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_an_old_release_among_brokers_has_old_requests():
-    async def scene(scene):
+def test_an_old_release_among_brokers_has_old_requests() -> None:
+    async def scene(scene: Scene) -> None:
         scene.give(STOPS)
         await asyncio.sleep(0.1)
         assert [(asked.version, asked.request.delete_partitions) for asked in scene.asked] == [

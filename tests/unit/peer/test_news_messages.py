@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeVar
+
 import pytest
 
 from kcompat.cluster.image import BrokerInfo, PartitionInfo
@@ -22,6 +24,11 @@ from kcompat.protocol.messages.leader_and_isr import LeaderAndIsrResponse
 from kcompat.protocol.messages.update_metadata import UpdateMetadataRequest
 from kcompat.protocol.uuids import ZERO_UUID
 from support.asking import travelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+P = TypeVar("P", AssignedPartition, ShownPartition, StoppedPartition)
 
 ONE, TWO = b"1" * 16, b"2" * 16
 EPOCH = 7_000_000_000
@@ -65,12 +72,12 @@ SHOWN = UpdateMetadata(
 )
 
 
-def by_key(partitions):
+def by_key(partitions: Iterable[P]) -> list[P]:
     return sorted(partitions, key=lambda each: (each.topic, each.index))
 
 
 @pytest.mark.parametrize("version", range(8))
-def test_roles_travel_in_every_version(version):
+def test_roles_travel_in_every_version(version: int) -> None:
     request = travelled(leader_and_isr.request_of(ROLES, version, EPOCH, "INSIDE"), version)
     assert request.broker_epoch == (EPOCH if version >= 2 else -1)
     news = leader_and_isr.news_of(request, "INSIDE")
@@ -97,7 +104,7 @@ def test_roles_travel_in_every_version(version):
 
 
 @pytest.mark.parametrize("version", range(8))
-def test_the_errors_of_roles_travel_in_every_version(version):
+def test_the_errors_of_roles_travel_in_every_version(version: int) -> None:
     request = travelled(leader_and_isr.request_of(ROLES, version, EPOCH, "INSIDE"), version)
     asked = leader_and_isr.news_of(request, "INSIDE").partitions
     reply = Reply(
@@ -110,7 +117,7 @@ def test_the_errors_of_roles_travel_in_every_version(version):
 
 
 @pytest.mark.parametrize("version", range(8))
-def test_an_error_of_the_whole_request_stands_in_every_row(version):
+def test_an_error_of_the_whole_request_stands_in_every_row(version: int) -> None:
     reply = Reply(ErrorCode.STALE_BROKER_EPOCH)
     response = travelled(leader_and_isr.response_of(ROLES.partitions, reply, version), version)
     rows = response.partition_errors or [row for topic in response.topics for row in topic.partition_errors]
@@ -118,18 +125,18 @@ def test_an_error_of_the_whole_request_stands_in_every_row(version):
     assert leader_and_isr.reply_of(response, ROLES).error == ErrorCode.STALE_BROKER_EPOCH
 
 
-def test_an_error_that_is_not_known_is_one_nobody_expected():
+def test_an_error_that_is_not_known_is_one_nobody_expected() -> None:
     response = LeaderAndIsrResponse(error_code=9999)
     assert leader_and_isr.reply_of(response, ROLES).error == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_a_leader_that_is_not_reached_among_brokers_is_left_out():
+def test_a_leader_that_is_not_reached_among_brokers_is_left_out() -> None:
     news = LeaderAndIsr(1, 1, [], [BrokerInfo(1, None, {"OUTSIDE": ("one", 9092)})])
     assert leader_and_isr.request_of(news, 7, EPOCH, "INSIDE").live_leaders == []
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_stopped_replicas_travel_in_every_version(version):
+def test_stopped_replicas_travel_in_every_version(version: int) -> None:
     request = travelled(stop_replica.request_of(STOPS, version, EPOCH), version)
     assert request.broker_epoch == (EPOCH if version >= 1 else -1)
     news = stop_replica.news_of(request)
@@ -145,7 +152,7 @@ def test_stopped_replicas_travel_in_every_version(version):
     assert stop_replica.reply_of(response) == reply
 
 
-def test_what_is_kept_and_what_is_deleted_go_apart():
+def test_what_is_kept_and_what_is_deleted_go_apart() -> None:
     kept, deleted = StoppedPartition("a", 0, 5, False), StoppedPartition("a", 1, 5, True)
     parts = stop_replica.split(StopReplica(3, 11, [deleted, kept]))
     assert parts == [StopReplica(3, 11, [kept]), StopReplica(3, 11, [deleted])]
@@ -159,7 +166,7 @@ def test_what_is_kept_and_what_is_deleted_go_apart():
 
 
 @pytest.mark.parametrize("version", range(9))
-def test_the_picture_travels_in_every_version(version):
+def test_the_picture_travels_in_every_version(version: int) -> None:
     request = travelled(update_metadata.request_of(SHOWN, version, EPOCH), version)
     assert request.broker_epoch == (EPOCH if version >= 5 else -1)
     news = update_metadata.news_of(request)
@@ -194,7 +201,7 @@ def test_the_picture_travels_in_every_version(version):
 
 
 @pytest.mark.parametrize("version", range(9))
-def test_a_broker_that_is_presumed_dead_travels_as_a_live_one_with_a_tag(version):
+def test_a_broker_that_is_presumed_dead_travels_as_a_live_one_with_a_tag(version: int) -> None:
     one, two = (
         BrokerInfo(each, None, {"PLAINTEXT": ("h", each)}, {"PLAINTEXT": "PLAINTEXT"}) for each in (1, 2)
     )
@@ -209,7 +216,7 @@ def test_a_broker_that_is_presumed_dead_travels_as_a_live_one_with_a_tag(version
 
 
 @pytest.mark.parametrize("version", range(9))
-def test_a_listener_of_another_name_travels_where_versions_know_names(version):
+def test_a_listener_of_another_name_travels_where_versions_know_names(version: int) -> None:
     inside = BrokerInfo(1, None, {"INSIDE": ("one", 1)}, {"INSIDE": "SASL_SSL"})
     news = UpdateMetadata(1, 1, {1: inside})
     if version < 3:
@@ -221,14 +228,14 @@ def test_a_listener_of_another_name_travels_where_versions_know_names(version):
     assert update_metadata.news_of(request).brokers[1] == inside
 
 
-def test_a_security_protocol_that_does_not_exist_is_refused():
+def test_a_security_protocol_that_does_not_exist_is_refused() -> None:
     endpoint = UpdateMetadataRequest.UpdateMetadataEndpoint(1, "h", "L", 4)
     broker = UpdateMetadataRequest.UpdateMetadataBroker(1, endpoints=[endpoint])
     with pytest.raises(ValueError, match="protocol 4"):
         update_metadata.news_of(UpdateMetadataRequest(live_brokers=[broker]))
 
 
-def test_the_reply_to_the_picture():
+def test_the_reply_to_the_picture() -> None:
     for error in (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH):
         response = travelled(update_metadata.response_of(Reply(error)), 8)
         assert update_metadata.reply_of(response) == Reply(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,9 +16,16 @@ from kcompat.net.hub import Hub
 from kcompat.peer.errors import PeerError, PeerFault
 from kcompat.peer.peers import Peers
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from support.outcomes import answer_to
 from support.scripted_broker import ScriptedBroker
 from support.virtual_loop import VirtualLoopClock, run_virtually
 from support.virtual_network import VirtualNetwork
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from kcompat.peer.client import PeerClient
+    from support.virtual_loop import VirtualLoop
 
 CONFIG = {
     "listeners": "INSIDE://:1,OUTSIDE://:2",
@@ -29,14 +37,14 @@ CONFIG = {
 class Scene:
     """Broker 1 and its peers; brokers 2 and 3 listen at two addresses each."""
 
-    def __init__(self, loop):
+    def __init__(self, loop: VirtualLoop) -> None:
         self.loop = loop
         self.network = VirtualNetwork(Random(1), lambda _: None)
         self.cluster = MetadataCache("the-cluster")
         ports = (self.network.connector("here"), VirtualLoopClock(loop), Random(2))
         self.peers = Peers(1, ConfigFeed(BrokerConfig(CONFIG)), self.cluster, ports)
-        self.hubs = {}
-        self.brokers = {}
+        self.hubs: dict[tuple[str, int], Hub] = {}
+        self.brokers: dict[tuple[str, int], ScriptedBroker] = {}
         for number in (2, 3):
             for port in (1, 2):
                 address = (f"broker-{number}", port)
@@ -44,7 +52,7 @@ class Scene:
                 self.brokers[address] = ScriptedBroker(lambda _: HeartbeatResponse())
                 self.network.bind("L", *address).start(self.hubs[address], self.brokers[address])
 
-    def show(self, **ports):
+    def show(self, **ports: int) -> None:
         """Have the image know these brokers, by the port of their inner listener."""
         brokers = {
             int(name[1:]): BrokerInfo(
@@ -56,31 +64,29 @@ class Scene:
         }
         self.cluster.update(replace(self.cluster.image, brokers=brokers))
 
-    async def beat(self, client):
-        future = self.loop.create_future()
-        client.call(HeartbeatRequest(), 1000).then(future.set_result, future.set_exception)
+    async def beat(self, client: PeerClient) -> PeerFault | None:
         try:
-            await future
+            await answer_to(client.call(HeartbeatRequest(), 1000))
         except PeerError as error:
             return error.fault
         return None
 
-    def connections(self, *address):
-        return len(self.hubs[address].connections)
+    def connections(self, host: str, port: int) -> int:
+        return len(self.hubs[host, port].connections)
 
-    def client_ids(self, *address):
-        return [asked.client_id for asked in self.brokers[address].asked]
+    def client_ids(self, host: str, port: int) -> list[str | None]:
+        return [asked.client_id for asked in self.brokers[host, port].asked]
 
 
-def play(scene):
-    async def program(loop):
+def play(scene: Callable[[Scene], Awaitable[None]]) -> None:
+    async def program(loop: VirtualLoop) -> None:
         await scene(Scene(loop))
 
     run_virtually(program)
 
 
-def test_the_listener_among_brokers_is_connected_to():
-    async def scene(scene):
+def test_the_listener_among_brokers_is_connected_to() -> None:
+    async def scene(scene: Scene) -> None:
         scene.show(b2=2, b3=1)
         assert await scene.beat(scene.peers.of(2)) is None
         assert await scene.beat(scene.peers.of(3)) is None
@@ -90,8 +96,8 @@ def test_the_listener_among_brokers_is_connected_to():
     play(scene)
 
 
-def test_a_purpose_has_its_own_connection_and_kafkas_client_id():
-    async def scene(scene):
+def test_a_purpose_has_its_own_connection_and_kafkas_client_id() -> None:
+    async def scene(scene: Scene) -> None:
         scene.show(b2=1)
         peers = scene.peers
         clients = [peers.of(2), peers.of(2, "controller"), peers.fetcher(2, 0), peers.fetcher(2, 1)]
@@ -104,8 +110,8 @@ def test_a_purpose_has_its_own_connection_and_kafkas_client_id():
     play(scene)
 
 
-def test_a_broker_that_is_not_known_cannot_be_asked_until_it_is():
-    async def scene(scene):
+def test_a_broker_that_is_not_known_cannot_be_asked_until_it_is() -> None:
+    async def scene(scene: Scene) -> None:
         client = scene.peers.of(2)
         assert await scene.beat(client) is PeerFault.UNKNOWN
         scene.show(b2=1)
@@ -115,8 +121,8 @@ def test_a_broker_that_is_not_known_cannot_be_asked_until_it_is():
     play(scene)
 
 
-def test_a_client_ends_when_its_broker_leaves_the_image():
-    async def scene(scene):
+def test_a_client_ends_when_its_broker_leaves_the_image() -> None:
+    async def scene(scene: Scene) -> None:
         scene.show(b2=1, b3=1)
         client, other = scene.peers.of(2), scene.peers.of(3)
         assert await scene.beat(client) is await scene.beat(other) is None
@@ -133,8 +139,8 @@ def test_a_client_ends_when_its_broker_leaves_the_image():
     play(scene)
 
 
-def test_a_broker_that_moved_is_found_where_it_is_now():
-    async def scene(scene):
+def test_a_broker_that_moved_is_found_where_it_is_now() -> None:
+    async def scene(scene: Scene) -> None:
         scene.show(b2=1)
         client = scene.peers.of(2)
         await scene.beat(client)
@@ -147,8 +153,8 @@ def test_a_broker_that_moved_is_found_where_it_is_now():
     play(scene)
 
 
-def test_a_broker_can_be_asked_before_the_image_knows_it():
-    async def scene(scene):
+def test_a_broker_can_be_asked_before_the_image_knows_it() -> None:
+    async def scene(scene: Scene) -> None:
         client = scene.peers.to(BrokerInfo(3, None, {"INSIDE": ("broker-3", 1)}), "controller")
         assert await scene.beat(client) is None
         client.close()
@@ -158,8 +164,8 @@ def test_a_broker_can_be_asked_before_the_image_knows_it():
     play(scene)
 
 
-def test_closing_ends_every_client():
-    async def scene(scene):
+def test_closing_ends_every_client() -> None:
+    async def scene(scene: Scene) -> None:
         scene.show(b2=1, b3=1)
         clients = [scene.peers.of(2), scene.peers.fetcher(3, 0)]
         for client in clients:
@@ -176,12 +182,12 @@ def test_closing_ends_every_client():
     play(scene)
 
 
-def test_closing_ends_what_a_failed_call_asks_for_in_return():
-    async def scene(scene):
+def test_closing_ends_what_a_failed_call_asks_for_in_return() -> None:
+    async def scene(scene: Scene) -> None:
         scene.show(b2=1, b3=1)
-        failed = []
+        failed: list[PeerClient] = []
 
-        def failed_call(_):
+        def failed_call(_: Exception) -> None:
             failed.append(scene.peers.of(3, "another purpose"))
 
         scene.peers.of(2).call(HeartbeatRequest(), 5000).then(lambda _: None, failed_call)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
+from typing import TYPE_CHECKING
 
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo
@@ -17,13 +18,18 @@ from support.scripted_broker import ScriptedBroker
 from support.virtual_loop import VirtualLoopClock, run_virtually
 from support.virtual_network import VirtualNetwork
 
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from support.virtual_loop import VirtualLoop
+
 SECOND = DOUBT_MS / 1000
 
 
 class Scene:
     """Broker 1 asks about brokers 2 and 3, which its cluster image has."""
 
-    def __init__(self, loop):
+    def __init__(self, loop: VirtualLoop) -> None:
         self.loop = loop
         self.network = VirtualNetwork(Random(1), lambda _: None)
         clock = VirtualLoopClock(loop)
@@ -32,41 +38,41 @@ class Scene:
         peers = Peers(1, ConfigFeed(BrokerConfig({})), self.cluster, ports)
         self.found = 0
         self.reachability = Reachability(peers, clock, self.note)
-        self.hubs = {}
+        self.hubs: dict[int, Hub] = {}
         self.show(1, 2, 3)
         for number in (2, 3):
             self.listen(number)
 
-    def note(self):
+    def note(self) -> None:
         self.found += 1
 
-    def listen(self, number):
+    def listen(self, number: int) -> None:
         hub = self.hubs[number] = Hub(self.loop)
         listener = self.network.bind("PLAINTEXT", f"broker-{number}", 9092)
         listener.start(hub, ScriptedBroker(lambda _: None))
 
-    def show(self, *numbers):
+    def show(self, *numbers: int) -> None:
         brokers = {
             number: BrokerInfo(number, None, {"PLAINTEXT": (f"broker-{number}", 9092)}) for number in numbers
         }
         self.cluster.hear(UpdateMetadata(1, 1, brokers))
 
-    def seen(self, number):
+    def seen(self, number: int) -> tuple[bool, bool]:
         return self.reachability.is_doubtful(number), self.reachability.is_refused(number)
 
 
 DOUBTFUL, DOUBTFUL_AND_REFUSED, REFUSED, FINE = (True, False), (True, True), (False, True), (False, False)
 
 
-def play(scene):
-    async def program(loop):
+def play(scene: Callable[[Scene], Awaitable[None]]) -> None:
+    async def program(loop: VirtualLoop) -> None:
         await scene(Scene(loop))
 
     run_virtually(program)
 
 
-def test_one_that_is_there_is_in_doubt_until_the_first_connection():
-    async def scene(scene):
+def test_one_that_is_there_is_in_doubt_until_the_first_connection() -> None:
+    async def scene(scene: Scene) -> None:
         assert scene.seen(2) == DOUBTFUL
         await asyncio.sleep(0.1)
         assert scene.found == 1
@@ -77,15 +83,15 @@ def test_one_that_is_there_is_in_doubt_until_the_first_connection():
     play(scene)
 
 
-def test_no_broker_doubts_itself():
-    async def scene(scene):
+def test_no_broker_doubts_itself() -> None:
+    async def scene(scene: Scene) -> None:
         assert scene.seen(1) == FINE
 
     play(scene)
 
 
-def test_one_that_is_killed_is_in_doubt_at_once_and_for_a_second():
-    async def scene(scene):
+def test_one_that_is_killed_is_in_doubt_at_once_and_for_a_second() -> None:
+    async def scene(scene: Scene) -> None:
         scene.seen(2)
         await asyncio.sleep(10)
         scene.network.kill("broker-2")
@@ -99,8 +105,8 @@ def test_one_that_is_killed_is_in_doubt_at_once_and_for_a_second():
     play(scene)
 
 
-def test_one_that_comes_back_is_reached_and_can_be_killed_again():
-    async def scene(scene):
+def test_one_that_comes_back_is_reached_and_can_be_killed_again() -> None:
+    async def scene(scene: Scene) -> None:
         scene.seen(2)
         await asyncio.sleep(1)
         scene.network.kill("broker-2")
@@ -116,8 +122,8 @@ def test_one_that_comes_back_is_reached_and_can_be_killed_again():
     play(scene)
 
 
-def test_one_that_left_the_image_and_is_back_is_asked_about_anew():
-    async def scene(scene):
+def test_one_that_left_the_image_and_is_back_is_asked_about_anew() -> None:
+    async def scene(scene: Scene) -> None:
         scene.seen(2)
         await asyncio.sleep(1)
         scene.network.kill("broker-2")
@@ -132,8 +138,8 @@ def test_one_that_left_the_image_and_is_back_is_asked_about_anew():
     play(scene)
 
 
-def test_a_silent_host_is_in_doubt_for_a_second_and_not_refused():
-    async def scene(scene):
+def test_a_silent_host_is_in_doubt_for_a_second_and_not_refused() -> None:
+    async def scene(scene: Scene) -> None:
         scene.network.isolate("broker-2", ["broker-1"])
         assert scene.seen(2) == DOUBTFUL
         await asyncio.sleep(SECOND - 0.01)
@@ -144,8 +150,8 @@ def test_a_silent_host_is_in_doubt_for_a_second_and_not_refused():
     play(scene)
 
 
-def test_a_connection_that_a_living_broker_ends_is_made_again():
-    async def scene(scene):
+def test_a_connection_that_a_living_broker_ends_is_made_again() -> None:
+    async def scene(scene: Scene) -> None:
         scene.seen(2)
         await asyncio.sleep(5)
         for connection in list(scene.hubs[2].connections):

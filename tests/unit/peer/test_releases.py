@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kcompat.config.broker import BrokerConfig
 from kcompat.peer.peers import settings_of
 from kcompat.peer.releases import latest, release
 from kcompat.protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @pytest.mark.parametrize(
@@ -25,16 +30,16 @@ from kcompat.protocol.api_keys import ApiKey
         (ApiKey.ALTER_PARTITION, {"3.9": 3}),
     ],
 )
-def test_the_newest_version_of_a_release(key, versions):
+def test_the_newest_version_of_a_release(key: ApiKey, versions: Mapping[str, int]) -> None:
     assert {text: latest(key, release(text)) for text in versions} == versions
 
 
-def test_releases_are_ordered_as_they_came():
+def test_releases_are_ordered_as_they_came() -> None:
     texts = ["0.8.2", "0.10.0-IV0", "0.10.0", "0.10.1", "0.11.0", "1.0", "2.8-IV0", "2.8.1", "3.0", "3.9-IV0"]
     assert sorted(texts, key=release) == texts
 
 
-def test_what_a_broker_connects_with():
+def test_what_a_broker_connects_with() -> None:
     settings = settings_of(BrokerConfig({}))
     assert settings.release == (3, 9, 0, 0)
     assert (settings.setup_timeout_ms, settings.setup_timeout_max_ms) == (10_000, 30_000)
@@ -65,5 +70,5 @@ def test_what_a_broker_connects_with():
         ("0.8.2.1", "0.8.2"),
     ],
 )
-def test_only_the_first_segments_of_a_version_count(text, same):
+def test_only_the_first_segments_of_a_version_count(text: str, same: str) -> None:
     assert settings_of(BrokerConfig({"inter.broker.protocol.version": text})).release == release(same)
