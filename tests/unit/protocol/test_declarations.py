@@ -9,6 +9,7 @@ import sys
 import types
 import typing
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -16,6 +17,14 @@ from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.schema import OPEN_END, Wire, version_range
 from support.messages import message_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from msgspec import Struct
+
+    Fact: TypeAlias = dict[str, Any]
+    """An entry of a fact table: a message, a field, an API or an error code."""
 
 TABLES = Path(__file__).parent / "tables"
 ZERO = {"bool": False, "string": "", "bytes": b"", "records": b"", "uuid": bytes(16), "float64": 0.0}
@@ -30,17 +39,17 @@ ERRORS = json.loads((TABLES / "errors.json").read_text())["errors"]
 CLASSES = {cls.__name__: cls for cls in message_classes()}
 
 
-def snake(name):
+def snake(name: str) -> str:
     name = name.replace("KRaft", "Kraft").replace("2Pc", "_2pc")
     name = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
 
 
-def span(text, inside):
+def span(text: str | None, inside: Iterable[int]) -> list[int]:
     return [version for version in inside if version in version_range(text)]
 
 
-def default_of(cls, name):
+def default_of(cls: type[Struct], name: str) -> object:
     default = dict(zip(cls.__struct_fields__, cls.__struct_defaults__, strict=True))[name]
     factory = getattr(default, "factory", None)
     return default if factory is None else factory()
@@ -51,7 +60,7 @@ NULL_IN_JSON = ("ClassicMemberMetadata",)
 generator passes over it, and what is not there is an empty struct."""
 
 
-def expected_default(fact, element):
+def expected_default(fact: Fact, element: type | None) -> object:
     if "d" in fact and fact["n"] not in NULL_IN_JSON:
         return fact["d"]
     if fact["t"].startswith("[]"):
@@ -65,7 +74,7 @@ OF_KCOMPAT = {"UpdateMetadataRequest": ["presumed_dead"]}
 """Tagged fields that Kafka does not have and passes over."""
 
 
-def compare_struct(cls, facts, inside):
+def compare_struct(cls: type[Struct], facts: list[Fact], inside: Iterable[int]) -> None:
     """All fields of one struct in the versions in which its parent has it."""
     hints = typing.get_type_hints(cls, include_extras=True)
     known = [snake(fact["n"]) for fact in facts]
@@ -76,7 +85,7 @@ def compare_struct(cls, facts, inside):
         compare_field(cls, fact, hints[snake(fact["n"])], inside)
 
 
-def compare_field(cls, fact, hint, inside):
+def compare_field(cls: type[Struct], fact: Fact, hint: object, inside: Iterable[int]) -> None:
     python_type, wire = typing.get_args(hint)
     assert isinstance(wire, Wire)
     optional = isinstance(python_type, types.UnionType) and type(None) in typing.get_args(python_type)
@@ -103,12 +112,12 @@ def compare_field(cls, fact, hint, inside):
     assert default_of(cls, name) == expected_default(fact, element if "f" in fact else None), name
 
 
-def test_all_messages_are_there():
+def test_all_messages_are_there() -> None:
     assert sorted(CLASSES) == sorted(fact["name"] for fact in SCHEMA["messages"])
 
 
 @pytest.mark.parametrize("fact", SCHEMA["messages"], ids=lambda fact: fact["name"])
-def test_message(fact):
+def test_message(fact: Fact) -> None:
     cls = CLASSES[fact["name"]]
     assert cls.versions == version_range(fact["versions"])
     assert list(cls.flexible) == span(fact["flexible"], cls.versions)
@@ -120,7 +129,7 @@ def test_message(fact):
 
 
 @pytest.mark.parametrize("fact", SCHEMA["apis"], ids=lambda fact: fact["api"])
-def test_api_facts(fact):
+def test_api_facts(fact: Fact) -> None:
     facts = API_FACTS[fact["key"]]
     assert (facts.key, facts.key.name) == (fact["key"], fact["api"])
     assert facts.versions == version_range(fact["versions"])
@@ -137,7 +146,7 @@ def test_api_facts(fact):
     ]
 
 
-def test_error_codes():
+def test_error_codes() -> None:
     codes = {code.name: (code.value, code.retriable, code.refresh_metadata) for code in ErrorCode}
     assert codes == {
         fact["name"]: (fact["code"], fact["retriable"], fact["refresh_metadata"]) for fact in ERRORS
@@ -145,7 +154,7 @@ def test_error_codes():
 
 
 @pytest.mark.parametrize("key", list(ApiKey), ids=lambda key: key.name)
-def test_facts_and_classes_agree(key):
+def test_facts_and_classes_agree(key: ApiKey) -> None:
     facts = API_FACTS[key]
     for cls in (request_class(key), response_class(key)):
         assert cls.api_key == key
@@ -155,12 +164,12 @@ def test_facts_and_classes_agree(key):
         assert cls.__module__ == f"kcompat.protocol.messages.{key.name.lower()}"
 
 
-def test_unknown_key_has_no_class():
+def test_unknown_key_has_no_class() -> None:
     with pytest.raises(KeyError):
         request_class(95)
 
 
-def test_import_of_one_api_does_not_import_others():
+def test_import_of_one_api_does_not_import_others() -> None:
     code = (
         "import sys, kcompat.protocol.api_keys as a; a.request_class(18);"
         "print([m for m in sys.modules if m.startswith('kcompat.protocol.messages.')])"
@@ -178,5 +187,5 @@ def test_import_of_one_api_does_not_import_others():
         (None, range(0)),
     ],
 )
-def test_version_range(text, expected):
+def test_version_range(text: str | None, expected: range) -> None:
     assert version_range(text) == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -20,6 +22,9 @@ from kcompat.protocol.messages.metadata import MetadataRequest
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.protocol.messages.transaction_index import AbortedTxn
 from kcompat.protocol.messages.transaction_log import TransactionLogKey, TransactionLogValue
+
+if TYPE_CHECKING:
+    from kcompat.protocol.message import Message
 
 ID = bytes(range(16))
 ID_HEX = "000102030405060708090a0b0c0d0e0f"
@@ -247,7 +252,7 @@ GOLDEN = [
     GOLDEN,
     ids=[f"{type(message).__name__}-v{version}" for message, version, _ in GOLDEN],
 )
-def test_golden(message, version, wire):
+def test_golden(message: Message, version: int, wire: str) -> None:
     expected = bytes.fromhex(wire)
     assert b"".join(message.encode(version)).hex() == expected.hex()
     assert type(message).decode(memoryview(expected), version) == message

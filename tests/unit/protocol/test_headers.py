@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
@@ -12,8 +14,12 @@ from kcompat.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatRespo
 from kcompat.protocol.schema import ProtocolViolation
 from support.raw_client import request_frame
 
+if TYPE_CHECKING:
+    from kcompat.protocol.message import Message
+    from support.codecs import MessageCodec
 
-def view(text):
+
+def view(text: str) -> memoryview:
     return memoryview(bytes.fromhex(text))
 
 
@@ -33,7 +39,9 @@ def view(text):
         ("0012 0000 ffffffff 0002 61ff", 1, (-1, "a\ufffd", 12)),
     ],
 )
-def test_request_header(codec, wire, version, expected):
+def test_request_header(
+    codec: MessageCodec, wire: str, version: int, expected: tuple[int, str | None, int]
+) -> None:
     assert codec.read_request_header(view(wire), version) == expected
 
 
@@ -53,7 +61,7 @@ def test_request_header(codec, wire, version, expected):
         "0000 0009 00000007 ffff ffffffff7f",
     ],
 )
-def test_damaged_request_header(codec, wire):
+def test_damaged_request_header(codec: MessageCodec, wire: str) -> None:
     with pytest.raises(ProtocolViolation):
         codec.read_request_header(view(wire), 2)
 
@@ -61,7 +69,7 @@ def test_damaged_request_header(codec, wire):
 @pytest.mark.parametrize(
     ("version", "client_id"), [(0, None), (1, None), (1, ""), (1, "b"), (2, None), (2, ""), (2, "client")]
 )
-def test_a_written_header_is_read_back(codec, version, client_id):
+def test_a_written_header_is_read_back(codec: MessageCodec, version: int, client_id: str | None) -> None:
     (wire,) = RequestHeader(3, 12, 9, client_id).encode(version)
     assert codec.read_request_header(memoryview(wire), version) == (9, client_id, len(wire))
 
@@ -75,7 +83,9 @@ def test_a_written_header_is_read_back(codec, version, client_id):
         (ApiVersionsRequest(), 3, "0012 0003 00000009 0001 62 00"),
     ],
 )
-def test_a_frame_has_the_header_that_its_version_demands(request_, version, header):
+def test_a_frame_has_the_header_that_its_version_demands(
+    request_: Message, version: int, header: str
+) -> None:
     frame = request_frame(request_, version, 9, "b")
     body = b"".join(request_.encode(version))
     assert frame == len(frame[4:]).to_bytes(4, "big") + bytes.fromhex(header) + body
@@ -89,13 +99,15 @@ def test_a_frame_has_the_header_that_its_version_demands(request_, version, head
         (4, 1, "0000000c 00000102 00 00000007 001b 00"),
     ],
 )
-def test_a_response_as_it_goes_over_the_wire(codec, version, header_version, expected):
+def test_a_response_as_it_goes_over_the_wire(
+    codec: MessageCodec, version: int, header_version: int, expected: str
+) -> None:
     frame = codec.compile_framer(HeartbeatResponse, version)
     response = HeartbeatResponse(throttle_time_ms=7 if version else 0, error_code=27)
     assert frame(response, 0x102, header_version) == [bytes.fromhex(expected)]
 
 
-def test_the_length_of_a_response_counts_the_records_in_it(codec):
+def test_the_length_of_a_response_counts_the_records_in_it(codec: MessageCodec) -> None:
     records = memoryview(b"some records")
     partition = FetchResponse.PartitionData(records=records)
     response = FetchResponse(responses=[FetchResponse.FetchableTopicResponse("t", partitions=[partition])])

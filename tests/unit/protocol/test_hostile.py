@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tracemalloc
+from typing import TypeVar
 
 import pytest
 
 from kcompat.protocol.encoding import uvarint
+from kcompat.protocol.message import Message
 from kcompat.protocol.messages.api_versions import ApiVersionsRequest
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.heartbeat import HeartbeatRequest
@@ -18,13 +20,15 @@ from kcompat.protocol.reading import read_uvarint
 from kcompat.protocol.schema import MAX_VALUES, ProtocolViolation
 from support.messages import message_classes, sample
 
+M = TypeVar("M", bound=Message)
 
-def decode(cls, version, wire):
-    return cls.decode(memoryview(bytes.fromhex(wire) if isinstance(wire, str) else wire), version)
+
+def decode(cls: type[M], version: int, wire: str) -> M:
+    return cls.decode(memoryview(bytes.fromhex(wire)), version)
 
 
 @pytest.mark.parametrize("cls", message_classes(), ids=lambda cls: cls.__name__)
-def test_truncation_at_every_byte(cls):
+def test_truncation_at_every_byte(cls: type[Message]) -> None:
     for version in cls.versions:
         message = sample(cls, version)
         wire = b"".join(message.encode(version))
@@ -84,7 +88,9 @@ FETCH_V12 = "ffffffff" + "00" * 8 + "7fffffff 00 00000000 ffffffff 01 01 01"
         (FetchRequest, 12, FETCH_V12 + "ffffffff0f 00 00", "4294967295 tagged fields"),
     ],
 )
-def test_damage_is_a_violation_and_costs_nothing(cls, version, wire, fault):
+def test_damage_is_a_violation_and_costs_nothing(
+    cls: type[Message], version: int, wire: str, fault: str
+) -> None:
     with pytest.raises(ProtocolViolation, match=f"^{cls.__name__} v{version}.*{fault}"):
         decode(cls, version, wire)
     tracemalloc.start()
@@ -110,19 +116,19 @@ def test_damage_is_a_violation_and_costs_nothing(cls, version, wire, fault):
         ("8000", 0),
     ],
 )
-def test_varint(wire, value):
+def test_varint(wire: str, value: int) -> None:
     assert read_uvarint(memoryview(bytes.fromhex(wire + "ff")), 0) == (value, len(wire) // 2)
     if wire != "8000":
         assert uvarint(value).hex() == wire
 
 
 @pytest.mark.parametrize("wire", ["ffffffff10", "ffffffff7f", "ffffffffff01", "8080808080"])
-def test_varint_beyond_32_bits(wire):
+def test_varint_beyond_32_bits(wire: str) -> None:
     with pytest.raises(ProtocolViolation, match="varint"):
         read_uvarint(memoryview(bytes.fromhex(wire)), 0)
 
 
-def test_a_negative_count_is_null_where_null_is_allowed():
+def test_a_negative_count_is_null_where_null_is_allowed() -> None:
     for count in ("ffffffff", "fffffffe", "80000000"):
         assert decode(MetadataRequest, 1, count).topics is None
     partition = "00000000 0000 0000000000000000 0000000000000000"
@@ -130,19 +136,19 @@ def test_a_negative_count_is_null_where_null_is_allowed():
     assert decode(FetchResponse, 4, wire).responses[0].partitions[0].aborted_transactions is None
 
 
-def test_a_zero_of_two_bytes_is_null_too():
+def test_a_zero_of_two_bytes_is_null_too() -> None:
     assert decode(HeartbeatRequest, 4, "02 67 00000000 02 6d 8000 00").group_instance_id is None
     assert decode(MetadataRequest, 9, "8000 00 00 00 00").topics is None
     with pytest.raises(ProtocolViolation, match="length -1"):
         decode(HeartbeatRequest, 4, "8000 00000000 02 6d 00 00")
 
 
-def stop_replicas(count):
+def stop_replicas(count: int) -> bytes:
     """A request with `count` partition numbers, after which it is at its end."""
     return b"\0" * 17 + b"\0\0\0\1" + b"\0\1t" + count.to_bytes(4, "big") + bytes(4 * count)
 
 
-def test_values_are_counted():
+def test_values_are_counted() -> None:
     # The topic struct with its two fields takes two of the values.
     most = MAX_VALUES - 2
     message = StopReplicaRequest.decode(memoryview(stop_replicas(most)), 1)
@@ -151,13 +157,13 @@ def test_values_are_counted():
         StopReplicaRequest.decode(memoryview(stop_replicas(most + 1)), 1)
 
 
-def test_the_limit_of_values_is_the_callers():
+def test_the_limit_of_values_is_the_callers() -> None:
     StopReplicaRequest.decode(memoryview(stop_replicas(8)), 1, 0, 10)
     with pytest.raises(ProtocolViolation, match="too many values"):
         StopReplicaRequest.decode(memoryview(stop_replicas(9)), 1, 0, 10)
 
 
-def unknown_tags(count):
+def unknown_tags(count: int) -> bytes:
     fields = b"".join(bytes([tag, 1, 0xAA]) for tag in range(10, 10 + count))
     return bytes([count]) + fields
 
@@ -174,14 +180,14 @@ def unknown_tags(count):
         ),
     ],
 )
-def test_unknown_tags_are_skipped_up_to_a_limit(cls, version, body):
+def test_unknown_tags_are_skipped_up_to_a_limit(cls: type[Message], version: int, body: bytes) -> None:
     without = cls.decode(memoryview(body + b"\0"), version)
     assert cls.decode(memoryview(body + unknown_tags(64)), version) == without
     with pytest.raises(ProtocolViolation, match="65 tagged fields"):
         cls.decode(memoryview(body + unknown_tags(65)), version)
 
 
-def test_known_tags_among_unknown_ones():
+def test_known_tags_among_unknown_ones() -> None:
     body = bytes.fromhex(FETCH_V12)
     tags = bytes.fromhex("03 00 02 02 63 05 00 8101 01 ff")
     assert FetchRequest.decode(memoryview(body + tags), 12).cluster_id == "c"

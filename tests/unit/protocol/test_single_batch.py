@@ -2,47 +2,77 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kcompat.protocol.messages.produce import ProduceRequest
 from support.raw_client import request_frame
 
+if TYPE_CHECKING:
+    from support.codecs import MessageCodec
+
 ID = bytes(range(16))
 versions = pytest.mark.parametrize("version", range(3, 14))
 
 
-def row(index=3, records=b"batch"):
+def row(index: int = 3, records: bytes | None = b"batch") -> ProduceRequest.PartitionProduceData:
     return ProduceRequest.PartitionProduceData(index, records)
 
 
-def request(*rows, name="topic", **fields):
-    topic = ProduceRequest.TopicProduceData(name=name, topic_id=ID, partition_data=list(rows) or [row()])
-    return ProduceRequest(**{"acks": 1, "timeout_ms": 1000, "topic_data": [topic], **fields})
+def request(
+    *rows: ProduceRequest.PartitionProduceData,
+    transactional_id: str | None = None,
+    acks: int = 1,
+    timeout_ms: int = 1000,
+    topic_data: list[ProduceRequest.TopicProduceData] | None = None,
+) -> ProduceRequest:
+    topic = ProduceRequest.TopicProduceData(name="topic", topic_id=ID, partition_data=list(rows) or [row()])
+    return ProduceRequest(
+        transactional_id=transactional_id,
+        acks=acks,
+        timeout_ms=timeout_ms,
+        topic_data=[topic] if topic_data is None else topic_data,
+    )
 
 
-def frame_of(message, version, *, correlation_id=7, client_id="me"):
+def frame_of(
+    message: ProduceRequest, version: int, *, correlation_id: int = 7, client_id: str | None = "me"
+) -> memoryview:
     return memoryview(request_frame(message, version, correlation_id, client_id)[4:])
 
 
-def head(codec, message, version, **header):
-    found = codec.find_single_batch(frame_of(message, version, **header), version)
+def find(codec: MessageCodec, frame: memoryview, version: int) -> tuple[bytes, int, int]:
+    found = codec.find_single_batch(frame, version)
     assert found is not None
-    return found[0]
+    return found
+
+
+def head(
+    codec: MessageCodec,
+    message: ProduceRequest,
+    version: int,
+    *,
+    correlation_id: int = 7,
+    client_id: str | None = "me",
+) -> bytes:
+    frame = frame_of(message, version, correlation_id=correlation_id, client_id=client_id)
+    return find(codec, frame, version)[0]
 
 
 @versions
 @pytest.mark.parametrize("size", [0, 1, 126, 127, 128, 20_000])
 @pytest.mark.parametrize("client_id", [None, "", "me", "x" * 300])
-def test_its_bounds(codec, version, size, client_id):
+def test_its_bounds(codec: MessageCodec, version: int, size: int, client_id: str | None) -> None:
     batch = bytes(range(1, 251)) * 80
     frame = frame_of(request(row(records=batch[:size])), version, client_id=client_id)
-    before, start, end = codec.find_single_batch(frame, version)
+    before, start, end = find(codec, frame, version)
     assert bytes(frame[start:end]) == batch[:size]
     assert frame[8 : 8 + len(before)] == before
 
 
 @versions
-def test_the_head_is_all_but_the_batch_and_the_correlation_id(codec, version):
+def test_the_head_is_all_but_the_batch_and_the_correlation_id(codec: MessageCodec, version: int) -> None:
     usual = head(codec, request(), version)
     assert head(codec, request(row(records=b"another batch")), version) == usual
     assert head(codec, request(), version, correlation_id=8) == usual
@@ -58,7 +88,7 @@ def test_the_head_is_all_but_the_batch_and_the_correlation_id(codec, version):
 
 
 @versions
-def test_what_has_more_or_less_is_not_found(codec, version):
+def test_what_has_more_or_less_is_not_found(codec: MessageCodec, version: int) -> None:
     two = request().topic_data * 2
     none = [ProduceRequest.TopicProduceData(name="topic", topic_id=ID)]
     for message in (
@@ -79,7 +109,7 @@ def test_what_has_more_or_less_is_not_found(codec, version):
 
 @pytest.mark.parametrize("version", range(9, 14))
 @pytest.mark.parametrize("from_end", [1, 2, 3])
-def test_a_tagged_field_is_not_overlooked(codec, version, from_end):
+def test_a_tagged_field_is_not_overlooked(codec: MessageCodec, version: int, from_end: int) -> None:
     frame = bytes(frame_of(request(), version))
     at = len(frame) - from_end
     tagged = frame[:at] + b"\1\0\0" + frame[at + 1 :]

@@ -17,7 +17,7 @@ from kcompat.protocol.uuids import ZERO_UUID, random_uuid, uuid_from_text, uuid_
         (bytes(range(16)), "AAECAwQFBgcICQoLDA0ODw"),
     ],
 )
-def test_text(value, text):
+def test_text(value: bytes, text: str) -> None:
     assert uuid_to_text(value) == text
     assert uuid_from_text(text) == value
     assert uuid_from_text(text + "==") == value
@@ -26,7 +26,7 @@ def test_text(value, text):
 @pytest.mark.parametrize(
     "text", ["", "AAAA", "AAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA0A", "AA+A" * 6, "\u00e4" * 22]
 )
-def test_not_a_uuid(text):
+def test_not_a_uuid(text: str) -> None:
     with pytest.raises(ValueError, match="not a uuid"):
         uuid_from_text(text)
 
@@ -42,7 +42,7 @@ class Draws(Random):
         return self.left.pop(0)
 
 
-def test_random_uuid():
+def test_random_uuid() -> None:
     dash_first = 0xF8 << 120
     draws = Draws(dash_first, 0)
     assert random_uuid(draws).hex() == "00000000000040008000000000000000"
