@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 from kcompat.worker import ThreadWorker
 
 
 def test_one_thread_does_it_in_order() -> None:
-    worker, done = ThreadWorker("of-this-test"), []
+    worker, done = ThreadWorker("of-this-test"), list[tuple[int, str]]()
+
+    def note(number: int) -> None:
+        done.append((number, threading.current_thread().name))
+
     for number in range(100):
-        worker.submit(lambda number=number: done.append((number, threading.current_thread().name)))
+        worker.submit(partial(note, number))
     worker.close()
     assert done == [(number, "of-this-test") for number in range(100)]
 

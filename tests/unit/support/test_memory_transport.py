@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from contextlib import asynccontextmanager
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +15,14 @@ from support.memory_transport import WINDOW, MemoryNetwork
 from support.raw_peer import ScriptedHandler, framed
 from support.virtual_loop import run_virtually
 
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from support.virtual_loop import VirtualLoop
+
 
 @asynccontextmanager
-async def serving(handler):
+async def serving(handler: ScriptedHandler) -> AsyncIterator[tuple[Server, MemoryNetwork]]:
     network = MemoryNetwork()
     server = Server([network.bind("PLAINTEXT", "broker", 9092)], handler)
     server.start()
@@ -27,18 +33,18 @@ async def serving(handler):
 
 
 class Range:
-    def __init__(self, file, position, length):
+    def __init__(self, file: IO[bytes], position: int, length: int) -> None:
         self.file, self.position, self.length = file, position, length
 
-    def fileno(self):
+    def fileno(self) -> int:
         return self.file.fileno()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.length
 
 
-def test_frames_go_there_and_back():
-    async def program(_loop):
+def test_frames_go_there_and_back() -> None:
+    async def program(_loop: VirtualLoop) -> None:
         handler = ScriptedHandler()
         async with serving(handler) as (server, network):
             one, two = network.connect("broker", 9092), network.connect("broker", 9092, source="other")
@@ -57,8 +63,8 @@ def test_frames_go_there_and_back():
     run_virtually(program)
 
 
-def test_a_slow_reader_is_waited_for_and_gets_everything():
-    async def program(_loop):
+def test_a_slow_reader_is_waited_for_and_gets_everything() -> None:
+    async def program(_loop: VirtualLoop) -> None:
         with tempfile.TemporaryFile() as file:
             file.write(bytes(range(256)) * 8192)
             file.flush()
@@ -74,8 +80,8 @@ def test_a_slow_reader_is_waited_for_and_gets_everything():
     run_virtually(program)
 
 
-def test_a_peer_that_never_reads_is_closed():
-    async def program(_loop):
+def test_a_peer_that_never_reads_is_closed() -> None:
+    async def program(_loop: VirtualLoop) -> None:
         async with serving(ScriptedHandler()) as (server, network):
             network.connect("broker", 9092).ask(bytes(1_000_000))
             await asyncio.sleep(59)
@@ -86,8 +92,8 @@ def test_a_peer_that_never_reads_is_closed():
     run_virtually(program)
 
 
-def test_a_stopped_broker_is_not_reached():
-    async def program(_loop):
+def test_a_stopped_broker_is_not_reached() -> None:
+    async def program(_loop: VirtualLoop) -> None:
         async with serving(ScriptedHandler()) as (_, network):
             peer = network.connect("broker", 9092)
             with pytest.raises(ListenerError, match="already in use"):
