@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +16,7 @@ from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.store import Create
 from kcompat.protocol.errors import ErrorCode
 from support.controller_world import answer
+from support.payloads import json_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -101,8 +101,8 @@ async def test_the_broker_that_changes_obeys_when_it_answers_and_the_others_hear
     )
     await one.until("brokers", "<default>", {"num.io.threads": "3"})
     nodes = world.store.tree.nodes
-    assert json.loads(nodes["/config/topics/t"].data) == {"version": 1, "config": {"retention.ms": "5"}}
-    assert [json.loads(nodes[f"/config/changes/config_change_000000000{n}"].data) for n in (0, 1)] == [
+    assert json_of(nodes["/config/topics/t"].data) == {"version": 1, "config": {"retention.ms": "5"}}
+    assert [json_of(nodes[f"/config/changes/config_change_000000000{n}"].data) for n in (0, 1)] == [
         {"version": 2, "entity_path": "topics/t"},
         {"version": 2, "entity_path": "brokers/<default>"},
     ]

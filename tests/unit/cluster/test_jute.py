@@ -55,6 +55,7 @@ def test_counts_beyond_what_is_there_are_refused_before_anything_is_made(count: 
     announced = count.to_bytes(4, "big", signed=True)
     for field in (str, tuple[str, ...]):
         record = type("R", (Record,), {"__annotations__": {"field": field}}, frozen=True)
+        assert issubclass(record, Record)
         with pytest.raises(MalformedError):
             record.decode(Reader(announced + b"abcd"))
 

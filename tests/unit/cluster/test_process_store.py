@@ -118,14 +118,16 @@ async def test_transactions_that_come_together_wait_for_the_disk_once_and_are_ma
     mine, other = await store.session(), await store.session()
     seen: list[str] = []
     store.subscribe(lambda change: seen.append(change.event.path))
-    outcomes = await asyncio.gather(
-        mine.create("/a"),
-        other.create("/a/b_", sequential=True),
-        mine.create("/a"),
-        mine.create("/a/b_", sequential=True),
-        other.delete("/a/b_0000000000"),
-        mine.multi([Check("/a", 0)]),
-        return_exceptions=True,
+    outcomes: list[object] = list(
+        await asyncio.gather(
+            mine.create("/a"),
+            other.create("/a/b_", sequential=True),
+            mine.create("/a"),
+            mine.create("/a/b_", sequential=True),
+            other.delete("/a/b_0000000000"),
+            mine.multi([Check("/a", 0)]),
+            return_exceptions=True,
+        )
     )
     assert outcomes[:2] == ["/a", "/a/b_0000000000"]
     assert isinstance(outcomes[2], NodeExistsError)
@@ -221,4 +223,4 @@ async def test_who_is_told_that_a_node_exists_finds_it(process_store: ProcessSto
         return found
 
     found = await asyncio.gather(create_or_read(one, b"one"), create_or_read(other, b"other"))
-    assert found == [b"one", b"one"]
+    assert list(found) == [b"one", b"one"]

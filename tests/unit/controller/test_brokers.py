@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -25,6 +24,7 @@ from kcompat.controller.state import (
     Deletion,
     RegisteredBroker,
 )
+from support.payloads import json_of
 
 from .conftest import broker, told, with_partitions
 
@@ -184,7 +184,7 @@ def test_a_leader_that_has_registered_since_it_was_elected_leads_in_a_new_epoch(
     assert partitions(decision) == (ControlledPartition(1, 5, (1,), (1,), 10),)
     (write,) = decision.writes
     assert isinstance(write, SetData)
-    assert json.loads(write.data)["leader_epoch"] == 5
+    assert json_of(write.data)["leader_epoch"] == 5
     assert not decision.state.deposed
 
 

@@ -43,13 +43,17 @@ def stop(name: str) -> StopReplica:
     return stop_all((name, 0))
 
 
+def note(answers: list[tuple[str, Reply]], name: str, reply: Reply) -> None:
+    answers.append((name, reply))
+
+
 def test_one_request_at_a_time_in_order() -> None:
     port = Port()
     answers: list[tuple[str, Reply]] = []
     channel = Channel(1, port)
-    requests = {"a": stop_all(("a", 0)), "b": UpdateConfigs({}), "c": stop_all(("c", 0))}
+    requests: dict[str, News] = {"a": stop_all(("a", 0)), "b": UpdateConfigs({}), "c": stop_all(("c", 0))}
     for name, news in requests.items():
-        channel.put(news, lambda reply, name=name: answers.append((name, reply)))
+        channel.put(news, partial(note, answers, name))
     assert [type(news) for news, _ in port.given] == [StopReplica]
     port.given[0][1](FAILED)
     assert [type(news) for news, _ in port.given] == [StopReplica, UpdateConfigs]
@@ -63,7 +67,7 @@ def test_what_waits_goes_as_one_and_is_answered_as_one() -> None:
     answers: list[tuple[str, Reply]] = []
     channel = Channel(1, port)
     for name in "abc":
-        channel.put(stop(name), lambda reply, name=name: answers.append((name, reply)))
+        channel.put(stop(name), partial(note, answers, name))
     port.given[0][1](DONE)
     news, answered = port.given[1]
     assert isinstance(news, StopReplica)

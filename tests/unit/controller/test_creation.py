@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.state import ControlledTopic, Deletion
 from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
+from support.payloads import json_of
 
 if TYPE_CHECKING:
     from kcompat.cluster.news import News
@@ -53,9 +53,9 @@ def test_a_topic_is_written_as_kafka_writes_it(one: ControllerState, config: Bro
         "/brokers/topics/t/partitions/1",
         "/brokers/topics/t/partitions/1/state",
     ]
-    assert json.loads(written["/config/topics/t"])["config"] == {"retention.ms": "1000"}
-    assert json.loads(written["/brokers/topics/t"])["partitions"] == {"0": [1], "1": [1]}
-    assert json.loads(written["/brokers/topics/t/partitions/1/state"]) == {
+    assert json_of(written["/config/topics/t"])["config"] == {"retention.ms": "1000"}
+    assert json_of(written["/brokers/topics/t"])["partitions"] == {"0": [1], "1": [1]}
+    assert json_of(written["/brokers/topics/t/partitions/1/state"]) == {
         "version": 1,
         "leader": 1,
         "leader_epoch": 0,
@@ -280,7 +280,7 @@ def test_growing_writes_the_assignment_and_only_the_new_states(
     assert decision.answer == {"t": Outcome()}
     assignment, *states = decision.writes
     assert isinstance(assignment, SetData)
-    assert json.loads(assignment.data)["partitions"] == {"0": [1], "1": [1], "2": [1]}
+    assert json_of(assignment.data)["partitions"] == {"0": [1], "1": [1], "2": [1]}
     assert [write.path for write in states if isinstance(write, Create)] == [
         "/brokers/topics/t/partitions/2",
         "/brokers/topics/t/partitions/2/state",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcompat.controller.values import TopicResult
 
 
-class Broken(CreateTopics):
+class Broken(CreateTopics, frozen=True):
     """An event with bugs: nothing can be decided on it, nor can it be refused."""
 
     def decide(self, state: ControllerState) -> Decision[list[TopicResult]]:
@@ -36,7 +36,7 @@ def broken(*_: object) -> None:
 
 async def test_an_event_that_cannot_be_decided_nor_refused_fails_alone(path: Path) -> None:
     async with ControllerWorld(path) as world:
-        event = Broken([TopicSpec("t", 1, 1)], False, world.config, Random(1))
+        event = Broken([TopicSpec("t", 1, 1)], False, world.config.current, Random(1))
         failing = world.controller.submit(event)
         behind = world.decisions.create_topics([TopicSpec("u", 1, 1)])
         with pytest.raises(ZeroDivisionError, match="refused UNKNOWN_SERVER_ERROR"):
@@ -55,7 +55,7 @@ async def test_all_who_wait_are_refused_at_a_stop_though_one_of_them_raises(path
     async with ControllerWorld(path) as world:
         world.decisions.create_topics([TopicSpec("t", 1, 1)])
         await asyncio.sleep(0)  # the event is in hand now
-        broken_event = Broken([TopicSpec("u", 1, 1)], False, world.config, Random(1))
+        broken_event = Broken([TopicSpec("u", 1, 1)], False, world.config.current, Random(1))
         failing = world.controller.submit(broken_event)
         world.decisions.create_topics([TopicSpec("v", 1, 1)]).then(broken)
         last = world.decisions.create_topics([TopicSpec("w", 1, 1)])

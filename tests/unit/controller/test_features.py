@@ -31,6 +31,7 @@ def update(state: ControllerState, level: int, kind: UpgradeType) -> tuple[int, 
     for op in decision.writes:
         assert isinstance(op, SetData)
         assert (op.path, op.version, decision.state.features_version) == ("/feature", 4, 5)
+        assert op.data is not None
         assert decode_finalized(op.data) == decision.state.finalized
     assert bool(decision.writes) == (after != state.finalized.get(NAME, 0))
     assert (outcome.error == ErrorCode.NONE) == (outcome.message is None)
@@ -82,5 +83,6 @@ def test_the_node_is_made_where_there_is_none(one: ControllerState) -> None:
     decision = UpdateFeatures([FeatureUpdate(NAME, 2, UP)]).decide(state)
     (op,) = decision.writes
     assert isinstance(op, Create)
+    assert op.data is not None
     assert decode_finalized(op.data) == {NAME: 2}
     assert (decision.state.features_version, decision.answer) == (0, {NAME: Outcome()})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,7 @@ from kcompat.controller.isr_changes import AlterPartition, IsrAnswer, IsrAnswers
 from kcompat.controller.reassignment import ReplicasCaughtUp
 from kcompat.controller.state import ControlledPartition
 from kcompat.protocol.errors import ErrorCode
+from support.payloads import json_of
 
 from .conftest import with_partitions
 
@@ -49,8 +49,8 @@ def test_a_new_isr_is_stored_in_the_same_leader_epoch(state: ControllerState) ->
     (write,) = decision.writes
     assert isinstance(write, SetData)
     assert write.version == 9
-    assert json.loads(write.data)["isr"] == [1, 2, 3]
-    assert json.loads(write.data)["leader_epoch"] == 4
+    assert json_of(write.data)["isr"] == [1, 2, 3]
+    assert json_of(write.data)["leader_epoch"] == 4
     assert [type(news) for _, news in decision.requests] == [UpdateMetadata] * 3
     assert decision.next is None
 

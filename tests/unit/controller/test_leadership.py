@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,6 +10,7 @@ from kcompat.cluster.news import LeaderAndIsr, StoppedPartition, StopReplica, Up
 from kcompat.cluster.store import SetData
 from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.state import ControlledPartition
+from support.payloads import json_of
 
 from .conftest import told, with_partitions
 
@@ -37,7 +37,7 @@ def test_another_in_sync_leads_and_the_failed_one_leaves_the_isr_in_one_epoch(th
     (write,) = decision.writes
     assert isinstance(write, SetData)
     assert (write.path, write.version) == ("/brokers/topics/t/partitions/0/state", 9)
-    assert json.loads(write.data) == {
+    assert json_of(write.data) == {
         "version": 1,
         "leader": 3,
         "leader_epoch": 5,

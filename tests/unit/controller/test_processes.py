@@ -17,7 +17,7 @@ from kcompat.controller.brokers import BrokersSeen
 from kcompat.controller.candidacy import RETRY_MS, Candidacy
 from kcompat.controller.controller import Controller
 from kcompat.controller.processes import ProcessesSeen
-from kcompat.controller.state import ControlledPartition, ControllerState
+from kcompat.controller.state import ControlledPartition, ControllerState, RegisteredBroker
 from kcompat.protocol.errors import ErrorCode
 from support.controller_world import FakeBroker, SmallDisk, registration_of
 from support.raw_peer import until
@@ -162,6 +162,12 @@ class Scene:
         await self.store.close()
 
 
+def presumed_dead(scene: Scene) -> Mapping[int, RegisteredBroker]:
+    state = scene.candidacy._controller._state
+    assert state is not None
+    return state.presumed_dead
+
+
 async def test_the_others_watch_over_the_controller_alone(path: Path) -> None:
     async with Scene(path) as scene:
         assert scene.candidacy.controller_id == 2
@@ -178,10 +184,10 @@ async def test_a_controller_whose_process_has_ended_is_deposed_and_its_roles_are
         assert scene.candidacy.is_here
         assert scene.watched[-1].keys() == {1, 2}
         scene.candidacy.processes_seen({2: scene.two.epoch})
-        await until(lambda: scene.candidacy._controller._state.presumed_dead)
+        await until(lambda: presumed_dead(scene))
         assert scene.watched[-1].keys() == {1, 2}
         scene.candidacy.processes_seen({})
-        await until(lambda: not scene.candidacy._controller._state.presumed_dead)
+        await until(lambda: not presumed_dead(scene))
         epoch, _ = await loading.read(scene.session, znodes.CONTROLLER_EPOCH, znodes.decode_epoch)
         assert epoch == 2
     assert scene.watched[-1] == {}
@@ -206,7 +212,7 @@ async def test_a_new_controller_has_everybody_looked_at_anew(path: Path) -> None
         scene.candidacy.processes_seen({2: scene.two.epoch})
         await until(lambda: scene.candidacy.controller_id == 1)
         watched = scene.watched[scene.watched.index({2: scene.two}) :]
-        assert {} in watched[: [each.keys() for each in watched].index({1, 2})]
+        assert {} in watched[: [set(each) for each in watched].index({1, 2})]
 
 
 async def test_a_broker_that_is_gone_at_once_watches_over_nobody(path: Path) -> None:

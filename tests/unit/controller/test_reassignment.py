@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +19,7 @@ from kcompat.controller.reassignment import (
 from kcompat.controller.state import ABSENT, ControlledPartition
 from kcompat.controller.values import Outcome
 from kcompat.protocol.errors import ErrorCode
+from support.payloads import json_of
 
 from .conftest import state_of, told, with_partitions
 
@@ -54,10 +54,15 @@ def stops(decision: Decision[Any]) -> dict[int, list[StoppedPartition]]:
     return {each: list(news.partitions) for each, news in decision.requests if isinstance(news, StopReplica)}
 
 
+def outcomes(decision: Decision[dict[tuple[str, int], Outcome] | ErrorCode]) -> list[Outcome]:
+    assert isinstance(decision.answer, dict)
+    return list(decision.answer.values())
+
+
 def assignment(write: object) -> dict[str, Any]:
     assert isinstance(write, SetData)
     assert write.path == "/brokers/topics/t"
-    payload = json.loads(write.data)
+    payload = json_of(write.data)
     return {key: payload[key] for key in ("partitions", "adding_replicas", "removing_replicas")}
 
 
@@ -190,13 +195,13 @@ def test_what_is_not_there_does_not_move(four: ControllerState) -> None:
 
 def test_a_move_that_would_leave_no_replica_in_sync_is_refused(four: ControllerState) -> None:
     state = with_partitions(four, replace(MOVING, isr=(3,), leader=3))
-    (outcome,) = Reassign({("t", 0): None}).decide(state).answer.values()
+    (outcome,) = outcomes(Reassign({("t", 0): None}).decide(state))
     assert outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
 def test_who_insists_on_the_number_of_replicas(four: ControllerState) -> None:
     state = with_partitions(four, AT_REST)
-    (outcome,) = Reassign({("t", 0): (1, 3, 4)}, keeps_size=True).decide(state).answer.values()
+    (outcome,) = outcomes(Reassign({("t", 0): (1, 3, 4)}, keeps_size=True).decide(state))
     assert outcome == Outcome(
         ErrorCode.INVALID_REPLICATION_FACTOR, "The replication factor is changed from 2 to 3"
     )
@@ -220,7 +225,7 @@ def test_what_a_tool_of_old_asks_for_leaves_its_znode_when_it_is_done(four: Cont
     left = begun.writes[-1]
     assert isinstance(left, SetData)
     assert left.path == "/admin/reassign_partitions"
-    assert json.loads(left.data) == {
+    assert json_of(left.data) == {
         "version": 1,
         "partitions": [{"topic": "t", "partition": 0, "replicas": [3, 4]}],
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kcompat.cluster.jute import Reader
@@ -32,6 +34,9 @@ from kcompat.cluster.zookeeper_server.records import (
 )
 from support.zookeeper_client import Reply
 from support.zookeeper_world import OPEN, ZooKeeperWorld
+
+if TYPE_CHECKING:
+    from kcompat.cluster.jute import Record
 
 CREATED, DELETED, CHANGED, CHILDREN = 1, 2, 3, 4
 
@@ -157,7 +162,7 @@ def rows(reply: Reply) -> list[tuple[int, int]]:
     found = []
     while not (header := MultiHeader.decode(reader)).done:
         found.append((header.type, header.err))
-        kinds = {
+        kinds: dict[OpCode, type[Record]] = {
             OpCode.CREATE: PathResponse,
             OpCode.CREATE2: Create2Response,
             OpCode.SET_DATA: StatResponse,
