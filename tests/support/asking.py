@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from kcompat.api.context import RequestContext, Services
 from kcompat.config.feed import ConfigFeed
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcompat.config.broker import BrokerConfig
-    from kcompat.net.answers import Connection
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Resource
     from kcompat.security.operations import Operation, ResourceType
@@ -27,8 +26,10 @@ class Client:
 
     def __init__(self, host: str = "10.0.0.7") -> None:
         self.peer_host = host
+        self.peer_port = 40000
         self.listener_name = "PLAINTEXT"
         self.local_address = LOCAL_ADDRESS
+        self.context: object = None
         self.placed: list[tuple[int, int]] = []
         """(size of the data, position of what follows it)"""
         self._told_of_end: list[Callable[[], object]] = []
@@ -51,6 +52,14 @@ class Client:
     def place_next(self, data: memoryview, position: int) -> None:
         """Remember what was placed."""
         self.placed.append((len(data), position))
+
+    def mute(self, ms: float) -> None:
+        """Fail the test: handlers leave that to the dispatcher."""
+        raise AssertionError(f"muted for {ms} ms")
+
+    def close(self, reason: str) -> None:
+        """Fail the test: handlers close no connection."""
+        raise AssertionError(f"closed: {reason}")
 
 
 class _Absent:
@@ -118,7 +127,7 @@ def context_of(
     now_ms: int = NOW_MS,
 ) -> RequestContext:
     """The surroundings of a request of this version."""
-    return RequestContext(cast("Connection", client or Client()), services, version, client_id, now_ms)
+    return RequestContext(client or Client(), services, version, client_id, now_ms)
 
 
 def ask(module: Any, version: int, request: Message, services: Services, **surroundings: Any) -> Any:

@@ -60,7 +60,7 @@ def test_questions_wait_no_longer_than_a_client_does() -> None:
 def test_an_answer_that_comes_later_is_waited_for() -> None:
     world = World()
     later: Promise[str] = Promise()
-    asked = world.briefing.once_told(lambda: later)
+    asked: str | Promise[str] = world.briefing.once_told(lambda: later)
     assert isinstance(asked, Promise)
     world.tell()
     assert not asked.done

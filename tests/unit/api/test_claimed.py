@@ -97,7 +97,8 @@ def test_a_topic_of_which_nothing_is_sent_may_come_first(world: LogWorld) -> Non
     answer = world.produce_all(topics, transactional_id="x")
     assert isinstance(answer, Busy)
     world.verifier.release()
-    first, second = answer.outcome.value.responses
+    response: Any = answer.outcome.value
+    first, second = response.responses
     assert (first.name, first.partition_responses) == ("u", [])
     assert [row.error_code for row in second.partition_responses] == [0]
 

@@ -139,7 +139,7 @@ def test_needs_to_describe_the_configs_of_the_topic_or_the_cluster(world: Config
             for resource in (CLUSTER, Resource.topic("t1"), Resource.topic("none"))
         )
     )
-    asked = [
+    asked: list[tuple[int, str, list[str] | None]] = [
         (TOPIC, "t1", None),
         (TOPIC, "none", None),
         (TOPIC, "t2", []),

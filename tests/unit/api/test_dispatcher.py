@@ -191,7 +191,7 @@ def test_a_response_that_cannot_be_encoded_later_is_answered_as_a_fault() -> Non
     later: Promise[Any] = Promise()
     apis = dispatcher(served(ApiKey.HEARTBEAT, lambda *_: later))
     waiting = apis.on_frame(PEER, frame_of(HeartbeatRequest(), 0))
-    later.complete(HeartbeatResponse(error_code="no number"))
+    later.complete(HeartbeatResponse(error_code="no number"))  # type: ignore[arg-type]
     assert isinstance(waiting, Waiting)
     assert response(waiting.promise.value, HeartbeatResponse, 0).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 

@@ -201,8 +201,9 @@ def test_a_follower_whose_log_is_another_moves_nothing(leading: LogWorld) -> Non
     answer = ask(leading, 12, request)
     diverging = answer.responses[0].partitions[0].diverging_epoch
     assert (diverging.epoch, diverging.end_offset) == (0, 1)
-    assert isinstance(leading.partition("t").state, Leader)
-    assert leading.partition("t").state.remotes[FOLLOWER].log_end_offset == -1
+    state = leading.partition("t").state
+    assert isinstance(state, Leader)
+    assert state.remotes[FOLLOWER].log_end_offset == -1
 
 
 @pytest.mark.parametrize(("epoch", "error"), [(-1, 6), (1, 75)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeAlias
+
 import pytest
 
 from kcompat.api import incremental_alter_configs
@@ -21,6 +23,9 @@ from support.config_world import (
     TOPIC,
     ConfigWorld,
 )
+
+if TYPE_CHECKING:
+    Element: TypeAlias = tuple[str, int, str | None]
 
 
 @pytest.fixture
@@ -140,7 +145,7 @@ def test_needs_to_alter_the_configs_of_the_topic_or_the_cluster(world: ConfigWor
     world.services.authorizer = Denying(
         *((Operation.ALTER_CONFIGS, resource) for resource in (CLUSTER, Resource.topic("t1")))
     )
-    asked = [
+    asked: list[tuple[int, str, list[Element]]] = [
         (TOPIC, "t1", [("bad", SET, "1")]),
         (BROKER, "1", []),
         (LOGGER, "1", []),
@@ -155,7 +160,7 @@ def test_needs_to_alter_the_configs_of_the_topic_or_the_cluster(world: ConfigWor
 
 
 def test_a_group_has_settings_before_it_exists_and_loses_them_one_by_one(world: ConfigWorld) -> None:
-    elements = [
+    elements: list[Element] = [
         ("consumer.session.timeout.ms", SET, "50000"),
         ("consumer.heartbeat.interval.ms", SET, "6000"),
     ]
@@ -169,7 +174,7 @@ def test_a_group_has_settings_before_it_exists_and_loses_them_one_by_one(world: 
 
 def test_needs_to_alter_the_configs_of_the_group(world: ConfigWorld) -> None:
     world.services.authorizer = Denying((Operation.ALTER_CONFIGS, Resource.group("g")))
-    elements = [("consumer.heartbeat.interval.ms", SET, "6000")]
+    elements: list[Element] = [("consumer.heartbeat.interval.ms", SET, "6000")]
     assert world.increment((GROUP, "g", elements)) == [
         (30, ErrorCode.GROUP_AUTHORIZATION_FAILED.message, GROUP, "g")
     ]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.api import leader_and_isr
-from kcompat.cluster.news import Reply, Role
+from kcompat.cluster.news import LeaderAndIsr, Reply, Role
 from kcompat.cluster.store import SessionExpiredError
 from kcompat.config.broker import BrokerConfig
 from kcompat.promise import Promise
@@ -67,6 +67,7 @@ def test_the_broker_takes_the_roles_and_every_partition_has_its_row(version: int
     assert response.error_code == 0
     assert rows(response) == [(0, 0), (1, 56)]
     (news,) = broker.heard
+    assert isinstance(news, LeaderAndIsr)
     assert (news.controller_id, news.controller_epoch) == (2, 3)
     assert [(each.topic, each.index) for each in news.partitions] == [("t", 0), ("t", 1)]
     assert news.partitions[0].role == Role(2, 5, (2,), (2, 1))
@@ -106,6 +107,7 @@ def test_what_could_be_no_directory_of_a_log_is_not_taken(name: str, index: int)
     response = ask(leader_and_isr, 7, asked, services)
     assert rows(response) == [(0, 0), (1, 0), (index, 17)]
     (news,) = broker.heard
+    assert isinstance(news, LeaderAndIsr)
     assert [each.index for each in news.partitions] == [0, 1]
 
 

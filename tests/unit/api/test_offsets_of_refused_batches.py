@@ -70,7 +70,8 @@ def test_too_few_replicas_are_told_where_the_log_starts(broker: LogWorld) -> Non
     assert offsets(answer) == (ErrorCode.NOT_ENOUGH_REPLICAS, -1, -1, START)
 
 
-IDEMPOTENT = {"producer_id": 7, "producer_epoch": 0}
+def idempotent(sequence: int) -> bytes:
+    return batch(b"v", producer_id=7, producer_epoch=0, base_sequence=sequence)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ IDEMPOTENT = {"producer_id": 7, "producer_epoch": 0}
         (struct.pack(">q", 3) + batch(b"v")[8:], ErrorCode.INVALID_RECORD, START),
         (batch(b"v")[:-1] + b"!", ErrorCode.CORRUPT_MESSAGE, -1),
         (batch(b"v" * 2_000_000), ErrorCode.MESSAGE_TOO_LARGE, -1),
-        (batch(b"v", **IDEMPOTENT, base_sequence=5), ErrorCode.NONE, START),
+        (idempotent(5), ErrorCode.NONE, START),
     ],
 )
 def test_a_refused_batch_is_told_where_the_log_starts_as_by_kafka(
@@ -94,8 +95,8 @@ def test_a_refused_batch_is_told_where_the_log_starts_as_by_kafka(
 
 
 def test_a_sequence_out_of_order_is_told_where_the_log_starts(broker: LogWorld) -> None:
-    broker.produce((0, batch(b"v", **IDEMPOTENT, base_sequence=0)))
-    answer = broker.produce((0, batch(b"v", **IDEMPOTENT, base_sequence=7)))
+    broker.produce((0, idempotent(0)))
+    answer = broker.produce((0, idempotent(7)))
     assert offsets(answer) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1, -1, START)
 
 

@@ -188,7 +188,7 @@ def test_a_batch_behind_one_that_came_before_the_election_is_sent_here_again(amo
     """It is refused as that one was, and the leader to ask is this broker by now."""
 
     def answer(sequence: int) -> tuple[int, int]:
-        sent = make_batch(producer_id=7, producer_epoch=0, base_sequence=sequence)
+        sent = bytes(make_batch(producer_id=7, producer_epoch=0, base_sequence=sequence))
         return who_leads(among_others.produce((0, sent), version=10))[:2]
 
     stand_back(among_others, epoch=5)
@@ -203,7 +203,7 @@ def test_a_batch_behind_one_that_came_before_its_topic_is_not_the_first(broker: 
     """Of an unknown producer any sequence is taken; then the first batch could never be written."""
 
     def answer(sequence: int) -> int:
-        sent = make_batch(producer_id=7, producer_epoch=0, base_sequence=sequence)
+        sent = bytes(make_batch(producer_id=7, producer_epoch=0, base_sequence=sequence))
         (row,) = rows(broker.produce((0, sent), topic="late"))
         return row[1]
 
@@ -216,7 +216,7 @@ def test_a_batch_behind_one_that_came_before_its_topic_is_not_the_first(broker: 
 @pytest.mark.parametrize("topic", ["never", "late"])
 def test_batches_for_topics_that_never_come_take_little_memory(broker: LogWorld, topic: str) -> None:
     def refuse(topic: str, producer_id: int, sequence: int = 0) -> None:
-        sent = make_batch(producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+        sent = bytes(make_batch(producer_id=producer_id, producer_epoch=0, base_sequence=sequence))
         assert rows(broker.produce((0, sent), topic=topic)) == [(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)]
 
     refuse("late", 7)
@@ -225,5 +225,5 @@ def test_batches_for_topics_that_never_come_take_little_memory(broker: LogWorld,
     for number in range(MOST_RUNS if topic == "late" else 0):
         refuse("late", 8 + number)
     broker.create("late")
-    second = make_batch(producer_id=7, producer_epoch=0, base_sequence=1)
+    second = bytes(make_batch(producer_id=7, producer_epoch=0, base_sequence=1))
     assert rows(broker.produce((0, second), topic="late")) == [(0, ErrorCode.NONE, 0)]

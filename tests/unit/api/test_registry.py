@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kcompat.api.registry import SERVED
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
+
+if TYPE_CHECKING:
+    from kcompat.api.served import Served
 
 
 def test_rules_of_access_can_be_asked_for() -> None:
@@ -30,6 +34,6 @@ def test_whatever_a_broker_serves_to_clients_is_served_but_for_the_quorum_and_te
 
 
 @pytest.mark.parametrize("served", SERVED, ids=lambda served: served.key.name)
-def test_every_api_has_a_handler_and_a_file_of_tests(served) -> None:
+def test_every_api_has_a_handler_and_a_file_of_tests(served: Served) -> None:
     assert callable(served.handler())
     assert Path(__file__).with_name(f"test_{served.key.name.lower()}.py").is_file()

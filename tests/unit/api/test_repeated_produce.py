@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -141,6 +142,10 @@ def test_partitions_and_clients_are_told_apart(pair: Pair) -> None:
     assert pair.short.handled == 6
 
 
+def delete_before(offset: int, world: LogWorld) -> None:
+    world.partition("s").delete_records_before(offset)
+
+
 def test_times_and_starts_are_those_of_each_append(pair: Pair) -> None:
     pair.each(lambda world: world.create("s", message_timestamp_type="LogAppendTime"))
     for step in range(3):
@@ -149,7 +154,7 @@ def test_times_and_starts_are_those_of_each_append(pair: Pair) -> None:
         assert row.log_append_time_ms == pair.short.world.clock.now_ms()
         assert row.log_start_offset == step
         pair.each(lambda world: world.clock.advance(10))
-        pair.each(lambda world, to=step + 1: world.partition("s").delete_records_before(to))
+        pair.each(partial(delete_before, step + 1))
     assert pair.short.handled == 1
 
 

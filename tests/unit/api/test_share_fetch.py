@@ -98,7 +98,7 @@ def test_what_is_said_of_nothing_is_refused(apis: ShareApis) -> None:
 def test_a_renewal_fetches_nothing(apis: ShareApis) -> None:
     apis.fetch()
     apis.world.clock.advance(LOCK_MS - 1)
-    nothing = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "max_wait_ms": 0}
+    nothing: dict[str, Any] = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "max_wait_ms": 0}
     apis.world.produce(b"4")
     response = apis.fetch(said(0, 3, RENEW), is_renew_ack=True, **nothing)
     assert rows(response)[0].acknowledge_error_code == NONE

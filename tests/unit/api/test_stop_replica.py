@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcompat.api import stop_replica
-from kcompat.cluster.news import Reply
+from kcompat.cluster.news import Reply, StopReplica
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.stop_replica import StopReplicaRequest
@@ -57,6 +57,7 @@ def test_the_broker_stops_them_and_every_partition_has_its_row(version: int) -> 
     assert response.error_code == 0
     assert rows(response) == [("t", 0, 0), ("t", 1, 74)]
     (news,) = broker.heard
+    assert isinstance(news, StopReplica)
     assert (news.controller_id, news.controller_epoch) == (2, 3)
     expected = 5 if version >= 3 else -1
     assert [(each.index, each.leader_epoch, each.delete) for each in news.partitions] == [

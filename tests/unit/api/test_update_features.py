@@ -30,7 +30,7 @@ def rows(response: Any) -> dict[str, tuple[int, str | None]]:
 
 
 def refusal(response: Any) -> ErrorCode:
-    error = ErrorCode(response.error_code)
+    error = ErrorCode.of(response.error_code)
     assert (response.error_message, response.results) == (error.message, [])
     return error
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kcompat.api import write_share_group_state
@@ -29,7 +31,12 @@ def api() -> ShareStateApi:
 def test_what_was_delivered_is_stored(api: ShareStateApi, version: int) -> None:
     api.world.coordinator.initialize(KEY, 3, 0)
     batch = WriteShareGroupStateRequest.StateBatch(0, 4, 2, 1)
-    fields = {"state_epoch": 3, "leader_epoch": 1, "start_offset": 0, "delivery_complete_count": 5}
+    fields: dict[str, Any] = {
+        "state_epoch": 3,
+        "leader_epoch": 1,
+        "start_offset": 0,
+        "delivery_complete_count": 5,
+    }
     if version == 0:
         del fields["delivery_complete_count"]
     rows = api.ask(0, 1, version=version, state_batches=[batch], **fields)

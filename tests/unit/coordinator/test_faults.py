@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -27,11 +27,11 @@ class FragileRegisters(Registers):
     broken: str | None = None
 
     @classmethod
-    def breaking(cls, method: str) -> Callable[[KeyedTimers], Self]:
+    def breaking(cls, method: str) -> Callable[[KeyedTimers], FragileRegisters]:
         """Shards of which the first has the bug."""
         left = [method]
 
-        def make(timers: KeyedTimers) -> Self:
+        def make(timers: KeyedTimers) -> FragileRegisters:
             shard = cls(timers)
             shard.broken = left.pop() if left else None
             return shard
@@ -51,7 +51,7 @@ class FragileRegisters(Registers):
         self._meet("committed")
         super().committed(offset)
 
-    def unloaded(self) -> list[tuple[Promise[Any], Any]]:
+    def unloaded(self) -> list[Answer]:
         self._meet("unloaded")
         return super().unloaded()
 
@@ -109,7 +109,7 @@ def test_records_that_cannot_be_written_cost_their_own_request(world: RegisterWo
 
 def test_an_answer_that_raises_takes_no_other_with_it(world: RegisterWorld) -> None:
     world.load()
-    first, second = Promise(), Promise()
+    first, second = Promise[int](), Promise[int]()
     first.then(lambda _: 1 // 0)
     assert world.write(lambda *_: Result("ok", answers=[Answer(first, 1), Answer(second, 2)])).value == "ok"
     assert second.value == 2
@@ -158,7 +158,7 @@ def test_a_request_that_came_in_meanwhile_is_not_run_on_the_broken_shard() -> No
             nested.append(world.write(put("b", "2")))
         return append(partition, batch, now_ms, terms)
 
-    world.log.append = append_and_wake  # type: ignore[method-assign]
+    world.log.append = append_and_wake  # type: ignore[method-assign, assignment]
     assert_failed(world.write(put("a", "1")), "replay")
     assert nested[0].value == "failed NOT_COORDINATOR"
     world.clock.advance()
@@ -176,7 +176,7 @@ def test_an_append_that_raises_may_have_written_so_the_shard_is_loaded_again(wor
         world.log.append = append  # type: ignore[method-assign]
         raise ZeroDivisionError("append")
 
-    world.log.append = append_and_break  # type: ignore[method-assign]
+    world.log.append = append_and_break  # type: ignore[method-assign, assignment]
     assert_failed(world.write(put("a", "1")), "append")
     world.clock.advance()
     assert latest(world) == {"a": "1"}

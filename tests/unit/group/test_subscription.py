@@ -11,8 +11,8 @@ NEWER = bytes.fromhex("0063 00000002 0002 7431 0002 7432 00000001 aa") + b"what 
 
 
 def test_topics_of_all_members() -> None:
-    assert subscribed_topics([T1, NEWER]) == {"t1", "t2"}
-    assert subscribed_topics([]) == set()
+    assert subscribed_topics([T1, NEWER]) == frozenset({"t1", "t2"})
+    assert subscribed_topics([]) == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from kcompat.coordinator.claim import Claim
 from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
 from kcompat.protocol.errors import ErrorCode
 from support.consumer_group_world import ConsumerGroupWorld
+from support.current import current
 from support.group_world import GROUP, GroupWorld
 from support.share_group_world import ShareGroupWorld
 from support.streams_group_world import StreamsGroupWorld
@@ -99,7 +100,7 @@ def test_a_request_while_the_partition_loads(
     appends = world.log.appends
     world.log.hold()
     world.restart()
-    assert world.coordinator.runtime.is_loading, "what is read is not certain yet"
+    assert current(world.coordinator.runtime.is_loading), "what is read is not certain yet"
     assert ask(world) == answer
     assert world.log.appends == appends, "what is refused writes nothing"
     world.log.release()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kcompat.group.consumer.pace import LEAST_MS, NEW_MS
@@ -229,7 +231,7 @@ def test_a_full_group_takes_nobody_more() -> None:
     ],
 )
 def test_requests_that_are_refused_whatever_the_group(
-    world: ConsumerGroupWorld, fields: dict[str, object], error: ErrorCode, message: str
+    world: ConsumerGroupWorld, fields: dict[str, Any], error: ErrorCode, message: str
 ) -> None:
     answer = world.enter("" if "needs_member_id" in fields else "a", **fields)
     assert (answer.error, answer.message) == (error, message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kcompat.group.consumer.member import MemberState
@@ -145,14 +147,15 @@ def test_syncs_that_are_refused(world: MixedGroupWorld) -> None:
     one = beside_one(world)
     generation = one.generation
     mine = {"protocol_type": "consumer", "protocol_name": "range"}
-    for member_id, of, fields, error in (
+    refused: tuple[tuple[str, int, dict[str, Any], ErrorCode], ...] = (
         ("x", generation, {}, UNKNOWN),
         ("new", generation, {}, UNKNOWN),
         (one.member_id, generation - 1, {}, ErrorCode.ILLEGAL_GENERATION),
         (one.member_id, generation, {"instance_id": "i"}, UNKNOWN),
         (one.member_id, generation, mine | {"protocol_type": "x"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
         (one.member_id, generation, mine | {"protocol_name": "x"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-    ):
+    )
+    for member_id, of, fields, error in refused:
         assert world.sync(member_id, of, **fields).value.error is error
     world.enter("newer")
     assert world.sync(one.member_id, generation).value.error is AGAIN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.consumer.group import ConsumerGroup
@@ -25,7 +26,8 @@ def settled(world: MixedGroupWorld, *consumers: ClassicConsumer, rounds: int = 8
 
 
 def with_policy(policy: MigrationPolicy, **fields: int) -> MixedGroupWorld:
-    return MixedGroupWorld(GroupCoordinatorConfig(consumer=ConsumerGroupConfig(migration=policy, **fields)))
+    config = replace(ConsumerGroupConfig(migration=policy), **fields)
+    return MixedGroupWorld(GroupCoordinatorConfig(consumer=config))
 
 
 def test_members_stay_with_what_they_have(world: MixedGroupWorld) -> None:

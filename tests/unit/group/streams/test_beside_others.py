@@ -63,13 +63,13 @@ def test_members_commit_in_their_epoch(world: StreamsGroupWorld) -> None:
         ("", -1, ErrorCode.UNKNOWN_MEMBER_ID),
     ):
         assert world.commit({("t", 0): 1}, member_id, generation).value == {("t", 0): error}
-    for member_id, generation, error in (
+    for asking_id, generation, error in (
         ("a", epoch, ErrorCode.NONE),
         ("a", epoch - 1, STALE),
         ("stranger", epoch, ErrorCode.UNKNOWN_MEMBER_ID),
         (None, -1, ErrorCode.NONE),
     ):
-        asker = FetchingMember(GROUP, member_id, generation)
+        asker = FetchingMember(GROUP, asking_id, generation)
         assert world.coordinator.fetch(asker, [("t", 0)], require_stable=False).value.error == error
 
 

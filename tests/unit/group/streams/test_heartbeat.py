@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import pytest
 
 from kcompat.cluster.config_entities import GROUPS
@@ -133,7 +136,7 @@ def test_tasks_that_there_are_not(
 ) -> None:
     world.enter_streams("a")
     for role in ("active", "standby"):
-        said = {"active": {}, "standby": {}, "warmup": {}, role: tasks}
+        said: dict[str, Any] = {"active": {}, "standby": {}, "warmup": {}, role: tasks}
         answer = world.stream("a", **said)
         assert (answer.error, answer.message) == (ErrorCode.INVALID_REQUEST, message)
 
@@ -167,12 +170,12 @@ def test_what_a_member_leaves_others_have_at_once(world: StreamsGroupWorld) -> N
 def test_a_member_that_does_not_give_up_is_out(world: StreamsGroupWorld) -> None:
     world.enter_streams("a", rebalance_timeout_ms=10_000)
     world.enter_streams("b")
-    owned = {"active": {"0": frozenset({0, 1, 2})}, "standby": {}, "warmup": {}}
-    world.stream("a", **owned)
+    beat = partial(world.stream, "a", active={"0": frozenset({0, 1, 2})}, standby={}, warmup={})
+    beat()
     world.clock.advance(9_999)
-    assert not world.stream("a", **owned).error
+    assert not beat().error
     world.clock.advance(1)
-    assert world.stream("a", **owned).error == ErrorCode.UNKNOWN_MEMBER_ID
+    assert beat().error == ErrorCode.UNKNOWN_MEMBER_ID
     world.settle_streams("b")
     assert world.has["b"] == ({"0": [0, 1, 2]}, {})
 
@@ -303,10 +306,10 @@ def test_all_of_it_is_found_in_the_log(world: StreamsGroupWorld) -> None:
 def test_who_was_giving_up_has_its_time_again_after_a_restart(world: StreamsGroupWorld) -> None:
     world.enter_streams("a", rebalance_timeout_ms=10_000)
     world.enter_streams("b")
-    owned = {"active": {"0": frozenset({0, 1, 2})}, "standby": {}, "warmup": {}}
-    world.stream("a", **owned)
+    beat = partial(world.stream, "a", active={"0": frozenset({0, 1, 2})}, standby={}, warmup={})
+    beat()
     world.restart()
     world.clock.advance(9_999)
-    assert not world.stream("a", **owned).error
+    assert not beat().error
     world.clock.advance(1)
-    assert world.stream("a", **owned).error == ErrorCode.UNKNOWN_MEMBER_ID
+    assert beat().error == ErrorCode.UNKNOWN_MEMBER_ID

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kcompat.controller.values import USE_DEFAULT, TopicResult, TopicSpec
@@ -10,6 +12,9 @@ from kcompat.group.streams.internal_topics import InternalTopics
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from support.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 A = {"a": InternalTopic("a", 3)}
 B = {"b": InternalTopic("b", 2, 1, (("cleanup.policy", "compact"),))}
@@ -20,10 +25,10 @@ class Controller:
     """Makes topics when it is told to."""
 
     def __init__(self) -> None:
-        self.asked: list[list[TopicSpec]] = []
+        self.asked: list[Sequence[TopicSpec]] = []
         self._promises: list[Promise[list[TopicResult]]] = []
 
-    def create(self, specs: list[TopicSpec]) -> Promise[list[TopicResult]]:
+    def create(self, specs: Sequence[TopicSpec]) -> Promise[list[TopicResult]]:
         """See `Decisions.make_topics`."""
         self.asked.append(specs)
         self._promises.append(Promise())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kcompat.promise import Promise
     from kcompat.share.coordinator.coordinator import ShareCoordinator
     from kcompat.share.key import SharePartitionKey
+
+    Answer: TypeAlias = Promise[Outcome] | Promise[StateRead] | Promise[StateSummary]
 
 ACKNOWLEDGED = 2
 DELIVERED = StateBatch(5, 9, ACKNOWLEDGED, 1)
@@ -41,7 +43,7 @@ def summary(world: ShareWorld) -> StateSummary:
     return world.coordinator.summary(KEY, 0).value
 
 
-QUESTIONS: dict[str, Callable[[ShareCoordinator, SharePartitionKey], Promise[tuple[object, ...]]]] = {
+QUESTIONS: dict[str, Callable[[ShareCoordinator, SharePartitionKey], Answer]] = {
     "initialize": lambda coordinator, key: coordinator.initialize(key, 0, 0),
     "read": lambda coordinator, key: coordinator.read(key, 0),
     "write": lambda coordinator, key: coordinator.write(key, StateWrite(0, 0, 0, 0, ())),

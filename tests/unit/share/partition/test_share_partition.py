@@ -7,6 +7,7 @@ import pytest
 from kcompat.share.batches import StateBatch
 from kcompat.share.partition.in_flight import Change
 from kcompat.share.partition.share_partition import DamagedStateError, SharePartition
+from support.current import current
 from support.share_partition_world import ACCEPT, LOCK_MS, RELEASE, SharePartitionWorld
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
@@ -51,7 +52,7 @@ def test_locks_end_one_after_the_other() -> None:
     world.fetch((5, 9))
     assert world.partition.expire(world.limits, LOCK_MS - 1) == []
     assert world.partition.expire(world.limits, LOCK_MS) == [StateBatch(0, 4, AVAILABLE, 1)]
-    assert world.partition.lock_ends_ms == LOCK_MS + 100
+    assert current(world.partition.lock_ends_ms) == LOCK_MS + 100
     world.now_ms = LOCK_MS
     world.fetch((0, 4))
     stored = world.partition.expire(world.limits, 2 * LOCK_MS)
