@@ -15,8 +15,16 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.log.files import Files
+    from kcompat.log.log import Log
 
 
 def log_manager(directories: Sequence[Path | str], clock: Clock, files: Files = FILES) -> LogManager:
     """Not opened yet."""
     return LogManager(directories, clock, files, ThreadWorker, Random(0))
+
+
+def log_of(manager: LogManager, topic: str, partition: int) -> Log:
+    """Return the log of a partition, which has one."""
+    log = manager.get(topic, partition)
+    assert log is not None
+    return log

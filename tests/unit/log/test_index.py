@@ -6,6 +6,7 @@ import pytest
 
 from kcompat.log.files import FILES
 from kcompat.log.index import OffsetIndex, TimeIndex
+from support.current import current
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,9 +72,9 @@ def test_truncation_drops_entries_at_and_above_the_offset(tmp_path: Path) -> Non
     for n in range(600):
         index.append(n, n)
     index.truncate_to(599)
-    assert index.last == (598, 598)
+    assert current(index.last) == (598, 598)
     index.truncate_to(300)
-    assert (len(index), index.last) == (300, (299, 299))
+    assert (len(index), current(index.last)) == (300, (299, 299))
     index.append(300, 300)
     index.flush()
     assert (tmp_path / "i").stat().st_size == 301 * 8

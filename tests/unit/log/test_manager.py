@@ -14,7 +14,7 @@ from kcompat.log.files import FILES, Files
 from kcompat.records.batch import read_header
 from support.faulty_files import BadSectors, FaultyFiles
 from support.log_harness import make_batch
-from support.log_manager import log_manager
+from support.log_manager import log_manager, log_of
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def test_logs_survive_a_clean_stop(tmp_path: Path, clock: VirtualClock) -> None:
     manager = start(clock, tmp_path)
     for partition in range(3):
         append(manager.create("t", partition, TOPIC_ID, CONFIG), 5)
-    manager.get("t", 1).delete_records_before(3)
+    log_of(manager, "t", 1).delete_records_before(3)
     manager.checkpoint_high_watermarks({("t", 0): 4, ("t", 1): 5, ("other", 0): 9})
     manager.close()
     assert (tmp_path / ".kafka_cleanshutdown").read_bytes() == b'{"version":0,"brokerEpoch":-1}'
@@ -141,7 +141,7 @@ def test_logs_survive_a_clean_stop(tmp_path: Path, clock: VirtualClock) -> None:
     manager = start(clock, tmp_path)
     assert not (tmp_path / ".kafka_cleanshutdown").exists(), "a crash while loading counts as unclean"
     assert manager.directories[0].was_clean
-    log = manager.get("t", 1)
+    log = log_of(manager, "t", 1)
     assert (log.topic_id, log.log_start_offset, log.log_end_offset, log.recovery_point) == (TOPIC_ID, 3, 5, 5)
     assert [manager.high_watermark(log) for log in manager] == [4, 5, 0]
     assert manager.get("t", 9) is None
@@ -156,7 +156,7 @@ def test_logs_survive_a_kill(tmp_path: Path, clock: VirtualClock) -> None:
     kill(manager)
     manager = start(clock, tmp_path)
     assert not manager.directories[0].was_clean
-    log = manager.get("t", 0)
+    log = log_of(manager, "t", 0)
     assert (log.log_start_offset, log.log_end_offset) == (4, 7), "an acknowledged DeleteRecords is kept"
     log.check_invariants()
     manager.close()
@@ -178,7 +178,7 @@ def test_garbage_checkpoints_do_not_prevent_a_start(
         manager = start(clock, tmp_path)
     assert len([record for record in caplog.records if "damaged" in record.message]) == (4 if content else 0)
     assert not any((tmp_path / name).exists() for name in names if content), "they would be damaged for ever"
-    assert manager.get("t", 0).log_end_offset == 7
+    assert log_of(manager, "t", 0).log_end_offset == 7
     manager.close()
 
 
@@ -189,6 +189,7 @@ def test_a_deleted_partition_is_renamed_at_once_and_removed_later(
     log = manager.create("t", 0, TOPIC_ID, CONFIG)
     append(log, 3)
     data = log.read(0, 1000, 3)
+    assert data is not None
     manager.delete("t", 0)
     manager.delete("t", 0)
     assert manager.get("t", 0) is None
@@ -301,7 +302,7 @@ def test_a_truncation_stores_recovery_points_at_once(tmp_path: Path, clock: Virt
     kill(manager)
     assert (tmp_path / "recovery-point-offset-checkpoint").read_bytes() == b"0\n1\nt 0 2\n"
     manager = start(clock, tmp_path)
-    assert manager.get("t", 0).log_end_offset == 7
+    assert log_of(manager, "t", 0).log_end_offset == 7
     manager.close()
 
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from kcompat.log.producers import BatchMetadata, ProducerState
+from kcompat.log.txn_index import AbortedTransaction
 from kcompat.log.verification import BY_COORDINATOR, UNVERIFIED, WITHOUT_PROOF, AppendTerms
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import BatchHeader
 from kcompat.records.control import ControlType, EndTransactionMarker
+from support.current import current
 
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 
@@ -32,7 +34,7 @@ class Producers:
 
     def end(
         self, kind: ControlType, *, epoch: int = 0, coordinator_epoch: int = 0, producer_id: int = 7
-    ) -> object:
+    ) -> ErrorCode | BatchMetadata | AbortedTransaction | None:
         batch = header(-1, epoch=epoch, producer_id=producer_id, attributes=TRANSACTIONAL | CONTROL)
         marker = EndTransactionMarker(kind, coordinator_epoch)
         error = self.state.check(batch, marker, BY_COORDINATOR)
@@ -90,7 +92,7 @@ def test_a_transaction_holds_the_last_stable_offset_until_its_marker_is_committe
     producers = Producers()
     producers.send(header(0, 5))
     assert producers.send(header(5, 2, attributes=TRANSACTIONAL)) is ErrorCode.NONE
-    assert producers.state.first_open_offset == 5
+    assert current(producers.state.first_open_offset) == 5
     assert producers.send(header(7)) is ErrorCode.INVALID_TXN_STATE, "plain data inside a transaction"
     assert producers.end(ControlType.COMMIT) is None
     assert producers.state.first_open_offset is None
@@ -115,6 +117,7 @@ def test_an_abort_with_data_gives_an_entry_with_the_stable_offset_of_that_time()
     producers.send(header(0, producer_id=8, attributes=TRANSACTIONAL))
     producers.send(header(0, 2, attributes=TRANSACTIONAL))
     entry = producers.end(ControlType.ABORT)
+    assert isinstance(entry, AbortedTransaction)
     assert (entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset) == (
         7,
         1,
@@ -122,6 +125,7 @@ def test_an_abort_with_data_gives_an_entry_with_the_stable_offset_of_that_time()
         0,
     )
     entry = producers.end(ControlType.ABORT, producer_id=8)
+    assert isinstance(entry, AbortedTransaction)
     assert (entry.first_offset, entry.last_offset, entry.last_stable_offset) == (0, 4, 5)
     assert producers.end(ControlType.ABORT) is None, "nothing to abort"
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zlib
 from collections import deque
+from collections.abc import Generator
 from importlib.util import find_spec
 
 import pytest
@@ -150,6 +151,7 @@ def test_two_batches_unpacked_by_turns_do_not_meet(codec: Codec) -> None:
     left = decompress(codec, compress(codec, first))
     begun = next(left)
     abandoned = decompress(codec, compress(codec, first))
+    assert isinstance(abandoned, Generator)
     next(abandoned)
     right = decompress(codec, compress(codec, second))
     taken = b"".join(right)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from kcompat.records._python import Buffer
+
 RECORDS = bytes.fromhex("0c 00 00 00 01 01 00" + "16 00 0a 02 02 6b 02 76 02 02 68 01")
 """Without key and value; then 5 ms later k and v, with a header."""
 WITHOUT_HEADERS = bytes.fromhex("0c 00 00 00 01 01 00" + "10 00 0a 02 02 6b 02 76 00")
@@ -32,13 +34,13 @@ LARGEST = 2**31
 NEVER, EVER = -(2**63), 2**63 - 1
 
 
-def as_messages(converter: ModuleType, data: bytes, magic: int, **more: int) -> Any:
+def as_messages(converter: ModuleType, data: Buffer, magic: int, **more: int) -> Any:
     numbers = {"position": 0, "room": 1000, "magic": magic, "attributes": 0}
     numbers |= {"base_offset": 40, "base_timestamp": 100, "first_offset": 0, "origin": 0} | more
     return converter.write_messages(data, *numbers.values())
 
 
-def as_records(converter: ModuleType, data: bytes, magic: int, **more: int) -> Any:
+def as_records(converter: ModuleType, data: Buffer, magic: int, **more: int) -> Any:
     numbers = {"position": 0, "room": 1000, "largest": LARGEST, "magic": magic, "flags": 0, "index": 0}
     numbers |= {"base_timestamp": 0, "earliest": NEVER, "latest": EVER} | more
     return converter.write_records(data, *numbers.values())

@@ -67,7 +67,7 @@ def make_partition(tmp_path: Path, replicas: ReplicaManager) -> Callable[..., Pa
 
 
 def append(partition: Partition, *values: bytes, acks: int = 1, timestamp: int = 1000) -> object:
-    records = [Record(at, timestamp + at, None, value, []) for at, value in enumerate(values)]
+    records = [Record(at, timestamp + at, None, value) for at, value in enumerate(values)]
     batch = memoryview(build_batch(records))
     return partition.append(batch, read_header(batch), acks, now_ms=5000)
 

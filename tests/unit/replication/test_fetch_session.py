@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +14,9 @@ from kcompat.replication.fetch_session import (
     next_epoch,
 )
 from kcompat.replication.reading import Fetched, FetchSpec
+
+if TYPE_CHECKING:
+    from kcompat.replication.fetch_session import PartitionKey
 
 
 def target(topic: str, index: int = 0, offset: int = 0) -> FetchTarget:
@@ -45,7 +49,7 @@ def go_on(
     *wanted: FetchTarget,
     forgotten: tuple[str, ...] = (),
 ) -> FetchContext | ErrorCode:
-    keys = [(topic, 0) for topic in forgotten]
+    keys: list[PartitionKey] = [(topic, 0) for topic in forgotten]
     return sessions.open(session_id, epoch, list(wanted), keys, uses_topic_ids=False, now_ms=1)
 
 

@@ -258,7 +258,10 @@ def test_a_move_goes_on_after_a_restart(tmp_path: Path, is_clean: bool) -> None:
     partition = world.create()
     append(partition, ONE, TWO, THREE)
     begun(world, partition)
-    _ = world.stop() if is_clean else world.crash()
+    if is_clean:
+        world.stop()
+    else:
+        world.crash()
     again = MovesWorld(tmp_path)
     assert again.names() == ["a/t-0", "b/t-0 future"]
     future = again.logs.futures.get("t", 0)

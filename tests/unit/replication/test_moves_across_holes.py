@@ -20,22 +20,25 @@ UNTIL_THEN = Role(leader=OTHER, leader_epoch=0, isr=(OTHER,), replicas=(ME, OTHE
 NOBODY = Role(leader=NO_LEADER, leader_epoch=1, isr=(OTHER,), replicas=(ME, OTHER))
 FOLLOWS = Role(leader=OTHER, leader_epoch=2, isr=(OTHER,), replicas=(ME, OTHER))
 LEADS = Role(leader=ME, leader_epoch=2, isr=(ME,), replicas=(ME, OTHER))
-SETTINGS = {"cleanup_policy": "compact", "segment_bytes": "200"}
-"""Each batch has a segment of its own."""
 FOUR = b"4" * 100
+
+
+def create(world: MovesWorld, role: Role) -> Partition:
+    """Return a compacted partition each of whose batches has a segment of its own."""
+    return world.create(role=role, cleanup_policy="compact", segment_bytes="200")
 
 
 def after_the_power_cut(home: Path, lost: int, role: Role) -> tuple[MovesWorld, Partition]:
     """The next life of the broker, whose log has lost one batch."""
     (home / "a" / "t-0" / f"{lost:020d}.log").write_bytes(b"")
     world = MovesWorld(home, seed=1)
-    return world, world.create(role=role, **SETTINGS)
+    return world, create(world, role)
 
 
 def with_a_hole(home: Path) -> tuple[MovesWorld, Partition]:
     """Of three batches the second was lost, and nobody leads yet."""
     world = MovesWorld(home)
-    append(world.create(role=UNTIL_THEN, **SETTINGS), ONE, TWO, THREE, epoch=0)
+    append(create(world, UNTIL_THEN), ONE, TWO, THREE, epoch=0)
     world.crash()
     world, partition = after_the_power_cut(home, 1, NOBODY)
     assert (partition.log.hole, partition.log.log_end_offset) == (1, 3)
@@ -77,7 +80,7 @@ def test_a_copy_that_was_begun_before_keeps_nothing_that_its_log_has_lost(
 ) -> None:
     """The cluster may have gone on with something else."""
     world = MovesWorld(tmp_path, bytes_per_second=SLOW)
-    partition = world.create(role=UNTIL_THEN, **SETTINGS)
+    partition = create(world, UNTIL_THEN)
     append(partition, ONE, TWO, epoch=0)
     begun(world, partition)
     world.crash()

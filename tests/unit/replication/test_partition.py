@@ -212,7 +212,7 @@ class SlowSync(LogContext):
 
 
 def held_partition(
-    make_partition: MakePartition, files: Files = FILES, **overrides: str
+    make_partition: MakePartition, files: Files = FILES, **overrides: str | Role
 ) -> tuple[Partition, SlowSync]:
     context = SlowSync("home", files)
     return make_partition(context=context, flush_messages="1", **overrides), context

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
+from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.partition import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,6 +10,7 @@ import pytest
 from kcompat.cluster.news import Role
 from kcompat.coordinator.operation import Writer
 from kcompat.coordinator.runtime import Runtime
+from kcompat.log.append_result import AppendResult
 from kcompat.log.verification import UNVERIFIED
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
@@ -81,7 +82,9 @@ def test_the_end_of_a_transaction_that_was_open_when_the_log_was_loaded(
     partition = make_partition("t", 0)
     records = [Record(0, 0, b"a", b"1")]
     batch = memoryview(build_batch(records, producer_id=7, producer_epoch=2, transactional=True))
-    assert not partition.append(batch, read_header(batch), -1, 0, UNVERIFIED).error
+    appended = partition.append(batch, read_header(batch), -1, 0, UNVERIFIED)
+    assert isinstance(appended, AppendResult)
+    assert not appended.error
     runtime.load(0, leader_epoch=0)
     assert partition.last_stable_offset == 0
     stale, marker = (EndTransactionMarker(ControlType.COMMIT, coordinator_epoch=epoch) for epoch in (0, 1))

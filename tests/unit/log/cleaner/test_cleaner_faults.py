@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.log.cleaner.job import CleanJob
 from kcompat.log.cleaner.runners import StepRunner
 from support.cleaner_world import BACKOFF_MS, CleanerWorld, fill, leftovers, offsets, put
 
 if TYPE_CHECKING:
-    from kcompat.log.cleaner.job import CleanJob, Report
+    from kcompat.log.cleaner.job import Report
     from kcompat.log.log import Log
 
 
@@ -148,7 +149,7 @@ def test_a_bug_in_a_cleaning_ends_that_one_alone(world: CleanerWorld) -> None:
 
 def test_a_fault_in_the_choice_of_a_log_is_not_the_last_turn(world: CleanerWorld) -> None:
     fill(world.log("good"))
-    start_runner, met = world.start_runner, []
+    start_runner, met = world.start_runner, list[CleanJob]()
 
     def broken_once(job: CleanJob) -> StepRunner:
         if not met:

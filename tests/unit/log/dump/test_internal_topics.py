@@ -23,10 +23,10 @@ from support.log_dumps import DEEP, rows_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcompat.protocol import schema
+    from kcompat.protocol.message import Message
 
 
-def joined(number: int, message: schema.Message, version: int = 0) -> bytes:
+def joined(number: int, message: Message, version: int = 0) -> bytes:
     return struct.pack(">h", number) + b"".join(message.encode(version))
 
 
