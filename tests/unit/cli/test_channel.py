@@ -26,12 +26,17 @@ JOB = Job(0, 3, {"num.partitions": "4", "x": "\u00e9\n"}, None, OwnStore("/d", "
 async def test_messages_arrive_as_they_are_in_order_until_the_end() -> None:
     ours, theirs = socket.socketpair()
     command, broker = await Channel.open(ours, OF_REPORTS), await Channel.open(theirs, OF_ORDERS)
-    orders = [JOB, Job(1, 3, {}, "INFO"), Stop()]
+    orders: list[Job | Stop] = [JOB, Job(1, 3, {}, "INFO"), Stop()]
     for order in orders:
         command.send(order)
     assert [await broker.receive() for _ in orders] == orders
     listeners = (ServedListener("IN", "localhost", 1, None), ServedListener("OUT", "::", 2, ("h", 3)))
-    reports = [Started("localhost:1", 2, listeners), SeesAll(), Refused("No."), StopAll()]
+    reports: list[Started | SeesAll | Refused | StopAll] = [
+        Started("localhost:1", 2, listeners),
+        SeesAll(),
+        Refused("No."),
+        StopAll(),
+    ]
     for report in reports:
         broker.send(report)
     broker.close()

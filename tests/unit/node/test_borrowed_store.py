@@ -10,6 +10,7 @@ import pytest
 from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.store import SessionState
 from kcompat.node.cluster import BorrowedStore
+from support.current import current
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ async def world() -> AsyncIterator[World]:
 
 async def test_a_session_that_is_mended_in_time_lives_on(world: World) -> None:
     world.borrowed.cut(TIMEOUT_MS)
-    assert world.session.state is SessionState.SUSPENDED
+    assert current(world.session.state) is SessionState.SUSPENDED
     world.clock.advance(TIMEOUT_MS - 1)
     world.borrowed.mend()
     world.clock.advance(TIMEOUT_MS)
@@ -59,7 +60,7 @@ async def test_a_session_that_is_mended_too_late_has_ended(world: World) -> None
     world.borrowed.cut(TIMEOUT_MS)
     world.clock.advance(TIMEOUT_MS)
     assert await world.is_dead()
-    assert world.session.state is SessionState.SUSPENDED
+    assert current(world.session.state) is SessionState.SUSPENDED
     world.borrowed.mend()
     assert world.session.state is SessionState.EXPIRED
 
@@ -70,7 +71,7 @@ async def test_the_session_of_a_killed_broker_ends_whatever_is_mended(world: Wor
         world.borrowed.cut(TIMEOUT_MS)
     world.borrowed.abandon(TIMEOUT_MS)
     world.borrowed.mend()
-    assert world.session.state is SessionState.SUSPENDED
+    assert current(world.session.state) is SessionState.SUSPENDED
     world.clock.advance(TIMEOUT_MS)
     assert await world.is_dead()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from kcompat.node.housekeeping import NEVER_MS, Chore, Housekeeping
@@ -16,7 +18,7 @@ class Diary:
         self.done: list[tuple[str, int]] = []
         self.housekeeping = Housekeeping(
             self.clock,
-            [Chore(name, interval_ms, lambda name=name: self._did(name), first_ms)
+            [Chore(name, interval_ms, partial(self._did, name), first_ms)
              for name, interval_ms, first_ms in chores],
         )  # fmt: skip
         self.housekeeping.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING, Any
 
 from kcompat.api.served import Served
 from kcompat.net.answers import Mode
@@ -11,7 +12,14 @@ from kcompat.node.late_imports import RETRY_MS, LateImports
 from kcompat.protocol.api_keys import ApiKey
 from support.virtual_clock import VirtualClock
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 KEYS = (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA)
+
+
+def never_called(_context: Any, _request: Any) -> Any:
+    raise AssertionError("only imported here")
 
 
 class Importing:
@@ -23,11 +31,12 @@ class Importing:
         self.imports.start()
 
     def _served(self, key: ApiKey) -> Served:
-        def handler() -> None:
+        def handler() -> Callable[[Any, Any], Any]:
             if self.is_failing:
                 raise OSError
             self.done.append(key)
             self.clock.call_later(0, lambda: self.done.append(ApiKey.HEARTBEAT))
+            return never_called
 
         return Served(key, handler, 0, 1, Mode.BLOCKING, frozenset())
 

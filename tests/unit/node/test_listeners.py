@@ -57,7 +57,7 @@ def told(settings: Mapping[str, str], host: str) -> dict[str, tuple[str, int]]:
 def test_as_many_may_wait_to_be_accepted_as_is_set(settings: Mapping[str, str], backlog: int) -> None:
     bound: list[int] = []
 
-    def bind(name: str, _host: str, port: int, *, backlog: int, **_: object) -> Bound:
+    def bind(name: str, host: str, port: int, *, backlog: int = 50, **_: object) -> Bound:
         bound.append(backlog)
         return Bound(name, port)
 
@@ -114,6 +114,10 @@ async def test_the_name_of_the_host_is_asked_for_only_where_it_is_told(
     assert (bool(asked), host) == (is_asked, HOST_NAME if is_asked else "localhost")
 
 
+def _as_it_is(world: World) -> World:
+    return world
+
+
 def _store_elsewhere(world: World) -> World:
     def open_store(config: BrokerConfig, clock: Clock) -> BorrowedStore:
         transactions: list[DiskOperation] = []
@@ -128,8 +132,7 @@ async def test_a_broker_is_registered_by_the_name_of_its_host_unless_it_is_alone
     tmp_path: Path, is_alone: bool, host: str
 ) -> None:
     settings = {"listeners": "PLAINTEXT://:9092"}
-    wrap = {} if is_alone else {"wrap": _store_elsewhere}
-    world = BrokerWorld(tmp_path, settings, Disk([]), [], 0, **wrap)
+    world = BrokerWorld(tmp_path, settings, Disk([]), [], 0, wrap=_as_it_is if is_alone else _store_elsewhere)
     await world.start()
     assert world.cluster.image.brokers[1].endpoints == {"PLAINTEXT": (host, 9092)}
     await world.stop()
