@@ -261,7 +261,8 @@ class Production(Struct):
 
     def _wait(self, response: ProduceResponse) -> Promise[ProduceResponse]:
         """The response, once each partition is as far as `acks` asks; only acks=all has a timeout. As with
-        Kafka's `DelayedProduce`, an error that comes after the append leaves the offsets in its row.
+        Kafka's `DelayedProduce`, an error that comes after the append leaves the offsets in its row. A sync
+        that fails is part of the append in Kafka, so its row has no base offset.
         """
         request, waiting = self.request, self.waiting
 
@@ -269,6 +270,8 @@ class Production(Struct):
             answer = waiting[partition][1]
             if error:
                 answer.error_code = error
+                if error is ErrorCode.KAFKA_STORAGE_ERROR:
+                    answer.base_offset = -1
                 self._say_who_leads(partition.topic, answer)
                 self._name_leaders(response)
 
