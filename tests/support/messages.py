@@ -13,6 +13,9 @@ from kcompat.protocol.plan import plan_message
 if TYPE_CHECKING:
     from kcompat.protocol.plan import FieldPlan, StructPlan
 
+OF_KCOMPAT: Final = {"UpdateMetadataRequest": ["presumed_dead"]}
+"""Tagged fields that Kafka's messages do not have, by struct. Kafka passes over them."""
+
 _VALUES: Final[dict[str, Any]] = {
     "bool": True,
     "float64": 1.5,

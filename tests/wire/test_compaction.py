@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kcompat import Broker
+from kcompat.errors import UsageError
 from kcompat.log.cleaner.cleaner import Compacted
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
@@ -61,7 +62,8 @@ def test_compact_now_and_after_a_restart(tmp_path: Path) -> None:
         assert result == Compacted("t", 0, result.bytes_before, result.bytes_after)
         assert result.bytes_after < result.bytes_before / 5
         assert offsets(client, "t") == [45, 46, 47, 48, 49]
-        assert broker.compact("absent") == []
+        with pytest.raises(UsageError, match="there is no topic 'absent'"):
+            broker.compact("absent")
     with Broker(data_dir=tmp_path) as broker, client_of(broker) as client:
         assert offsets(client, "t") == [45, 46, 47, 48, 49]
         fill(client, "t", 1)

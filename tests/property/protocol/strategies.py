@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from kcompat.protocol.plan import plan_message
+from support.messages import OF_KCOMPAT
 
 if TYPE_CHECKING:
     from kcompat.protocol.message import Message
@@ -30,14 +31,19 @@ BYTES = st.one_of(st.sampled_from([b"", b"\0", b"y" * 126, b"y" * 127, b"y" * 16
 def messages(cls: type[Message], version: int, *, plain: bool = False) -> st.SearchStrategy[Any]:
     """Messages with any value a version can carry.
 
-    With `plain`, only values that kio takes, which reads times and error codes into types of its own (its old
-    version rounds dates down to seconds).
+    With `plain`, only what kio takes: it reads times and error codes into types of its own (its old version
+    rounds dates down to seconds), and refuses tagged fields that it does not know.
     """
     return _struct(plan_message(cls, version), plain)
 
 
 def _struct(plan: StructPlan, plain: bool) -> st.SearchStrategy[Any]:
-    fields = {field.name: _field(field, plain) for field in plan.fields if field.present}
+    left_out = OF_KCOMPAT.get(plan.cls.__name__, []) if plain else []
+    fields = {
+        field.name: _field(field, plain)
+        for field in plan.fields
+        if field.present and field.name not in left_out
+    }
     return st.builds(plan.cls, **fields)
 
 

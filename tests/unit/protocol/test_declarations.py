@@ -16,7 +16,7 @@ import pytest
 from kcompat.protocol.api_keys import API_FACTS, ApiKey, request_class, response_class
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.schema import OPEN_END, Wire, version_range
-from support.messages import message_classes
+from support.messages import OF_KCOMPAT, message_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,10 +68,6 @@ def expected_default(fact: Fact, element: type | None) -> object:
     if element is not None:
         return element()
     return None if fact["t"] == "records" and "nv" in fact else ZERO.get(fact["t"], 0)
-
-
-OF_KCOMPAT = {"UpdateMetadataRequest": ["presumed_dead"]}
-"""Tagged fields that Kafka does not have and passes over."""
 
 
 def compare_struct(cls: type[Struct], facts: list[Fact], inside: Iterable[int]) -> None:
