@@ -34,7 +34,8 @@ def insist_on_one_node(values: Mapping[str, str]) -> None:
         given = [f"{key}={','.join(_items(values[key]))}" for key in QUORUM_KEYS if values.get(key)]
         raise ConfigError(
             f"{' and '.join(given)} belong to a KRaft cluster of several nodes, and this broker would be "
-            "alone: several brokers meet through zookeeper.connect"
+            "alone: several brokers meet through zookeeper.connect. To start one alone, empty these keys, as "
+            f"with --override {VOTERS}="
         )
 
 

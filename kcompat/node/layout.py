@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
+from kcompat.cluster.sqlite_journal import METADATA_FILE
 from kcompat.log.errors import LogDirectoryError
 from kcompat.log.names import META_PROPERTIES
 
@@ -33,8 +35,26 @@ def insist_on_one(directories: Sequence[str], files: Files) -> None:
         if members:
             raise LogDirectoryError(
                 f"{_cluster_in(directory, members)}, and a broker alone would not find its logs: "
-                f"{_start_of(members)}, or give this broker a directory of its own."
+                f"{_start_of(members)}, or give this broker a directory of its own "
+                "(--data-dir)."
             )
+
+
+def insist_on_no_member(directory: str, files: Files) -> None:
+    """Refuse the directory of one broker of a cluster, whose metadata are beside it, for a broker alone.
+
+    It would make a store of its own, and the cluster would know of nothing that is written then. Raises
+    LogDirectoryError.
+    """
+    path = PurePath(directory)
+    member = _MEMBER.fullmatch(path.name)
+    is_new = not files.exists(f"{directory}/{META_PROPERTIES}")
+    if member and not is_new and files.exists(str(path.parent / METADATA_FILE)):
+        raise LogDirectoryError(
+            f"{directory} holds the data of broker {int(member[1])} of the cluster in {path.parent}: "
+            f"{_start_of(_members(str(path.parent), files))} and --data-dir {path.parent}, or give this "
+            "broker a directory of its own."
+        )
 
 
 def insist_on_several(directories: Sequence[str], brokers: int, files: Files) -> None:
@@ -53,7 +73,7 @@ def insist_on_several(directories: Sequence[str], brokers: int, files: Files) ->
             raise LogDirectoryError(
                 f"{directory} holds the data of a broker alone, and a cluster would not find its logs: "
                 "start it without --brokers (in Python: kcompat.Broker), or give the cluster a directory of "
-                "its own."
+                "its own (--data-dir)."
             )
         if members and members[-1] >= brokers:
             raise LogDirectoryError(

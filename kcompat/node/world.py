@@ -26,6 +26,7 @@ from kcompat.net.loop_clock import LoopClock
 from kcompat.net.loop_turn import LoopTurn
 from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.plain_listener import bind
+from kcompat.node.layout import insist_on_no_member
 from kcompat.worker import ThreadWorker
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def _open_store(config: BrokerConfig, clock: Clock) -> Sessions:
 
         return ZooKeeper(ZooKeeperSettings.read(config.get, credentials(os.environ)))
     directory = Path(config.log_dirs[0])
+    insist_on_no_member(str(directory.absolute()), FILES)
     make_data_directory(directory)
     return ProcessStore(SqliteJournal(directory / METADATA_FILE), clock.now_ms)
 

@@ -51,6 +51,21 @@ def test_the_directory_of_a_cluster_is_refused_to_one_broker_and_to_fewer(tmp_pa
     assert contents(tmp_path / "d") == before
 
 
+def test_the_directory_of_one_member_is_refused_to_a_broker_alone(tmp_path: Path) -> None:
+    with Cluster(3, data_dir=tmp_path / "d"):
+        pass
+    before = contents(tmp_path / "d")
+    for member in (0, 1):
+        assert f"holds the data of broker {member} of the cluster in {tmp_path / 'd'}" in refusal(
+            "--data-dir", f"d/broker-{member}", cwd=tmp_path
+        )
+    with pytest.raises(LogDirectoryError, match=r"of the cluster in"):
+        Broker(data_dir=tmp_path / "d" / "broker-2").start()
+    assert contents(tmp_path / "d") == before
+    with Cluster(3, data_dir=tmp_path / "d"):
+        pass
+
+
 def test_the_directory_of_one_broker_is_refused_to_a_cluster(tmp_path: Path) -> None:
     with Broker(data_dir=tmp_path / "d"):
         pass

@@ -9,7 +9,7 @@ import pytest
 from kcompat.log.errors import LogDirectoryError
 from kcompat.log.files import FILES
 from kcompat.log.identity import Identity, store_identity
-from kcompat.node.layout import insist_on_one, insist_on_several, member_directory
+from kcompat.node.layout import insist_on_no_member, insist_on_one, insist_on_several, member_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +77,21 @@ def test_a_directory_of_both_is_refused_for_both(tmp_path: Path) -> None:
     directories = made_by(tmp_path, 0, 1)
     assert "holds the data of a cluster (broker-0, broker-1)" in refusal_of_one(directories)
     assert "beside it that of a broker alone" in refusal_of_several(directories, 2)
+
+
+def test_one_broker_of_a_cluster_is_told_where_the_cluster_is(tmp_path: Path) -> None:
+    made_by(tmp_path, 0, 1, 2)
+    member = member_directory(str(tmp_path), 1)
+    insist_on_no_member(member, FILES)
+    (tmp_path / "metadata.db").touch()
+    with pytest.raises(LogDirectoryError) as refused:
+        insist_on_no_member(member, FILES)
+    assert str(refused.value) == (
+        f"{member} holds the data of broker 1 of the cluster in {tmp_path}: start it with --brokers 3 (in "
+        f"Python: kcompat.Cluster(3)) and --data-dir {tmp_path}, or give this broker a directory of its own."
+    )
+    insist_on_no_member(str(tmp_path), FILES)
+    insist_on_no_member(member_directory(str(tmp_path), 7), FILES)
 
 
 def test_partitions_of_a_topic_named_broker_are_no_brokers(tmp_path: Path) -> None:
