@@ -1,14 +1,19 @@
-"""Deletion of stray replicas: logs of partitions that the cluster has assigned to other brokers.
+"""Stray replicas: logs of partitions that the cluster has assigned to other brokers are put out of the way.
 
 The controller writes the new replicas of a partition first and has the former ones deleted then
 (StopReplica). A broker that is down at that moment is not told, nor is one whose controller dies in between.
 The next full UpdateMetadata shows such a broker that the partition has other replicas. It then reads the
-assignment in the metadata store and deletes its log.
+assignment in the metadata store.
 
-Kafka's counterpart: brokers in KRaft mode look for strays when they start (`LogManager.isStrayKraftReplica`).
-With ZooKeeper, Kafka's brokers keep strays.
+If this process had a role for the partition, it deletes the log, as the StopReplica asks that is missing or
+still on its way. Otherwise it renames the directory of the log to `-stray`, and the files stay until the user
+deletes them: a store that was restored from a backup has the replicas of long ago, and a log that is a stray
+to it may be the only copy there is.
 
-A log is deleted only if all of this holds; otherwise it may be data that a user wants, or be needed again:
+Kafka's counterpart: brokers in KRaft mode look for strays when they start, and rename them
+(`LogManager.isStrayKraftReplica`, `asyncDelete`). With ZooKeeper, Kafka's brokers keep strays as they are.
+
+A log is a stray only if all of this holds; otherwise it may be needed again:
 
 - The log has the topic id that the store has for the topic. A topic that the store does not know, or knows
   under another id, is left alone, as is a log without a topic id.
@@ -58,7 +63,7 @@ class Nodes(Protocol):
 
 
 class StrayReplicas:
-    """Deletes the stray replicas of one broker, from when it is made to `stop`."""
+    """Deletes the stray replicas of one broker or sets them aside, from when it is made to `stop`."""
 
     def __init__(
         self, store: Nodes, registration: Registration, logs: LogManager, replicas: ReplicaManager
@@ -73,8 +78,8 @@ class StrayReplicas:
         self._epochs = registration.subscribe(lambda _: self._check_soon())
 
     def suspect(self, shown: Iterable[ShownPartition]) -> None:
-        """Look these partitions up in the store and delete what this broker still has of them. The controller
-        showed each of them with other replicas.
+        """Look these partitions up in the store and put away what this broker still has of them. The
+        controller showed each of them with other replicas.
         """
         found = {(each.topic, each.index): each for each in shown if self._has_stray(each)}
         if found:
@@ -82,14 +87,14 @@ class StrayReplicas:
             self._check_soon()
 
     async def stop(self) -> None:
-        """Delete nothing more, and wait until that is certain."""
+        """Put nothing more away, and wait until that is certain."""
         self.abandon()
         if self._checking is not None:
             with suppress(asyncio.CancelledError):
                 await self._checking
 
     def abandon(self) -> None:
-        """Delete nothing more."""
+        """Put nothing more away."""
         self._epochs.cancel()
         if self._checking is not None:
             self._checking.cancel()
@@ -114,7 +119,7 @@ class StrayReplicas:
                 continue  # as does the one that follows each registration
             for each in strays:
                 if self._is_elsewhere(each, assignments) and self._has_stray(each):
-                    self._delete(each)
+                    self._put_away(each)
 
     async def _assignments(self, topics: Sequence[str]) -> Mapping[str, znodes.TopicAssignment]:
         """Return the assignment of each of these topics that exists and was changed since it was made."""
@@ -150,11 +155,19 @@ class StrayReplicas:
         """Return the log of a partition, or where that is gone the copy that was to replace it."""
         return self._logs.get(*key) or self._logs.futures.get(*key)
 
-    def _delete(self, shown: ShownPartition) -> None:
-        key = (shown.topic, shown.index)
-        logger.warning("%s-%d is deleted: its replicas are %s now", *key, list(shown.info.replicas))
+    def _put_away(self, shown: ShownPartition) -> None:
+        """Delete a log that had a role in this process, and set aside another one. The copy that was to
+        replace it is deleted, unless that is all there is.
+        """
+        key, others = (shown.topic, shown.index), list(shown.info.replicas)
+        log, had_role = self._log(key), self._replicas.get(*key) is not None
+        assert log is not None, "it was looked at just now"
         self._replicas.remove(*key)
         try:
+            if had_role:
+                logger.warning("%s-%d is deleted: its replicas are %s now", *key, others)
+            else:
+                self._logs.set_aside(log, f"is no replica, those are on the brokers {others}")
             self._logs.delete(*key)
         except StorageError as fault:
-            logger.error("%s-%d cannot be deleted: %s", *key, fault)  # noqa: TRY400
+            logger.error("%s-%d cannot be put away: %s", *key, fault)  # noqa: TRY400

@@ -1,4 +1,4 @@
-"""A broker that was down while its replica moved to another broker deletes it when it is back."""
+"""A broker that was down while its replica moved to another broker sets it aside when it is back."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def move(cluster: Cluster, broker_id: int, replicas: list[int]) -> None:
     eventually(lambda: not ask(cluster, broker_id, under_way, 0).topics, "the partition has moved")
 
 
-def test_a_replica_that_moved_while_its_broker_was_down_is_deleted(tmp_path: Path) -> None:
+def test_a_replica_that_moved_while_its_broker_was_down_is_set_aside(tmp_path: Path) -> None:
     with Cluster(3, data_dir=tmp_path) as cluster:
         controller = ask(cluster, 0, MetadataRequest(topics=None), 9).controller_id
         stays, leaves = (broker_id for broker_id in range(3) if broker_id != controller)
@@ -71,7 +71,9 @@ def test_a_replica_that_moved_while_its_broker_was_down_is_deleted(tmp_path: Pat
         move(cluster, controller, [stays, controller])
         assert left.exists()
         cluster.brokers[leaves].start()
-        eventually(lambda: not left.exists(), "the replica is deleted")
+        eventually(lambda: not left.exists(), "the replica is set aside")
+        (aside,) = left.parent.glob(f"{TOPIC}-0.*-stray")
+        assert b"value" in next(aside.glob("*.log")).read_bytes()
         assert unknown.exists()
         cluster.wait_until_in_sync(TIMEOUT_S)
         assert len(list(tmp_path.rglob(f"{TOPIC}-0"))) == 2

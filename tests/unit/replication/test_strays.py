@@ -1,4 +1,4 @@
-"""A broker deletes what it holds of partitions that have moved to others while it could not be told."""
+"""A broker puts away what it holds of partitions that have moved to others while it could not be told."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def test_a_log_stays_where_its_partition_has_never_moved(
     assert broker.logs.get("t", 0) is log
 
 
-async def test_a_replica_that_has_moved_is_deleted_with_the_copy_that_was_to_replace_it(
+async def test_a_log_without_a_role_is_set_aside_and_the_copy_that_was_to_replace_it_is_deleted(
     broker: Broker, session: ProcessSession
 ) -> None:
     log = broker.hold(NEW)
@@ -146,30 +146,45 @@ async def test_a_replica_that_has_moved_is_deleted_with_the_copy_that_was_to_rep
     await broker.registration.start(BROKER)
     broker.show()
     await broker.checked()
-    assert broker.names == ["t-0-delete", "t-0-delete"]
+    assert broker.names == ["t-0-delete", "t-0-stray"]
     assert broker.logs.get("t", 0) is broker.logs.futures.get("t", 0) is None
 
 
-async def test_a_copy_whose_log_is_gone_is_deleted(broker: Broker, session: ProcessSession) -> None:
+async def test_the_records_of_a_replica_that_is_set_aside_stay(
+    broker: Broker, session: ProcessSession
+) -> None:
+    """They may be the only ones: the store may come from a backup of before the partition moved here."""
+    broker.hold(NEW)
+    await assign(session, OTHERS)
+    await broker.registration.start(BROKER)
+    broker.show()
+    await broker.checked()
+    broker.clock.advance(LogConfig().file_delete_delay_ms + 1)
+    (aside,) = broker.disks[0].glob("t-0.*-stray")
+    assert (aside / "00000000000000000000.log").stat().st_size > 0
+
+
+async def test_a_copy_whose_log_is_gone_is_set_aside(broker: Broker, session: ProcessSession) -> None:
     broker.logs.futures.create(broker.hold(NEW), broker.logs.directories[1])
     del broker.logs._logs["t", 0]
     await assign(session, OTHERS)
     await broker.registration.start(BROKER)
     broker.show()
     await broker.checked()
-    assert broker.names == ["t-0", "t-0-delete"]
+    assert broker.names == ["t-0", "t-0-stray"]
 
 
-async def test_a_replica_that_followed_until_then_serves_nobody_any_more(
-    broker: Broker, session: ProcessSession
-) -> None:
-    told(broker.local, take(AssignedPartition("t", NEW, 0, Role(1, EPOCH, (1,), (1,)), is_new=True)))
+async def test_a_replica_that_followed_until_then_is_deleted(broker: Broker, session: ProcessSession) -> None:
+    """A StopReplica that asks for that may be on its way."""
+    broker.hold(NEW)
+    told(broker.local, take(AssignedPartition("t", NEW, 0, Role(1, EPOCH, (1,), (1,)), is_new=False)))
     await assign(session, OTHERS)
     await broker.registration.start(BROKER)
     broker.show()
     await broker.checked()
     assert broker.replicas.get("t", 0) is None
     assert broker.logs.get("t", 0) is None
+    assert broker.names == ["t-0-delete"]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +239,7 @@ async def test_a_broker_looks_into_the_store_once_it_is_registered(
     assert broker.names == ["t-0"]
     await broker.registration.start(BROKER)
     await broker.checked()
-    assert broker.names == ["t-0-delete"]
+    assert broker.names == ["t-0-stray"]
 
 
 class Interrupted:
@@ -286,10 +301,10 @@ async def test_a_store_that_cannot_be_read_is_asked_again_with_the_next_update(
     broker.look_up_in(session)
     broker.show()
     await broker.checked()
-    assert broker.names == ["t-0-delete"]
+    assert broker.names == ["t-0-stray"]
 
 
-async def test_a_disk_that_fails_keeps_what_cannot_be_deleted(
+async def test_a_disk_that_fails_keeps_what_cannot_be_put_away(
     broker: Broker, session: ProcessSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker.hold(NEW)
@@ -299,4 +314,4 @@ async def test_a_disk_that_fails_keeps_what_cannot_be_deleted(
     broker.show()
     await broker.checked()
     assert broker.names == ["t-0"]
-    assert "t-0 cannot be deleted" in caplog.text
+    assert "t-0 cannot be put away" in caplog.text
