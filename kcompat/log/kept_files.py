@@ -61,6 +61,11 @@ def open_kept(files: Files, path: str, holder: Holder) -> OpenFile:
     return file
 
 
+def forget(holder: Holder) -> None:
+    """Take a holder off the register that has closed its file for good: it has no descriptor to give."""
+    _register.holders.discard(holder)
+
+
 def _close_some() -> bool:
     """Have some holders let go of their files. Return whether there were any."""
     holders = _register.holders

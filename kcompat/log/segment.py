@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.log.files import FileRange, pread_all
 from kcompat.log.index import OffsetIndex, TimeIndex
-from kcompat.log.kept_files import open_kept
+from kcompat.log.kept_files import forget, open_kept
 from kcompat.log.names import DELETED, INDEX, LOG, SEGMENT_SUFFIXES, TIME_INDEX, TXN_INDEX, segment_name
 from kcompat.log.scan import newest_timestamp, walk, walk_headers
 from kcompat.log.txn_index import TransactionIndex
@@ -208,6 +208,7 @@ class Segment:
         """Let go of the open file and the remembered boundaries; reading opens the file anew."""
         self.is_active = False
         self._file = None
+        forget(self)
         self._forget_tail(MAX_OFFSET)
 
     def mark_deleted(self) -> list[str]:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from kcompat import descriptors
 from kcompat.log.config import LogConfig
 from kcompat.log.errors import StorageError
+from kcompat.log.files import FILES
 from kcompat.log.loader import create_log
+from kcompat.log.segment import Segment
 from kcompat.log.verification import WITHOUT_PROOF
 from kcompat.records.batch import read_header
 from support.log_harness import make_batch
@@ -91,25 +93,43 @@ def test_more_logs_than_descriptors_are_written_to_in_turn(
     assert warning.startswith("descriptors run short (RLIMIT_NOFILE is ")
 
 
-def write_without_any(logs: list[Log]) -> None:
-    first, second = logs
-    append(first)
-    append(second)
-    second.local.segments.active.let_go()
-    with few_descriptors(1) as taken:
-        while True:
-            try:
-                taken.append(os.open(os.devnull, os.O_RDONLY))
-            except OSError:
-                break
+def take_all(taken: list[int]) -> None:
+    """Take every descriptor that this process may still have."""
+    while True:
+        try:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            break
+
+
+def write_without_any(first: Log, second: Log) -> None:
+    with few_descriptors(FILES_FOR_LOGS) as taken:
+        append(first)
+        append(second)
+        second.local.segments.active.let_go()
+        take_all(taken)
         append(second)  # with the descriptor of the first
         append(first)
 
 
 def test_the_last_descriptor_of_a_log_goes_from_one_to_the_next(tmp_path: Path) -> None:
-    logs = logs_in(tmp_path, 2)
-    in_a_thread_of_its_own(lambda: write_without_any(logs))
-    assert [log.log_end_offset for log in logs] == [2, 2]
+    first, second = logs_in(tmp_path, 2)
+    in_a_thread_of_its_own(lambda: write_without_any(first, second))
+    assert [first.log_end_offset, second.log_end_offset] == [2, 2]
+
+
+def test_segments_that_are_full_have_no_descriptor_to_give(tmp_path: Path) -> None:
+    first, second = logs_in(tmp_path, 2)
+    full = [Segment(FILES, f"{tmp_path}", number, LogConfig(), 0) for number in range(300)]
+
+    def work() -> None:
+        for segment in full:
+            segment.create()
+            segment.retire()
+        write_without_any(first, second)
+
+    in_a_thread_of_its_own(work)
+    assert [first.log_end_offset, second.log_end_offset] == [2, 2]
 
 
 def test_a_fault_for_want_of_descriptors_names_the_limit() -> None:
