@@ -207,7 +207,7 @@ def _add_start(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=host_name,
         metavar="ADDRESS",
         help="address that the only listener is bound to; 0.0.0.0 for every interface (default without a "
-        "properties file and without listeners: localhost)",
+        "properties file, listeners and zookeeper.connect: localhost)",
     )
     start.add_argument(
         "--port", type=port_number, help="port of the only listener; 0 for any free one (default: 9092)"

@@ -103,7 +103,8 @@ def read_config(
         ConfigError: something of it is not allowed.
     """
     values = read_values(options, environment, directory)
-    if options.properties is None and not values.get("listeners"):
+    is_alone = options.properties is None and not values.get("zookeeper.connect")
+    if is_alone and not values.get("listeners"):
         values["listeners"] = LOOPBACK_LISTENER
     config = BrokerConfig(values)
     return _listening_at(config, options.host, options.port)

@@ -81,6 +81,14 @@ def test_a_properties_file_and_listeners_are_taken_as_kafka_takes_them(tmp_path:
     assert [str(listener) for listener in configured(environment=environment).listeners] == ["PLAINTEXT://:1"]
 
 
+def test_a_broker_that_shares_a_zookeeper_listens_where_others_reach_it() -> None:
+    """At localhost every broker of the cluster would take it for itself."""
+    environment = {"KAFKA_ZOOKEEPER_CONNECT": "zk1:2181"}
+    assert [str(each) for each in configured(environment=environment).listeners] == ["PLAINTEXT://:9092"]
+    alone = configured("--override", "zookeeper.connect=", environment=environment)
+    assert [str(each) for each in alone.listeners] == ["PLAINTEXT://localhost:9092"]
+
+
 @pytest.mark.parametrize(
     ("listeners", "arguments", "expected"),
     [
