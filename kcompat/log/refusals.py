@@ -52,7 +52,7 @@ class Refusals:
         if run is not None and run.producer_epoch == header.producer_epoch and _follows(header, run):
             run.last_sequence, run.error = header.last_sequence, error
         else:
-            if len(self._runs) >= MOST_RUNS:
+            if run is None and len(self._runs) >= MOST_RUNS:
                 self._runs.clear()
             self._runs[header.producer_id] = _Run(
                 header.producer_epoch, header.base_sequence, header.last_sequence, error

@@ -137,9 +137,10 @@ class ReplicaManager:
 
     def note_refusal(self, topic: str, index: int, header: BatchHeader, error: ErrorCode) -> None:
         """Remember that a batch is refused with `error`, as its partition is not here."""
-        if len(self._awaited) >= MOST_AWAITED:
+        key = (topic, index)
+        if key not in self._awaited and len(self._awaited) >= MOST_AWAITED:
             self._awaited.clear()
-        self._awaited.setdefault((topic, index), Refusals()).note(header, error)
+        self._awaited.setdefault(key, Refusals()).note(header, error)
 
     def is_offline(self, topic: str, index: int) -> bool:
         """Whether the disk of this broker's replica has failed."""

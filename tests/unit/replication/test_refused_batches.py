@@ -13,10 +13,12 @@ from msgspec.structs import replace
 from kcompat.cluster.news import Role
 from kcompat.log.append_result import AppendResult
 from kcompat.log.context import LogContext
+from kcompat.log.refusals import MOST_RUNS, Refusals
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.replication.leader import LATELY_MS
 from kcompat.replication.reading import FetchSpec, Reader
+from kcompat.replication.replicas import MOST_AWAITED
 from support.faulty_files import FaultyFiles
 from support.log_harness import make_batch
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from kcompat.records.batch import BatchHeader
     from kcompat.replication.partition import Partition
     from kcompat.replication.replicas import ReplicaManager
 
@@ -138,6 +141,33 @@ def test_a_refusal_of_long_ago_counts_no_more(follower: Partition, elect: Callab
     follower.log.producer_state.expire(NOW_MS, 1 << 40)
     elect()
     assert send(follower, 5) == GAP
+
+
+def header_of(sequence: int, producer_id: int = 7, epoch: int = 0) -> BatchHeader:
+    batch = make_batch(1, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+    return read_header(memoryview(batch))
+
+
+def test_as_many_partitions_as_are_remembered_stay_remembered(
+    replicas: ReplicaManager, make_partition: Callable[..., Partition]
+) -> None:
+    for index in range(MOST_AWAITED):
+        replicas.note_refusal("t", index, header_of(0), DOES_NOT_LEAD)
+    replicas.note_refusal("t", 0, header_of(1), DOES_NOT_LEAD)
+    assert send(make_partition(index=1), 1) == DOES_NOT_LEAD
+    for index in (1, MOST_AWAITED):  # one too many: it begins anew
+        replicas.note_refusal("t", index, header_of(0), DOES_NOT_LEAD)
+    assert send(make_partition(index=2), 1) == 0
+
+
+def test_as_many_producers_as_are_remembered_stay_remembered() -> None:
+    refusals = Refusals()
+    for producer_id in range(MOST_RUNS):
+        refusals.note(header_of(0, producer_id), DOES_NOT_LEAD)
+    refusals.note(header_of(0, 0, epoch=1), DOES_NOT_LEAD)
+    assert refusals.reason(header_of(1, 1), None) == DOES_NOT_LEAD
+    refusals.note(header_of(0, MOST_RUNS), DOES_NOT_LEAD)  # one too many
+    assert refusals.reason(header_of(2, 1), None) == ErrorCode.NONE
 
 
 def test_batches_behind_one_for_which_too_few_were_in_sync(
