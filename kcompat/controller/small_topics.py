@@ -26,7 +26,7 @@ def warn_of_small_topics(state: ControllerState, config: BrokerConfig) -> None:
         if topic is None:
             continue
         factor, possible = config.integer(key), len(state.brokers)
-        replicas = min(len(partition.target) for partition in topic.partitions)
+        replicas = min((len(partition.target) for partition in topic.partitions), default=factor)
         if replicas < min(factor, possible):
             _log.warning(
                 "%s has partitions with %d of the %d replicas that %s says, and %d brokers are up. To give "

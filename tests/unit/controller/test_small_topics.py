@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcompat.cluster.image import BrokerInfo
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller.controller import FIRST_BALANCE_MS
+from kcompat.controller.small_topics import warn_of_small_topics
+from kcompat.controller.state import ControlledTopic, ControllerState, RegisteredBroker
 from kcompat.controller.values import TopicSpec
 from kcompat.topics import TRANSACTION_STATE
 from support.controller_world import ControllerWorld, answer
@@ -47,3 +50,12 @@ async def test_a_topic_that_has_what_it_can_have_is_not_named(
         await answer(world.decisions.create_topics([TopicSpec(TRANSACTION_STATE, 2, replicas)]))
         world.clock.advance(FIRST_BALANCE_MS)
         assert not warnings(caplog)
+
+
+def test_a_topic_without_partitions_is_not_named(caplog: pytest.LogCaptureFixture) -> None:
+    """Kafka has no such topic, but its znode can be written."""
+    empty = ControlledTopic(TRANSACTION_STATE, bytes(16), ())
+    brokers = {number: RegisteredBroker(BrokerInfo(number, None, {}), number) for number in range(3)}
+    state = ControllerState(0, 1, 1, brokers=brokers, topics={TRANSACTION_STATE: empty})
+    warn_of_small_topics(state, BrokerConfig())
+    assert not warnings(caplog)
