@@ -27,7 +27,7 @@ _CHANGED: Final = "changed"
 
 
 class Reachable(Protocol):
-    """What is known of other brokers' ports: `kcompat.peer.reachability.Reachability`."""
+    """The state of connections to other brokers: `kcompat.peer.reachability.Reachability`."""
 
     def is_doubtful(self, broker_id: int) -> bool:
         """Return whether it has yet to be seen if the broker is there."""
@@ -68,7 +68,10 @@ class CoordinatorCheck:
         return not self._reachable.is_refused(broker_id)
 
     def _is_doubtful(self, broker_id: int) -> bool:
-        """One that is presumed dead still leads in this image: the next update says who leads instead."""
+        """Return whether a broker may have ended.
+
+        One that is presumed dead still leads in this image: the next metadata update names the new leader.
+        """
         return broker_id in self._cluster.image.presumed_dead or self._reachable.is_doubtful(broker_id)
 
     def _look_again(self) -> None:

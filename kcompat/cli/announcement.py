@@ -1,4 +1,4 @@
-"""What `kcompat start` says when it serves clients: for people, and for programs that wait for it."""
+"""Lines that `kcompat start` prints when it serves clients, for people and for programs that wait for it."""
 
 from __future__ import annotations
 

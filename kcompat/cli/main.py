@@ -251,7 +251,7 @@ def absolute_path(text: str) -> Path:
 
 
 def path(text: str) -> Path:
-    """A path from the command line; `~` and `~USER` stand for the home directory of a user."""
+    """Return a path from the command line; `~` and `~USER` stand for the home directory of a user."""
     try:
         return Path(text).expanduser()
     except RuntimeError as error:

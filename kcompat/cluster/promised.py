@@ -24,7 +24,7 @@ class PromisedTasks:
 
     def run(self, work: Coroutine[Any, Any, T]) -> Promise[T]:
         """Start a task and return the promise of its result, or of its failure. A task that is cancelled
-        completes nothing: whoever waits for it goes with its owner.
+        completes nothing: its callers stop with its owner.
         """
         promise: Promise[T] = Promise()
         task = asyncio.create_task(work, name=self._name)

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class QuorumState(NamedTuple):
-    """What the store says of its controller and of itself."""
+    """The controller in the store, its epoch, and the last transaction of the store."""
 
     controller_id: int
     controller_epoch: int

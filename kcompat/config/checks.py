@@ -1,4 +1,4 @@
-"""What the values of several broker keys must satisfy together."""
+"""Checks of broker keys whose values must fit together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_broker(config: BrokerKeys) -> None:
-    """Kafka's own rules (`KafkaConfig.validateValues`).
+    """Check the values of a broker's keys by Kafka's own rules (`KafkaConfig.validateValues`).
 
     Raises:
         ConfigError: the first rule that is broken.

@@ -59,7 +59,7 @@ def split_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def is_word(text: str, word: str) -> bool:
-    """Whether `text` is `word` but for upper and lower case (`String.equalsIgnoreCase`)."""
+    """Return whether `text` is `word` but for upper and lower case (`String.equalsIgnoreCase`)."""
     return len(text) == len(word) and text.upper() == word.upper()
 
 

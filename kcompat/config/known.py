@@ -57,7 +57,7 @@ _LIKENESS: Final = 0.8
 
 
 def is_known(name: str) -> bool:
-    """Whether Kafka 3.9 or 4.3, or a plug-in of theirs, has a broker key of this name."""
+    """Return whether Kafka 3.9 or 4.3, or a plug-in of theirs, has a broker key of this name."""
     return (
         broker_key(name) is not None
         or name in NEWER_KEYS

@@ -1,4 +1,4 @@
-"""What the settings of a KRaft node say about the size of its cluster."""
+"""The check that the settings of a KRaft node are those of a cluster of one node."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Endpoint(Struct, frozen=True):
 
 
 def is_host(text: str) -> bool:
-    """Whether the text has only characters of host names and addresses, and at least one."""
+    """Return whether the text has only characters of host names and addresses, and at least one."""
     return re.fullmatch(f"{_HOST}+", text) is not None
 
 

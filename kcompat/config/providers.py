@@ -55,7 +55,7 @@ def resolve_variables(values: Mapping[str, str], environment: Mapping[str, str])
 
 
 def has_variable(text: str) -> bool:
-    """Whether the text has something of the form of a variable."""
+    """Return whether the text has something of the form of a variable."""
     return _VARIABLE.search(text) is not None
 
 
@@ -143,6 +143,6 @@ class AllowedPaths:
                 raise ConfigError(f"{setting} has the path {path}, which does not exist")
 
     def have(self, path: str) -> bool:
-        """Whether a path is one of them, or lies below one; links are not followed."""
+        """Return whether a path is one of them, or lies below one; links are not followed."""
         wanted = Path(os.path.normpath(path))
         return self._paths is None or any(wanted.is_relative_to(allowed) for allowed in self._paths)

@@ -81,5 +81,5 @@ def refuse_unenforced(settings: Mapping[str, str]) -> None:
 
 
 def _plain(value: Value) -> Value:
-    """The value as it is compared: Kafka does not tell `HTTPS` from `https`, for instance."""
+    """Return a value as it is compared: Kafka does not tell `HTTPS` from `https`, for instance."""
     return value.lower() if isinstance(value, str) else value

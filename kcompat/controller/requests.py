@@ -60,7 +60,7 @@ def assigned(topic: ControlledTopic, index: int, *, is_new: bool) -> AssignedPar
 
 
 def picture(state: ControllerState, shown: Iterable[ShownPartition] = ()) -> UpdateMetadata:
-    """The brokers that are live or presumed dead, and these partitions."""
+    """Return the metadata update with these partitions and all brokers that are live or presumed dead."""
     live, dead = (
         {broker_id: broker.info for broker_id, broker in brokers.items()}
         for brokers in (state.brokers, state.presumed_dead)

@@ -67,7 +67,7 @@ def check_port(port: int, count: int = 1) -> None:
 
 
 def _path_of(data_dir: str | os.PathLike[str]) -> str:
-    """The name of the directory, with the home directory of a user in place of `~` or `~USER`."""
+    """Return the name of a directory, with the home directory of a user in place of `~` or `~USER`."""
     path = os.fspath(data_dir) if isinstance(data_dir, os.PathLike) else data_dir
     if not isinstance(path, str):
         raise UsageError(f"data_dir={data_dir!r} is not the name of a directory: use text or a path")
@@ -78,7 +78,7 @@ def _path_of(data_dir: str | os.PathLike[str]) -> str:
 
 
 def _text_of(name: str, value: Setting) -> str:
-    """The value as a properties file has it."""
+    """Return a value as a properties file has it."""
     match value:
         case str():
             return value

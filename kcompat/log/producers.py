@@ -243,7 +243,7 @@ class ProducerState:
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
         """Forget producers without an open transaction that were silent for `producer.id.expiration.ms`, and
-        who asked so long ago whether it may write; and all refusals.
+        verifications that are as old; and all refusals.
         """
         self.refusals.forget_all()
         gone = [

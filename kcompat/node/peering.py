@@ -59,7 +59,7 @@ class Peering:
         return Vigil(self.peers, seen)
 
     def reachability(self, changed: Callable[[], object]) -> Reachability:
-        """Return what knows which brokers can be reached; `changed` is told of each that was in doubt."""
+        """Return connections that show which brokers can be reached; each new one calls `changed`."""
         return Reachability(self.peers, self._clock, changed)
 
     def close(self) -> None:

@@ -36,8 +36,8 @@ class Reachability:
         self._probes: dict[int, _Probe] = {}
 
     def is_doubtful(self, broker_id: int) -> bool:
-        """Return whether it has yet to be seen if the broker is there: no connection to it stands, for less
-        than `DOUBT_MS` now. The first question about a broker begins the first connection.
+        """Return whether the process of the broker may have ended: it is not connected, and has not been for
+        less than `DOUBT_MS`. The first question about a broker begins the first connection.
         """
         probe = self._probe(broker_id)
         return (
@@ -52,7 +52,7 @@ class Reachability:
         return probe is not None and probe.fault is PeerFault.REFUSED
 
     def _probe(self, broker_id: int) -> _Probe | None:
-        """The probe of a broker; None for this broker itself."""
+        """Return the probe of a broker; None for this broker itself."""
         if broker_id == self._peers.broker_id:
             return None
         client = self._peers.of(broker_id, "reachability")
@@ -74,7 +74,7 @@ class Reachability:
 
 
 class _Probe:
-    """What is known of one broker by one client."""
+    """The state of the connection of one client to one broker."""
 
     __slots__ = ("client", "fault", "lost_ms")
 

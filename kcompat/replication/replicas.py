@@ -74,7 +74,7 @@ class ReplicaManager:
         self._offline: set[tuple[str, int]] = set()
         """Those whose logs could not be opened when they were given a role."""
         self._awaited: dict[tuple[str, int], Refusals] = {}
-        """What clients wanted to write to partitions that are not here, and may come."""
+        """Batches that were refused because their partition was not here, by topic and index."""
         self._listeners: dict[str, LeadershipListener] = {}
         self._following: list[Followers] = []
 

@@ -185,7 +185,7 @@ def test_it_is_said_as_well_to_who_waits_when_that_happens(among_others: LogWorl
 
 
 def test_a_batch_behind_one_that_came_before_the_election_is_sent_here_again(among_others: LogWorld) -> None:
-    """It is refused as that one was, and the leader to ask is this broker by now."""
+    """The batch is refused as that one was, and the leader to ask is this broker by now."""
 
     def answer(sequence: int) -> tuple[int, int]:
         sent = bytes(make_batch(producer_id=7, producer_epoch=0, base_sequence=sequence))
@@ -200,7 +200,7 @@ def test_a_batch_behind_one_that_came_before_the_election_is_sent_here_again(amo
 
 
 def test_a_batch_behind_one_that_came_before_its_topic_is_not_the_first(broker: LogWorld) -> None:
-    """Of an unknown producer any sequence is taken; then the first batch could never be written."""
+    """A log takes any sequence of an unknown producer; then the first batch could never be written."""
 
     def answer(sequence: int) -> int:
         sent = bytes(make_batch(producer_id=7, producer_epoch=0, base_sequence=sequence))

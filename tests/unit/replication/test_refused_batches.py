@@ -82,7 +82,7 @@ def test_batches_behind_one_that_came_before_the_election(
 
 
 def test_the_first_batches_of_a_producer(make_partition: Callable[..., Partition]) -> None:
-    """Of an unknown producer any sequence is taken; then the first could never be written."""
+    """A log takes any sequence of an unknown producer; then the first could never be written."""
     partition = make_partition(role=FOLLOWS)
     assert send(partition, 0) == DOES_NOT_LEAD
     partition.take_role(LEADS)
@@ -121,7 +121,7 @@ def test_a_gap_before_what_was_refused_is_told(follower: Partition, elect: Calla
 
 
 def test_a_gap_behind_what_was_refused_is_told(follower: Partition, elect: Callable[[], object]) -> None:
-    """What was refused has been written at the leader of then."""
+    """The batch that was refused here has been written at the former leader."""
     send(follower, 4)
     follow(follower, 4)
     elect()

@@ -153,7 +153,7 @@ async def test_a_log_without_a_role_is_set_aside_and_the_copy_that_was_to_replac
 async def test_the_records_of_a_replica_that_is_set_aside_stay(
     broker: Broker, session: ProcessSession
 ) -> None:
-    """They may be the only ones: the store may come from a backup of before the partition moved here."""
+    """The records may be the only copy: the store may come from a backup of before the partition moved."""
     broker.hold(NEW)
     await assign(session, OTHERS)
     await broker.registration.start(BROKER)
