@@ -33,6 +33,7 @@ def insist_on_one(directories: Sequence[str], files: Files) -> None:
     for directory in directories:
         members = _members(directory, files)
         if members:
+            _insist_on_cluster_only(directory, members, files)
             raise LogDirectoryError(
                 f"{_cluster_in(directory, members)}, and a broker alone would not find its logs: "
                 f"{_start_of(members)}, or give this broker a directory of its own "
@@ -64,12 +65,9 @@ def insist_on_several(directories: Sequence[str], brokers: int, files: Files) ->
     """
     for directory in directories:
         members = _members(directory, files)
-        if files.exists(f"{directory}/{META_PROPERTIES}"):
-            if members:
-                raise LogDirectoryError(
-                    f"{_cluster_in(directory, members)}, and beside it that of a broker alone, which is what "
-                    f"{META_PROPERTIES} says: move the files of one of the two elsewhere."
-                )
+        if members:
+            _insist_on_cluster_only(directory, members, files)
+        elif _has_broker_alone(directory, files):
             raise LogDirectoryError(
                 f"{directory} holds the data of a broker alone, and a cluster would not find its logs: "
                 "start it without --brokers (in Python: kcompat.Broker), or give the cluster a directory of "
@@ -80,6 +78,19 @@ def insist_on_several(directories: Sequence[str], brokers: int, files: Files) ->
                 f"{_cluster_in(directory, members)}, and {brokers} brokers would not find all of its logs: "
                 f"{_start_of(members)}. The directories of brokers without replicas can be removed."
             )
+
+
+def _insist_on_cluster_only(directory: str, members: Sequence[int], files: Files) -> None:
+    """Refuse a directory of a cluster that a broker alone has used as well. Raises LogDirectoryError."""
+    if _has_broker_alone(directory, files):
+        raise LogDirectoryError(
+            f"{_cluster_in(directory, members)}, and beside it that of a broker alone, which is what "
+            f"{META_PROPERTIES} says: move the files of one of the two elsewhere."
+        )
+
+
+def _has_broker_alone(directory: str, files: Files) -> bool:
+    return files.exists(f"{directory}/{META_PROPERTIES}")
 
 
 def _members(directory: str, files: Files) -> list[int]:

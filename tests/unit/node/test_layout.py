@@ -75,8 +75,10 @@ def test_a_cluster_may_grow_and_not_shrink(tmp_path: Path) -> None:
 def test_a_directory_of_both_is_refused_for_both(tmp_path: Path) -> None:
     store_identity([str(tmp_path)], Identity(1, "c"))
     directories = made_by(tmp_path, 0, 1)
-    assert "holds the data of a cluster (broker-0, broker-1)" in refusal_of_one(directories)
-    assert "beside it that of a broker alone" in refusal_of_several(directories, 2)
+    for sentence in (refusal_of_one(directories), refusal_of_several(directories, 2)):
+        assert "holds the data of a cluster (broker-0, broker-1)" in sentence
+        assert "beside it that of a broker alone" in sentence
+        assert "start it" not in sentence  # either way of starting is refused
 
 
 def test_one_broker_of_a_cluster_is_told_where_the_cluster_is(tmp_path: Path) -> None:
