@@ -39,7 +39,7 @@ OVERTAKEN: Final = frozenset(
 """The controller knows better; what it knows is on its way as another role."""
 
 LATELY_MS: Final = 1500
-"""A follower fetches at least every `replica.fetch.wait.max.ms` (500 ms as installed). A leader that is cut
+"""A follower fetches at least every `replica.fetch.wait.max.ms` (500 ms by default). A leader that is cut
 off is replaced when its session with the metadata store ends, which takes longer than this.
 """
 
