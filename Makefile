@@ -6,13 +6,14 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo fetched test check unit without-clients portable faults simulation cluster-faults mixed-clusters flakes exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
+.PHONY: help run demo fetched test test-all check unit without-clients portable other-python-briefly faults simulation cluster-faults mixed-clusters flakes exactly-once group-storm share-stories other-python sanitize sanitize-briefly interop spark lint types format bench bench-clusters bench-groups clean
 
 help:
 	@echo "make demo    start a broker, produce, read it back and aggregate it with Spark"
 	@echo "make run     start a broker on port 9092"
 	@echo "make check   lint, types and unit tests: two minutes, before every commit"
-	@echo "make test    all of that, property and wire tests, a second Python, real clients, real Spark: half an hour"
+	@echo "make test    all of that, property and wire tests, real clients, real Spark: a quarter of an hour"
+	@echo "make test-all  every test, with every version and combination, and on a second Python: half an hour"
 	@echo "make faults  a broker under load with 1,000 injected exceptions, and its end before and after each operation: ten minutes"
 	@echo "make simulation  10,000 stories of replicas and 10,000 of coordinators with everything against them, KCOMPAT_SEEDS=N for another number: four hours"
 	@echo "make cluster-faults  three brokers over a ZooKeeper, killed, frozen and cut off under load some 250 times: a quarter of an hour"
@@ -52,7 +53,14 @@ SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: lint types unit
 
-test: lint types without-clients portable other-python sanitize-briefly interop
+# Everything whose loss a user would notice: without the tests that are marked `thorough`, and with fewer stories of the
+# simulation. On a second Python only what is compiled is tested, with and without the compiled code.
+test: SELECTED := -m "not thorough"
+test: export KCOMPAT_SEEDS := 40
+test: lint types without-clients portable other-python-briefly sanitize-briefly interop
+	@echo "All tests passed."
+
+test-all: lint types without-clients portable other-python sanitize-briefly interop
 	@echo "All tests passed."
 
 unit: $(TOOLS)
@@ -60,7 +68,7 @@ unit: $(TOOLS)
 
 # All of tests/: unit, property and wire tests, and the simulation of every crash.
 without-clients: fetched
-	$(BIN)/pytest -q $(SIDE_BY_SIDE) tests
+	$(BIN)/pytest -q $(SIDE_BY_SIDE) $(SELECTED) tests
 
 # `make test` has a short form of it.
 faults: $(TOOLS)
@@ -98,8 +106,13 @@ share-stories: fetched
 COMPILED := $(addprefix tests/unit/,net protocol records log/cleaner test_twins.py) $(wildcard tests/wire/test_net_*.py)
 
 other-python: fetched
-	KCOMPAT_NATIVE=0 KCOMPAT_PORTABLE=1 $(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) tests/unit tests/wire
 	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) $(COMPILED)
+	KCOMPAT_NATIVE=0 KCOMPAT_PORTABLE=1 $(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) tests/unit tests/wire
+
+other-python-briefly: fetched
+	$(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) $(COMPILED)
+	KCOMPAT_NATIVE=0 KCOMPAT_PORTABLE=1 $(BIN)/python tests/other_python.py $(SIDE_BY_SIDE) \
+		$(COMPILED) tests/wire/test_embedded.py tests/wire/test_groups.py
 
 # A test of each family of clients with the extensions, but without Linux, as developers at other systems have them.
 FAMILIES := $(patsubst %,interop-tests/test_%.py,kafka_python aiokafka confluent kcat java kafkajs go)
@@ -109,7 +122,7 @@ portable: fetched
 
 # Twice as many as there are processors, as these tests wait for clients and sessions.
 interop: fetched
-	$(BIN)/pytest -q $(SIDE_BY_SIDE) -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) interop-tests
+	$(BIN)/pytest -q $(SIDE_BY_SIDE) -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) $(SELECTED) interop-tests
 
 # The C extensions under the sanitizers of gcc, with much made-up input; in `make test` with less of it.
 sanitize: $(TOOLS)

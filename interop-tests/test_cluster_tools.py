@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from differential.play import Step
     from tool_bench import Bench, Benches
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [
+    pytest.mark.timeout(400),
+    pytest.mark.thorough("test_kafka_tools.py has Kafka's tools on one broker"),
+]
 
 SETTINGS = {
     **UNHURRIED,

@@ -15,6 +15,8 @@ from support.log_tools import what_kafka_finds_wrong, what_we_find_wrong
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough("Kafka's tool reads what all tests leave (support/left_directories.py)")
+
 ROUNDS = 4
 
 

@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 
     from support.broker_process import BrokerProcess
 
-pytestmark = pytest.mark.timeout(300)  # several starts of a Kafka, one after another
+pytestmark = [
+    pytest.mark.timeout(300),  # several starts of a Kafka, one after another
+    pytest.mark.thorough("test_take_over.py and test_hand_over.py change hands with one directory"),
+]
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CUT = "t-none"

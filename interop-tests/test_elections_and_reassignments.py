@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
     from support.broker_process import BrokerProcess
 
+pytestmark = pytest.mark.thorough("the differential test plays most of it on one broker and on three")
+
 Topic = CreateTopicsRequest.CreatableTopic
 Elected = ElectLeadersRequest.TopicPartitions
 Moved = AlterPartitionReassignmentsRequest.ReassignableTopic

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough("test_transactional_clients.py kills copiers and brokers")
+
 RECORDS = int(os.environ.get("KCOMPAT_COPIED", "6000"))
 TRANSFERS = int(os.environ.get("KCOMPAT_TRANSFERS", "5"))
 KILLS = int(os.environ.get("KCOMPAT_KILLS", "2"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from real_kafka import RealKafka
 from tool_bench import TIMES_TO_LOOK, insist_on_tools, side_by_side
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
     from support.broker_process import BrokerProcess
     from tool_bench import Bench
+
+pytestmark = pytest.mark.thorough("the differential test asks and changes features")
 
 RELEASE = "4.3.0"
 NAME = re.compile(r"(transaction|group|share|streams)\.version")

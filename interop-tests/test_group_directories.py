@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
     from support.broker_process import BrokerProcess
 
-pytestmark = pytest.mark.timeout(300)  # several starts of a Kafka, one after another
+pytestmark = [
+    pytest.mark.timeout(300),  # several starts of a Kafka, one after another
+    pytest.mark.thorough("test_take_over.py takes groups over"),
+]
 
 BEAT, DESCRIBE = ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE
 RELEASE = "4.3.0"

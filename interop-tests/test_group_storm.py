@@ -22,6 +22,8 @@ from support.cluster_readers import ReaderGroup
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.thorough("test_groups_in_a_cluster.py and the simulation kill coordinators")
+
 MEMBERS = int(os.environ.get("KCOMPAT_MEMBERS", "40"))
 LASTS_S = float(os.environ.get("KCOMPAT_STORM_S", "20"))
 PARTITIONS = MEMBERS // 4

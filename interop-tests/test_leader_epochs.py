@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
     from support.broker_process import BrokerProcess
 
-pytestmark = pytest.mark.timeout(300)  # several starts of a Kafka, one after another
+pytestmark = [
+    pytest.mark.timeout(300),  # several starts of a Kafka, one after another
+    pytest.mark.thorough("the unit tests of the epoch cache have the answers of Kafka"),
+]
 
 KEPT, COMPACTED = "kept", "compacted"
 EARLIEST, LATEST = -2, -1

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from support.broker_process import BrokerProcess
 
+pytestmark = pytest.mark.thorough("Kafka's tool reads what all tests leave (support/left_directories.py)")
+
 COUNT = 300
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 SEGMENTS = {"segment.bytes": "20000", "index.interval.bytes": "500", "file.delete.delay.ms": "1"}

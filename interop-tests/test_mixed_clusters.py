@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough("test_move_a_cluster.py has brokers of both kinds in one cluster")
+
 KAFKA, OURS = "kafka", "kcompat"
 FIRST, OTHER, THIRD = 1, 2, 3
 """The first is of another kind than the other, is started first, and so it is the first controller."""

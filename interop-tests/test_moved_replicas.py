@@ -10,6 +10,8 @@ import pytest
 from broker_cluster import FAILOVER_S, BrokerCluster
 from support.eventually import eventually
 
+pytestmark = pytest.mark.thorough("tests/wire/test_strays.py moves a replica of a broker that is down")
+
 KAFKA, OURS = "kafka", "kcompat"
 TOPIC = "t"
 

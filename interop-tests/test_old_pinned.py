@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from drivers.remote import Remote
     from support.broker_process import BrokerProcess
 
+pytestmark = pytest.mark.thorough("test_kafka_python_2.py and test_kcat.py have the same clients as they are")
+
 CODECS = (None, "gzip", "snappy", "lz4")
 RECORDS = [
     Record(b"value", b"key"),

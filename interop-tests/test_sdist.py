@@ -48,6 +48,7 @@ def test_all_its_tests_are_found(unpacked: Path) -> None:
         assert f"\ntests/{kind}/" in f"\n{found}"
 
 
+@pytest.mark.thorough("the unit tests of the clone pass, and all tests of the distribution are found")
 def test_its_unit_tests_pass(unpacked: Path) -> None:
     """The quick ones, and one which sees that it is the unpacked package that they test."""
     (unpacked / "tests" / "unit" / "test_place.py").write_text(

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LAG_S = 3
-pytestmark = pytest.mark.timeout(600 + 60 * FAULTS)
+pytestmark = [
+    pytest.mark.timeout(600 + 60 * FAULTS),
+    pytest.mark.thorough("test_cluster_faults.py has other faults of links and brokers"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from commands import run
 from differential.members import ready
 from differential.play import Play
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.broker_process import BrokerProcess
+
+pytestmark = pytest.mark.thorough("test_take_over.py takes a directory over")
 
 SETTINGS = {
     "transaction.state.log.num.partitions": "1",
