@@ -61,7 +61,7 @@ class Wanted(Struct):
     partitions: set[int]
     retention: set[str | None]
     replicas: set[tuple[int, ...]]
-    """Of the first partition; the empty tuple stands for those on which it was placed."""
+    """Replicas of the first partition; the empty tuple stands for those on which it was placed."""
 
 
 class Changes:

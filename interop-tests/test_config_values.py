@@ -20,7 +20,7 @@ PROGRAM: Final = REPOSITORY / "interop-tests" / "java" / "config" / "ReadValues.
 
 
 def answers(questions: list[tuple[str, str]]) -> list[list[object]]:
-    """What Kafka makes of texts of these types: "value" and the value, or "refused" and the reason."""
+    """Return what Kafka makes of texts of these types: "value" and the value, or "refused" and the reason."""
     done = subprocess.run(
         [java(), *QUICK, "-cp", class_path("3.9.2"), str(PROGRAM)],
         input="".join(f"{kind}\t{escaped(text)}\n" for kind, text in questions),

@@ -35,7 +35,7 @@ SETTINGS = (
 
 
 def coordinator_of(cluster: BrokerCluster, kind: int, key: str) -> int:
-    """Who coordinates a group or a transactional id; -1 where nobody does."""
+    """Return the coordinator of a group or a transactional id; -1 where there is none."""
     with cluster.client(cluster.metadata().controller_id) as client:
         answer = client.call(FindCoordinatorRequest(key=key, key_type=kind), 3)
     return -1 if answer.error_code else int(answer.node_id)

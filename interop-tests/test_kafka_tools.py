@@ -186,7 +186,7 @@ REFUSED = {
         "The node does not support REMOVE_RAFT_VOTER"
     ),
 }
-"""What kcompat does not do yet, and the words in which a tool says so."""
+"""Requests that kcompat refuses as yet, and the words in which a tool says so."""
 
 
 @pytest.fixture(scope="module")

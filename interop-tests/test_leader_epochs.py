@@ -42,8 +42,10 @@ Answers = list[tuple[Any, ...]]
 
 
 class Told:
-    """What a broker tells of a topic's partition 0. Epochs are numbered by the lives of the broker, as some
-    brokers go on by more than one each time: the leader epoch of life 1 is 1, and so on.
+    """Answers of a broker about a topic's partition 0.
+
+    Epochs are numbered by the lives of the broker, as some brokers go on by more than one each time: the
+    leader epoch of life 1 is 1, and so on.
     """
 
     def __init__(self, broker: BrokerProcess, topic: str) -> None:

@@ -1,4 +1,4 @@
-"""What clients and tools say of the metadata quorum: of one broker, and of three over a real ZooKeeper."""
+"""Clients and tools describe the metadata quorum: of one broker, and of three over a real ZooKeeper."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ PREFERRED, UNCLEAN = 0, 1
 LONG_NAME = "x" * 214
 """Of a topic, too long for the name of a copy."""
 PRODUCER = {"producer_id": 7_000_000, "producer_epoch": 3}
-"""Of an idempotent producer; no broker of the cluster gives out ids as large."""
+"""Id of an idempotent producer; no broker of the cluster gives out ids as large."""
 
 ELECT, MOVE, LIST = (
     ApiKey.ELECT_LEADERS,

@@ -61,7 +61,7 @@ AMONG_BROKERS = {
 has: one without does not serve it where clients are."""
 
 NOT_SERVED = {ApiKey.UNREGISTER_BROKER, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER}
-"""What a Kafka with KRaft serves to clients and kcompat does not: they change a KRaft quorum."""
+"""APIs that a Kafka with KRaft serves to clients and kcompat does not: they change a KRaft quorum."""
 
 WITH_ZOOKEEPER = {
     ApiKey.ELECT_LEADERS, ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS,

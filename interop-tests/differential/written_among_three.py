@@ -1,4 +1,4 @@
-"""What three brokers say of records that are written or deleted while not all replicas are there: played to a
+"""Answers of three brokers about records written or deleted while not all replicas are there: played to a
 cluster of ours and to real Kafkas with a ZooKeeper.
 """
 
@@ -31,9 +31,7 @@ def deleting(topic: str, timeout_ms: int = LATER_MS) -> dict[str, Any]:
 
 
 def unfinished_requests(stage: Stage) -> None:
-    """What is said of batches that the leader has appended, and of records it has deleted, while a replica
-    hangs.
-    """
+    """Compare the answers about batches that were appended, and records deleted, while a replica hangs."""
     topic = stage.topic([FIRST, SECOND, THIRD])
     play = stage.brokers[FIRST]
     play.append(topic, b"first")
@@ -56,5 +54,5 @@ def a_topic_of_two(stage: Stage) -> str:
 
 
 def too_few_replicas(stage: Stage, topic: str) -> None:
-    """What is said of a batch for which too few replicas are in sync."""
+    """Compare the answers about a batch for which too few replicas are in sync."""
     stage.brokers[FIRST].call(ApiKey.PRODUCE, VERSION, **producing(topic, batch(b"three")))

@@ -34,7 +34,8 @@ class LoopThread:
         return self._thread.is_alive()
 
     def call(self, work: Coroutine[object, object, T], timeout_s: float | None = None) -> T:
-        """What `work` returns or raises. It is cancelled, and TimeoutError raised, after `timeout_s`.
+        """Run `work` on the loop, and return or raise what it does. After `timeout_s` it is cancelled, and
+        TimeoutError raised.
 
         Raises:
             UsageError: the thread has ended, or this process is a forked child, which has none.

@@ -39,7 +39,7 @@ _ID = re.compile(r"(?<![\w-])[\w-]{22}(?![\w-])")
 
 
 class Sandbox:
-    """What the blocks of one scene share: a directory, ports, and the broker that was started last."""
+    """Shared state of the blocks of one scene: a directory, ports, and the broker that was started last."""
 
     def __init__(
         self,

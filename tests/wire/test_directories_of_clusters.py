@@ -1,4 +1,4 @@
-"""What one broker, or a cluster of another size, makes of the directory of a cluster, and the reverse."""
+"""One broker and clusters of other sizes on the directory of a cluster, and the reverse."""
 
 from __future__ import annotations
 

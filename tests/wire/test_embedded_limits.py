@@ -1,4 +1,4 @@
-"""What an embedded broker makes of the limits of its process."""
+"""An embedded broker raises the limits of its process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients are told of a broker that was killed, from its end until that of its session."""
+"""Clients are told of a broker that was killed, from its end until that of its session."""
 
 from __future__ import annotations
 
@@ -91,6 +91,6 @@ def test_a_killed_coordinator_is_named_no_more(cluster: Cluster) -> None:
 
 
 def ask_once(cluster: Cluster, broker_id: int, answers: list[int | None]) -> int | None:
-    """Who coordinates the group, as one broker says; note the answer."""
+    """Return the coordinator of the group, as one broker says; note the answer."""
     answers.append(coordinator(cluster, broker_id, GROUP, "g"))
     return answers[-1]

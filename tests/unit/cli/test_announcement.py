@@ -1,4 +1,4 @@
-"""What a broker says of its listeners when it serves."""
+"""The lines about listeners that a broker prints when it serves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a broker reads in the metadata store for DescribeQuorum."""
+"""A broker reads the metadata store for DescribeQuorum."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_format_writes_what_java_would(value: object, text: str | None) -> None:
 
 
 def read(kind: str, text: str) -> object:
-    """What is made of a text, as the table says it: pairs as a mapping, a double as text of Python."""
+    """Return what is made of a text, as the table has it: pairs as a mapping, a double as text of Python."""
     if kind == "PAIRS":
         return dict(split_pairs(text))
     if kind == "VERSION":

@@ -1,4 +1,4 @@
-"""What recovery says of bytes that it removes: how many there were, and why they went."""
+"""Recovery logs how many bytes it removes, and why."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Broker:
 
     @property
     def names(self) -> list[str]:
-        """What there is of t-0 on both disks, without unique ids."""
+        """Return the directories of t-0 on both disks, without unique ids."""
         found = (path.name for disk in self.disks for path in disk.iterdir() if path.name.startswith("t-0"))
         return sorted(name.partition(".")[0] + name[36:] for name in found)
 
