@@ -57,7 +57,9 @@ def make_venv(version: str, python: str | Path) -> Path:
     if not stamp.exists() or stamp.read_text() != digest:
         subprocess.run([python, "-m", "venv", "--clear", home], check=True)
         install = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--editable", ".[test]")
-        subprocess.run([ours, *install], cwd=REPOSITORY, check=True)
+        # The extensions of the clone stay those that the first Python has built: they are for all versions.
+        environment = {**os.environ, "KCOMPAT_NATIVE": "0"}
+        subprocess.run([ours, *install], cwd=REPOSITORY, check=True, env=environment)
         stamp.write_text(digest)
     return ours
 

@@ -102,7 +102,8 @@ static PyObject *find_single_batch(PyObject *module, PyObject *const *args, Py_s
     PyObject *result;
     if (find(&in, version, &it)) {
         const Py_ssize_t at = it.records - start;
-        result = Py_BuildValue("(y#nn)", it.head, (Py_ssize_t)(it.head_end - it.head), at, at + (Py_ssize_t)it.size);
+        PyObject *head = PyBytes_FromStringAndSize((const char *)it.head, it.head_end - it.head);
+        result = Py_BuildValue("(Nnn)", head, at, at + (Py_ssize_t)it.size);
     }
     else
         result = Py_NewRef(Py_None);
