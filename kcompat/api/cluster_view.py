@@ -44,12 +44,12 @@ def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
     }
 
 
-def listed_brokers(context: RequestContext) -> list[Endpoint]:
-    """Return the brokers that a client is told of: those that it can reach, and after them those that are
+def listed_brokers(context: RequestContext, reachable: Mapping[int, tuple[str, int]]) -> list[Endpoint]:
+    """Return the brokers that a client is told of: its `reachable_brokers`, and after them those that are
     presumed dead and have its listener.
     """
     image, listener = context.services.cluster.image, context.listener
-    live = [(each, *at, image.brokers[each].rack) for each, at in reachable_brokers(context).items()]
+    live = [(each, *at, image.brokers[each].rack) for each, at in reachable.items()]
     dead = [
         (each.id, *each.endpoints[listener], each.rack)
         for each in image.presumed_dead.values()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.api.cluster_view import cluster_operations, listed_brokers
+from kcompat.api.cluster_view import cluster_operations, listed_brokers, reachable_brokers
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kcompat.security.operations import NOT_REQUESTED
@@ -57,7 +57,7 @@ def _describe(context: RequestContext, request: DescribeClusterRequest) -> Descr
         controller_id=image.controller_id,
         brokers=[
             BrokerAnswer(broker_id=broker, host=host, port=port, rack=rack)
-            for broker, host, port, rack in listed_brokers(context)
+            for broker, host, port, rack in listed_brokers(context, reachable_brokers(context))
         ],
         cluster_authorized_operations=operations,
     )

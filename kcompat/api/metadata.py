@@ -174,7 +174,7 @@ def _response(
     return MetadataResponse(
         brokers=[
             BrokerAnswer(node_id=broker, host=host, port=port, rack=rack)
-            for broker, host, port, rack in listed_brokers(context)
+            for broker, host, port, rack in listed_brokers(context, reachable)
         ],
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
