@@ -1,8 +1,9 @@
 """Run tests several times on a machine that is kept busy, and list each one that failed even once.
 
 ``python tests/flakes.py ROUNDS [PATH ...]`` (``make flakes N=5 T="tests/wire interop-tests/test_go.py"``)
-runs the named tests, or all, in random order beside as many busy loops as there are processors. The output
-of each round is kept in a directory that is printed at the end. The exit code is 1 if any test failed.
+runs the named tests in random order beside as many busy loops as there are processors. Without a path it
+runs what ``make test`` runs; ``T="tests interop-tests"`` names all tests. The output of each round is kept in
+a directory that is printed at the end. The exit code is 1 if any test failed.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ SUITES = ("tests", "interop-tests")
 """Each is a run of pytest of its own, with a configuration of its own."""
 SIDE_BY_SIDE = ("-n", "4", "--dist", "loadfile")
 BUSY_LOOP = "while True: pass"
+NOT_THOROUGH = ["-m", "not thorough"]
+"""The selection of `make test`."""
 
 
 def main(rounds: int, paths: list[str]) -> int:
-    """Run `paths` so many times; return the exit code."""
+    """Run `paths`, or without any the tests of `make test`, so many times; return the exit code."""
+    selection = [] if paths else NOT_THOROUGH
+    paths = paths or list(SUITES)
     kept = Path(tempfile.mkdtemp(prefix="kcompat-flakes-"))
     failures: Counter[str] = Counter()
     with ExitStack() as stack:
@@ -34,7 +39,7 @@ def main(rounds: int, paths: list[str]) -> int:
             for suite in SUITES:
                 chosen = [path for path in paths if Path(path).parts[0] == suite]
                 if chosen:
-                    failed = run(chosen, kept / f"{suite}-{number}")
+                    failed = run(chosen + selection, kept / f"{suite}-{number}")
                     failures.update(failed)
                     print(f"round {number} of {rounds}, {suite}: {len(failed)} failed", flush=True)
     for test, times in failures.most_common():
@@ -43,11 +48,11 @@ def main(rounds: int, paths: list[str]) -> int:
     return 1 if failures else 0
 
 
-def run(paths: list[str], output: Path) -> set[str]:
-    """Run these tests once in random order, and return the names of those that failed.
+def run(arguments: list[str], output: Path) -> set[str]:
+    """Run the tests that `arguments` choose once, in random order, and return the names of those that failed.
 
     What pytest prints is kept in `output` with the suffix .txt. A run that ends without a report counts as
-    one failed test that has the name of its paths.
+    one failed test that has its arguments as name.
     """
     report = output.with_suffix(".xml")
     command = [
@@ -59,12 +64,12 @@ def run(paths: list[str], output: Path) -> set[str]:
         "randomly",
         *SIDE_BY_SIDE,
         f"--junit-xml={report}",
-        *paths,
+        *arguments,
     ]
     with output.with_suffix(".txt").open("w") as printed:
         ended = subprocess.run(command, stdout=printed, stderr=subprocess.STDOUT, check=False)
     if not report.exists():
-        return {f"{' '.join(paths)} (pytest ended with exit code {ended.returncode})"}
+        return {f"{' '.join(arguments)} (pytest ended with exit code {ended.returncode})"}
     return failed_in(report.read_text())
 
 
@@ -78,4 +83,4 @@ def failed_in(report: str) -> set[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2:] or list(SUITES)))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))
