@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from kcompat.coordinator.errors import COMMITTED
 from kcompat.coordinator.loader import Loader
 from kcompat.coordinator.runner import ShardRunner
+from kcompat.coordinator.turn import on_turn
 from kcompat.log.errors import StorageError
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kcompat.coordinator.operation import ShardOperation, Writer
     from kcompat.coordinator.ports import CoordinatorLog, Serde, Shard
     from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.coordinator.turn import Turn
     from kcompat.records.control import EndTransactionMarker
 
 S = TypeVar("S", bound="Shard")
@@ -153,6 +155,21 @@ class Runtime(Generic[S]):
         if slot is None or slot.loading:
             return Promise.resolved(failed(self.gate(partition)))
         return slot.runner.submit(operation, failed, writer)
+
+    def run(
+        self,
+        partition: int,
+        decide: Callable[[Turn[S]], T | Promise[T]],
+        failed: Callable[[ErrorCode], T],
+        writer: Writer | None = None,
+    ) -> Promise[T]:
+        """Write what `decide(turn)` puts into its turn, and respond with what it returns: see `write`."""
+        return self.write(partition, on_turn(decide), failed, writer)
+
+    def run_everywhere(self, decide: Callable[[Turn[S]], None]) -> None:
+        """Run `decide(turn)` on each loaded shard, with no response and no retry where the append fails."""
+        for partition in [partition for partition, _ in self.active()]:
+            self.run(partition, decide, _ignore)
 
     def end_transaction(
         self, partition: int, writer: Writer, marker: EndTransactionMarker
@@ -283,3 +300,7 @@ class Runtime(Generic[S]):
         if self._slots.get(partition) is slot:
             del self._slots[partition]
             self.load(partition, slot.leader_epoch)
+
+
+def _ignore(_error: ErrorCode) -> None:
+    """Drop the error of an operation whose response nobody waits for."""

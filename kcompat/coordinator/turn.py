@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
 
 S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
+"""The shard as a decision sees it: one on a protocol takes the turn of a shard that fulfils it."""
 T = TypeVar("T")
 
 
-class Turn(Generic[S]):
+class Turn(Generic[S_co]):
     """Collects the records, answers and follow-ups of one operation on `shard`, which began at `now_ms`.
 
     Whoever decides a part of the operation is handed the turn and adds to it; `finish` makes the result of it
@@ -28,13 +30,13 @@ class Turn(Generic[S]):
 
     __slots__ = ("_answers", "_appended", "_follow_ups", "_records", "now_ms", "shard")
 
-    def __init__(self, shard: S, now_ms: int) -> None:
+    def __init__(self, shard: S_co, now_ms: int) -> None:
         self.shard = shard
         self.now_ms = now_ms
         self._answers: list[Answer] = []
         self._records: list[CoordinatorRecord] = []
-        self._appended: list[Callable[[Turn[S]], None]] = []
-        self._follow_ups: list[Callable[[Turn[S], ErrorCode], None]] = []
+        self._appended: list[Callable[[Turn[S_co]], None]] = []
+        self._follow_ups: list[Callable[[Turn[S_co], ErrorCode], None]] = []
 
     def answer(self, promise: Promise[T] | None, value: T) -> bool:
         """Answer a parked request once the operation is over; False if there is none."""
@@ -52,11 +54,11 @@ class Turn(Generic[S]):
         self._records.clear()
         self._appended.clear()
 
-    def once_appended(self, follow: Callable[[Turn[S]], None]) -> None:
+    def once_appended(self, follow: Callable[[Turn[S_co]], None]) -> None:
         """Run `follow(turn)` when the records are replayed, before anything else happens to the shard."""
         self._appended.append(follow)
 
-    def then(self, follow: Callable[[Turn[S], ErrorCode], None]) -> None:
+    def then(self, follow: Callable[[Turn[S_co], ErrorCode], None]) -> None:
         """Run `follow(turn, error)` when the fate of the records is known: NONE once they are committed."""
         self._follow_ups.append(follow)
 

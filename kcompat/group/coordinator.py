@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from kcompat.coordinator.operation import Writer
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
-from kcompat.coordinator.turn import Turn, on_turn
+from kcompat.coordinator.turn import Turn
 from kcompat.group import commits, describe, removal
 from kcompat.group.consumer import describe as consumer_describe
 from kcompat.group.consumer import heartbeat
@@ -209,7 +209,7 @@ class GroupCoordinator:
         partition = self.partition_of(request.group_id)
 
         def write(terms: AppendTerms) -> Promise[Errors]:
-            return self._run(
+            return self.runtime.run(
                 partition,
                 lambda turn: commits.commit(turn, request),
                 failed,
@@ -326,7 +326,7 @@ class GroupCoordinator:
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
         """Run an operation on the shard of a group; `failed` says what an error of the runtime answers."""
-        return self._run(self.partition_of(group_id), decide, failed)
+        return self.runtime.run(self.partition_of(group_id), decide, failed)
 
     def read(self, group_id: str, query: Callable[[Groups], T], failed: Callable[[ErrorCode], T]) -> T:
         """Ask the shard of a group at once."""
@@ -334,20 +334,9 @@ class GroupCoordinator:
 
     def write_everywhere(self, decide: Callable[[GroupTurn], None]) -> None:
         """Run an operation on every shard of this broker; nobody waits for it."""
-        for partition in self._active_partitions():
-            self._run(partition, decide, _given_up_on)
+        self.runtime.run_everywhere(decide)
 
     # --- inside
-
-    def _run(
-        self,
-        partition: int,
-        decide: Callable[[GroupTurn], T | Promise[T]],
-        failed: Callable[[ErrorCode], T],
-        writer: Writer | None = None,
-    ) -> Promise[T]:
-        operation = on_turn(decide)
-        return self.runtime.write(partition, operation, failed, writer)
 
     def _active_partitions(self) -> list[int]:
         return [partition for partition, _ in self.runtime.active()]
@@ -362,14 +351,14 @@ class GroupCoordinator:
             if not done:
                 self._clock.call_later(0, partial(self._expire, partition))
 
-        self._run(partition, removal.expire, _given_up).then(again)
+        self.runtime.run(partition, removal.expire, _given_up).then(again)
 
     def _forget(self, partition: int, decide: Callable[[GroupTurn], list[removal.Doomed]]) -> None:
         def again(left: list[removal.Doomed]) -> None:
             if left:
                 self._forget(partition, lambda turn: removal.forget(turn, left))
 
-        self._run(partition, decide, _nothing_left).then(again)
+        self.runtime.run(partition, decide, _nothing_left).then(again)
 
 
 def _itself(error: ErrorCode) -> ErrorCode:
@@ -384,7 +373,3 @@ def _given_up(_error: ErrorCode) -> bool:
 def _nothing_left(_error: ErrorCode) -> list[removal.Doomed]:
     """As with Kafka, offsets of deleted topics stay where this fails, until their retention is over."""
     return []
-
-
-def _given_up_on(_error: ErrorCode) -> None:
-    """What concerns every shard concerns those that are not here at their next broker."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
-from kcompat.coordinator.turn import on_turn
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.regex.scan import Scan
@@ -207,16 +206,7 @@ class TransactionCoordinator:
         failed: Callable[[ErrorCode], T],
     ) -> Promise[T]:
         self._markers.hurry(name)
-        return self._run(self.partition_of(name), decide, failed)
-
-    def _run(
-        self,
-        partition: int,
-        decide: Callable[[TransactionTurn], T | Promise[T]],
-        failed: Callable[[ErrorCode], T],
-    ) -> Promise[T]:
-        operation = on_turn(decide)
-        return self.runtime.write(partition, operation, failed)
+        return self.runtime.run(self.partition_of(name), decide, failed)
 
     def _decided(self, partition: int, name: str, transaction: Transaction) -> None:
         epoch = self.runtime.leader_epoch(partition)
@@ -239,7 +229,7 @@ class TransactionCoordinator:
             ending.complete(turn, name, decided)
             return ErrorCode.NONE
 
-        self._run(partition, decide, lambda error: error).then(written)
+        self.runtime.run(partition, decide, lambda error: error).then(written)
 
     def _look_later(self, look: Callable[[], None], interval_ms: int) -> None:
         def again() -> None:
@@ -251,7 +241,7 @@ class TransactionCoordinator:
     def _abort_overdue(self) -> None:
         for partition, shard in list(self.runtime.active()):
             for name in ending.overdue(shard, self._clock.now_ms()):
-                self._run(partition, partial(ending.abort_overdue, name=name), lambda _: None)
+                self.runtime.run(partition, partial(ending.abort_overdue, name=name), lambda _: None)
 
     def _expire_all(self) -> None:
         for partition, _ in list(self.runtime.active()):
@@ -263,7 +253,9 @@ class TransactionCoordinator:
                 self._clock.call_later(0, partial(self._expire, partition))
 
         retention_ms = self.config.retention_ms
-        self._run(partition, lambda turn: ending.expire(turn, retention_ms), lambda _: True).then(again)
+        self.runtime.run(partition, lambda turn: ending.expire(turn, retention_ms), lambda _: True).then(
+            again
+        )
 
 
 STEPS_IN_A_SLICE = 20_000

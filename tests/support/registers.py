@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from kcompat.coordinator.operation import Settled, ShardOperation
     from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.coordinator.turn import Turn
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
 
@@ -121,3 +122,6 @@ class RegisterWorld:
 
     def write(self, operation: ShardOperation[Registers, Any]) -> Promise[Any]:
         return self.runtime.write(0, operation, failed)
+
+    def run(self, decide: Callable[[Turn[Registers]], Any]) -> Promise[Any]:
+        return self.runtime.run(0, decide, failed)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.ports import CoordinatorLog
 from kcompat.coordinator.runtime import Runtime
-from kcompat.coordinator.turn import on_turn
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.coordinator import operations
 from kcompat.share.coordinator.serde import SHARE_STATE_SERDE
@@ -155,7 +154,7 @@ class ShareCoordinator:
 
     def forget_topics(self, topic_ids: Collection[bytes]) -> None:
         """Forget the share partitions of topics that were deleted."""
-        self._on_all(lambda turn: operations.forget_topics(turn, topic_ids))
+        self.runtime.run_everywhere(lambda turn: operations.forget_topics(turn, topic_ids))
 
     # --- inside
 
@@ -168,11 +167,7 @@ class ShareCoordinator:
         def refused(error: ErrorCode) -> T:
             return failed(_AS_COORDINATOR.get(error, error))
 
-        return self.runtime.write(self.partition_of(key), on_turn(decide), refused)
-
-    def _on_all(self, decide: Callable[[Turn[ShareShard]], None]) -> None:
-        for partition in [partition for partition, _ in self.runtime.active()]:
-            self.runtime.write(partition, on_turn(decide), _given_up)
+        return self.runtime.run(self.partition_of(key), decide, refused)
 
     def _every(self, name: str, interval_ms: int, work: Callable[[], None]) -> None:
         self._timers[name] = self._clock.call_later(
@@ -185,7 +180,7 @@ class ShareCoordinator:
             work()
 
     def _snapshot_cold(self) -> None:
-        self._on_all(operations.snapshot_cold)
+        self.runtime.run_everywhere(operations.snapshot_cold)
 
     def _prune(self) -> None:
         """Delete the head of each log that later records have made redundant."""
@@ -199,7 +194,3 @@ class ShareCoordinator:
 
 def _unable(verb: str, error: ErrorCode, what: str = "") -> str:
     return f"Unable to {verb} share group state{what}: {error.message}"
-
-
-def _given_up(_error: ErrorCode) -> None:
-    """Housekeeping that failed is done for now; what is left is found by the next round."""

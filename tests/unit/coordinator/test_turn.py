@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from kcompat.coordinator.turn import Turn, on_turn
+from typing import TYPE_CHECKING
+
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from support.registers import Registers, RegisterWorld, Text
+
+if TYPE_CHECKING:
+    from kcompat.coordinator.turn import Turn
 
 
 def test_a_turn_writes_answers_and_follows_up(world: RegisterWorld) -> None:
@@ -26,7 +30,7 @@ def test_a_turn_writes_answers_and_follows_up(world: RegisterWorld) -> None:
         assert not turn.answer(None, "nobody waits")
         return "done"
 
-    assert world.write(on_turn(decide)).value == "done"
+    assert world.run(decide).value == "done"
     assert parked.value == "go on"
     assert world.log.batch_count(0) == 2
     assert shard.latest == {"a": "1", "b": "2", "follow-up": None}
@@ -45,5 +49,5 @@ def test_follow_ups_run_in_order_and_learn_what_failed(world: RegisterWorld) -> 
         turn.then(lambda _, error: told.append((2, error)))
         return "done"
 
-    assert world.write(on_turn(decide)).value == "failed NOT_ENOUGH_REPLICAS"
+    assert world.run(decide).value == "failed NOT_ENOUGH_REPLICAS"
     assert told == [(1, ErrorCode.NOT_ENOUGH_REPLICAS), (2, ErrorCode.NOT_ENOUGH_REPLICAS)]

@@ -160,6 +160,19 @@ def test_who_is_not_known(world: ShareGroupWorld) -> None:
         assert world.share("stranger", epoch).error == ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_a_refused_heartbeat_writes_nothing() -> None:
+    """Every refusal precedes the first record, so a share heartbeat has nothing to take back."""
+    world = ShareGroupWorld(GroupCoordinatorConfig(share=ShareGroupConfig(max_size=1)))
+    world.enter_share("a")
+    world.settle_share("a")
+    appends = world.log.appends
+    changed = {"subscribed_topics": frozenset("u"), "rack_id": "elsewhere"}
+    assert world.share("a", 9, **changed).error == ErrorCode.FENCED_MEMBER_EPOCH
+    assert world.share("b", 0, **changed).error == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert world.share("b", -1).error == ErrorCode.UNKNOWN_MEMBER_ID
+    assert world.log.appends == appends
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
