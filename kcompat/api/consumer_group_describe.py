@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kcompat.api.context import RequestContext
-    from kcompat.group.consumer.requests import DescribedConsumer, DescribedConsumerGroup
+    from kcompat.group.kinds.consumer.requests import DescribedConsumer, DescribedConsumerGroup
 
 CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
 

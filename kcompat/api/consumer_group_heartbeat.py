@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_heartbeats import heartbeat_response
 from kcompat.api.group_protocols import serves_consumer_groups
-from kcompat.group.consumer.requests import HeartbeatRequest
+from kcompat.group.kinds.consumer.requests import HeartbeatRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcompat.controller.producer_ids import ProducerIds
     from kcompat.coordinator.claim import Verifier
     from kcompat.group.coordinator import GroupCoordinator
-    from kcompat.group.streams.groups import StreamsGroups
+    from kcompat.group.kinds.streams.groups import StreamsGroups
     from kcompat.log.manager import LogManager
     from kcompat.net.answers import Close, Connection
     from kcompat.net.helpers import Helpers

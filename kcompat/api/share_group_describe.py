@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.api.context import RequestContext
-    from kcompat.group.share.requests import DescribedShareGroup, DescribedSharer
+    from kcompat.group.kinds.share.requests import DescribedShareGroup, DescribedSharer
 
 _Group = ShareGroupDescribeResponse.DescribedGroup
 _Member = ShareGroupDescribeResponse.Member

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kcompat.api.group_heartbeats import heartbeat_response
 from kcompat.api.group_protocols import serves_share_groups
 from kcompat.api.share_members import is_member_id
-from kcompat.group.share.requests import ShareHeartbeatRequest
+from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kcompat.api.context import RequestContext
-    from kcompat.group.streams.requests import (
+    from kcompat.group.kinds.streams.requests import (
         DescribedStreamsGroup,
         DescribedStreamsMember,
         DescribedTopic,

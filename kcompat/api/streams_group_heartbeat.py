@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.group_protocols import serves_streams_groups
-from kcompat.group.streams.configured import Status, StatusCode
-from kcompat.group.streams.member import Endpoint
-from kcompat.group.streams.records import topology_of
-from kcompat.group.streams.requests import StreamsHeartbeatRequest
-from kcompat.group.streams.tasks import task_sets
+from kcompat.group.kinds.streams.configured import Status, StatusCode
+from kcompat.group.kinds.streams.member import Endpoint
+from kcompat.group.kinds.streams.records import topology_of
+from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
+from kcompat.group.kinds.streams.tasks import task_sets
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kcompat.api.context import RequestContext
-    from kcompat.group.streams.requests import EndpointPartitions, StreamsHeartbeatAnswer
+    from kcompat.group.kinds.streams.requests import EndpointPartitions, StreamsHeartbeatAnswer
     from kcompat.promise import Promise
 
 SHOWN_FAILURES = 3

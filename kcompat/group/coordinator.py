@@ -10,12 +10,12 @@ from kcompat.coordinator.partitioning import partition_for
 from kcompat.coordinator.runtime import Runtime
 from kcompat.coordinator.turn import Turn
 from kcompat.group import commits, describe, removal
-from kcompat.group.consumer import describe as consumer_describe
-from kcompat.group.consumer import heartbeat
-from kcompat.group.consumer.requests import DescribedConsumerGroup
-from kcompat.group.consumer.validation import request_refusal
 from kcompat.group.errors import commit_error, group_error, modern_error
 from kcompat.group.expected import ExpectedMembers
+from kcompat.group.kinds.consumer import describe as consumer_describe
+from kcompat.group.kinds.consumer import heartbeat
+from kcompat.group.kinds.consumer.requests import DescribedConsumerGroup
+from kcompat.group.kinds.consumer.validation import request_refusal
 from kcompat.group.mixed import by_kind
 from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.group.presence import Presence, session_key
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from kcompat.coordinator.timer import KeyedTimers
     from kcompat.group.base import Groups, GroupTurn
     from kcompat.group.commits import Errors
-    from kcompat.group.consumer.requests import HeartbeatRequest
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
+    from kcompat.group.kinds.consumer.requests import HeartbeatRequest
     from kcompat.group.requests import (
         CommitRequest,
         FetchingMember,

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, TypeVar
 from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
 from kcompat.group import bulk
-from kcompat.group.classic.group import ClassicGroup
-from kcompat.group.classic.roster import NO_TIMESTAMP
-from kcompat.group.consumer.group import ConsumerGroup
-from kcompat.group.consumer.replay import KEYS as CONSUMER_KEYS
-from kcompat.group.consumer.replay import replay as replay_consumer_group
+from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.classic.roster import NO_TIMESTAMP
+from kcompat.group.kinds.consumer.group import ConsumerGroup
+from kcompat.group.kinds.consumer.replay import KEYS as CONSUMER_KEYS
+from kcompat.group.kinds.consumer.replay import replay as replay_consumer_group
+from kcompat.group.kinds.share.group import ShareGroup
+from kcompat.group.kinds.share.replay import KEYS as SHARE_KEYS
+from kcompat.group.kinds.share.replay import replay as replay_share_group
+from kcompat.group.kinds.streams.group import StreamsGroup
+from kcompat.group.kinds.streams.replay import KEYS as STREAMS_KEYS
+from kcompat.group.kinds.streams.replay import replay as replay_streams_group
 from kcompat.group.modern.topics import TopicHashes
 from kcompat.group.offsets import CommittedOffset, GroupOffsets
-from kcompat.group.share.group import ShareGroup
-from kcompat.group.share.replay import KEYS as SHARE_KEYS
-from kcompat.group.share.replay import replay as replay_share_group
-from kcompat.group.streams.group import StreamsGroup
-from kcompat.group.streams.replay import KEYS as STREAMS_KEYS
-from kcompat.group.streams.replay import replay as replay_streams_group
 from kcompat.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,

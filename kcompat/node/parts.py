@@ -34,8 +34,8 @@ from kcompat.controller.log_dir_reports import LogDirReports
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
-from kcompat.group.streams.groups import StreamsGroups
-from kcompat.group.streams.internal_topics import InternalTopics
+from kcompat.group.kinds.streams.groups import StreamsGroups
+from kcompat.group.kinds.streams.internal_topics import InternalTopics
 from kcompat.log.cleaner.cleaner import LogCleaner
 from kcompat.log.manager import LogManager
 from kcompat.log.remembered_sessions import RememberedSessions

@@ -14,16 +14,16 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kcompat.group.errors import group_error, modern_error
-from kcompat.group.modern.answer import HeartbeatAnswer
-from kcompat.group.share import administration, beginning, finding, heartbeat
-from kcompat.group.share.initialization import NO_TOPICS, Initialization, TopicPartitions
-from kcompat.group.share.requests import (
+from kcompat.group.kinds.share import administration, beginning, finding, heartbeat
+from kcompat.group.kinds.share.initialization import NO_TOPICS, Initialization, TopicPartitions
+from kcompat.group.kinds.share.requests import (
     Alteration,
     Deletion,
     DescribedShareGroup,
     ShareHeartbeatOutcome,
 )
-from kcompat.group.share.validation import request_refusal
+from kcompat.group.kinds.share.validation import request_refusal
+from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import NO_OFFSET
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.image import ClusterImage
     from kcompat.group.base import GroupTurn
     from kcompat.group.coordinator import GroupCoordinator
-    from kcompat.group.share.requests import Begin, ShareHeartbeatRequest
+    from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatRequest
     from kcompat.share.ends import End
     from kcompat.share.persisting import Persister
 

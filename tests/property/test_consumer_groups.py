@@ -15,8 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode
 from support.consumer_group_world import ConsumerGroupWorld

@@ -15,8 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode

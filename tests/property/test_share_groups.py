@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.kinds.share.group import ShareGroup
 from kcompat.group.modern.share_settings import ShareGroupConfig
-from kcompat.group.share.group import ShareGroup
 from kcompat.protocol.errors import ErrorCode
 from support.group_machine import GroupMachine
 from support.share_group_world import GROUP, ShareGroupWorld

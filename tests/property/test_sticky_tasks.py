@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kcompat.group.streams.sticky import GroupSpec, MemberSpec, TaskCount, assign
-from kcompat.group.streams.tasks import Task, Tasks, each_task
+from kcompat.group.kinds.streams.sticky import GroupSpec, MemberSpec, TaskCount, assign
+from kcompat.group.kinds.streams.tasks import Task, Tasks, each_task
 
 MEMBERS = tuple("abcdefgh")
 PROCESSES = ("p", "q", "r")

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from kcompat.cluster.config_entities import GROUPS
-from kcompat.group.streams.group import StreamsGroup
-from kcompat.group.streams.tasks import Task, each_task, task_sets
+from kcompat.group.kinds.streams.group import StreamsGroup
+from kcompat.group.kinds.streams.tasks import Task, each_task, task_sets
 from kcompat.protocol.errors import ErrorCode
 from support.group_machine import GroupMachine
 from support.streams_group_world import AT_ONCE, GROUP, IN_TWO_STEPS, REBALANCE_MS, StreamsGroupWorld
 
 if TYPE_CHECKING:
-    from kcompat.group.streams.requests import StreamsHeartbeatAnswer
+    from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
 
 MEMBERS = ("a", "b", "c", "d")
 PROCESSES = {"a": "p", "b": "p", "c": "q", "d": "r"}

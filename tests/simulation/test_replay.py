@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.group.classic.group import ClassicGroup
-from kcompat.group.consumer.group import ConsumerGroup
-from kcompat.group.share.group import ShareGroup
-from kcompat.group.streams.group import StreamsGroup
+from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.consumer.group import ConsumerGroup
+from kcompat.group.kinds.share.group import ShareGroup
+from kcompat.group.kinds.streams.group import StreamsGroup
 from kcompat.records.batch import iter_headers
 from kcompat.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from support.cluster_admin import Administrator

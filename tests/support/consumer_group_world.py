@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcompat.cluster.image import BrokerInfo, ClusterImage, PartitionInfo, TopicImage
-from kcompat.group.consumer.group import ConsumerGroup
-from kcompat.group.consumer.requests import HeartbeatRequest
+from kcompat.group.kinds.consumer.group import ConsumerGroup
+from kcompat.group.kinds.consumer.requests import HeartbeatRequest
 from support.group_world import GROUP, GroupWorld
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcompat.coordinator.runtime import Runtime
-from kcompat.group.classic.group import ClassicGroup
-from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.group.coordinator import GroupCoordinator
-from kcompat.group.share.group import ShareGroup
-from kcompat.group.streams.group import StreamsGroup
+from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.consumer.group import ConsumerGroup
+from kcompat.group.kinds.share.group import ShareGroup
+from kcompat.group.kinds.streams.group import StreamsGroup
 from kcompat.share.coordinator.serde import SHARE_STATE_SERDE
 from kcompat.share.coordinator.shard import ShareShard
 from kcompat.transaction.serde import TRANSACTION_SERDE

@@ -9,8 +9,8 @@ from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, PartitionInfo, TopicImage
 from kcompat.controller.values import TopicResult
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
-from kcompat.group.streams.groups import StreamsGroups
-from kcompat.group.streams.internal_topics import InternalTopics
+from kcompat.group.kinds.streams.groups import StreamsGroups
+from kcompat.group.kinds.streams.internal_topics import InternalTopics
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.errors import ErrorCode

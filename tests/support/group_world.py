@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster.image import ClusterImage
 from kcompat.coordinator.operation import CoordinatorRecord, Writer
-from kcompat.group.classic.group import ClassicGroup
 from kcompat.group.coordinator import GroupCoordinator
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.kinds.classic.group import ClassicGroup
 from kcompat.group.requests import (
     CommitRequest,
     FetchingMember,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.classic.group import ClassicGroup
-from kcompat.group.consumer.group import ConsumerGroup
+from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.protocol.errors import ErrorCode
 from support.consumer_group_world import ConsumerGroupWorld
 from support.consumer_texts import assigned, assignment, subscription

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcompat.group.share.group import ShareGroup
-from kcompat.group.share.requests import ShareHeartbeatRequest
+from kcompat.group.kinds.share.group import ShareGroup
+from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.ends import End

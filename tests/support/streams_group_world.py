@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from kcompat.controller.values import TopicResult
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.kinds.streams.group import StreamsGroup
+from kcompat.group.kinds.streams.groups import StreamsGroups
+from kcompat.group.kinds.streams.internal_topics import InternalTopics
+from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
+from kcompat.group.kinds.streams.tasks import task_sets
+from kcompat.group.kinds.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
 from kcompat.group.modern.streams_settings import StreamsGroupConfig
-from kcompat.group.streams.group import StreamsGroup
-from kcompat.group.streams.groups import StreamsGroups
-from kcompat.group.streams.internal_topics import InternalTopics
-from kcompat.group.streams.requests import StreamsHeartbeatRequest
-from kcompat.group.streams.tasks import task_sets
-from kcompat.group.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from support.consumer_group_world import ConsumerGroupWorld, topic_id
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.controller.values import TopicSpec
-    from kcompat.group.streams.configured import StatusCode
-    from kcompat.group.streams.requests import DescribedStreamsGroup, StreamsHeartbeatAnswer
+    from kcompat.group.kinds.streams.configured import StatusCode
+    from kcompat.group.kinds.streams.requests import DescribedStreamsGroup, StreamsHeartbeatAnswer
 
 __all__ = ["GROUP", "topic_id"]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.classic import joins as classic_joins
-from kcompat.group.classic import membership as classic_membership
-from kcompat.group.classic import syncs as classic_syncs
-from kcompat.group.consumer.group import ConsumerGroup
+from kcompat.group.kinds.classic import joins as classic_joins
+from kcompat.group.kinds.classic import membership as classic_membership
+from kcompat.group.kinds.classic import syncs as classic_syncs
+from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.mixed import joins, membership
 from kcompat.group.requests import JoinAnswer
 from kcompat.protocol.errors import ErrorCode

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.classic import rebalance
-from kcompat.group.classic.group import ClassicGroup
-from kcompat.group.classic.member import Member
-from kcompat.group.classic.restore import restore
-from kcompat.group.classic.roster import CONSUMER_PROTOCOL, Roster
-from kcompat.group.consumer import records, timers
+from kcompat.group.kinds.classic import rebalance
+from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.classic.member import Member
+from kcompat.group.kinds.classic.restore import restore
+from kcompat.group.kinds.classic.roster import CONSUMER_PROTOCOL, Roster
+from kcompat.group.kinds.consumer import records, timers
 from kcompat.group.mixed.embedded import write_assignment
 from kcompat.group.modern.assignment import NO_PARTITIONS
 from kcompat.protocol.messages.group_records import GroupMetadataKey
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from kcompat.group.base import GroupTurn
-    from kcompat.group.consumer.member import ConsumerMember
-    from kcompat.group.consumer.roster import ConsumerRoster
+    from kcompat.group.kinds.consumer.member import ConsumerMember
+    from kcompat.group.kinds.consumer.roster import ConsumerRoster
 
     Targets = Mapping[str, Mapping[bytes, frozenset[int]]]
 

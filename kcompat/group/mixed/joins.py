@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.group.consumer import progress, sessions
-from kcompat.group.consumer.member import ClassicMembership, ConsumerMember
-from kcompat.group.consumer.membership import fenced_instance, take_place
-from kcompat.group.consumer.own_settings import settings_of
-from kcompat.group.consumer.roster import CONSUMER
+from kcompat.group.kinds.consumer import progress, sessions
+from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember
+from kcompat.group.kinds.consumer.membership import fenced_instance, take_place
+from kcompat.group.kinds.consumer.own_settings import settings_of
+from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.mixed.downgrade import downgrade_for, may_downgrade_for
 from kcompat.group.mixed.embedded import read_subscription
 from kcompat.group.modern.refusal import Refusal
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.group.base import GroupTurn
-    from kcompat.group.consumer.roster import ConsumerRoster
+    from kcompat.group.kinds.consumer.roster import ConsumerRoster
     from kcompat.group.mixed.embedded import Subscribed
     from kcompat.group.requests import JoinRequest
 

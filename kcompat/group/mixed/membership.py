@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcompat.group.consumer import leaving, sessions
-from kcompat.group.consumer.member import ConsumerMember, MemberState
-from kcompat.group.consumer.membership import fenced_instance
-from kcompat.group.consumer.roster import CONSUMER
+from kcompat.group.kinds.consumer import leaving, sessions
+from kcompat.group.kinds.consumer.member import ConsumerMember, MemberState
+from kcompat.group.kinds.consumer.membership import fenced_instance
+from kcompat.group.kinds.consumer.roster import CONSUMER
 from kcompat.group.mixed.embedded import write_assignment
 from kcompat.group.requests import UNKNOWN_MEMBER, LeaveAnswer, MemberIdentity, SyncAnswer
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
-    from kcompat.group.consumer.roster import ConsumerRoster
+    from kcompat.group.kinds.consumer.roster import ConsumerRoster
     from kcompat.group.requests import SyncRequest
 
 

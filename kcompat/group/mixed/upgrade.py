@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from kcompat.coordinator.timeline import Timeline
 from kcompat.coordinator.turn import Turn
-from kcompat.group.classic import rebalance
-from kcompat.group.classic.state import ClassicState
-from kcompat.group.consumer import records, sessions
-from kcompat.group.consumer.group import ConsumerGroup
-from kcompat.group.consumer.member import ClassicMembership, ConsumerMember
-from kcompat.group.consumer.replay import replay
+from kcompat.group.kinds.classic import rebalance
+from kcompat.group.kinds.classic.state import ClassicState
+from kcompat.group.kinds.consumer import records, sessions
+from kcompat.group.kinds.consumer.group import ConsumerGroup
+from kcompat.group.kinds.consumer.member import ClassicMembership, ConsumerMember
+from kcompat.group.kinds.consumer.replay import replay
 from kcompat.group.mixed.embedded import read_assignment, read_subscription
 from kcompat.group.modern.group import NO_TIMESTAMP
 from kcompat.group.modern.refusal import Refusal
@@ -24,8 +24,8 @@ from kcompat.protocol.messages.group_records import GroupMetadataKey
 
 if TYPE_CHECKING:
     from kcompat.group.base import GroupTurn
-    from kcompat.group.classic.group import ClassicGroup
-    from kcompat.group.classic.member import Member
+    from kcompat.group.kinds.classic.group import ClassicGroup
+    from kcompat.group.kinds.classic.member import Member
 
 
 def upgrade(turn: GroupTurn, group: ClassicGroup) -> ConsumerGroup | Refusal:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcompat.group.consumer.pace import LEAST_MS
+from kcompat.group.kinds.consumer.pace import LEAST_MS
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcompat.security.authorizer import Resource

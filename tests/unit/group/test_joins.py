@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.group.classic.rebalance import WAIT_FOR_EXPECTED_MS
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.kinds.classic.rebalance import WAIT_FOR_EXPECTED_MS
 from kcompat.group.requests import JoinAnswer, JoinedMember
 from kcompat.protocol.errors import ErrorCode
 from support.asking import Client

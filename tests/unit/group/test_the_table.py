@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.group.classic.state import ClassicState
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.kinds.classic.state import ClassicState
 from kcompat.protocol.errors import ErrorCode
 from support.group_world import GROUP, GroupWorld
 

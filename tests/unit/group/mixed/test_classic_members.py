@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kcompat.group.consumer.member import MemberState
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.kinds.consumer.member import MemberState
 from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.group.requests import JoinAnswer, MemberIdentity

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.group.classic.group import ClassicGroup
-from kcompat.group.classic.state import ClassicState
-from kcompat.group.consumer.group import ConsumerGroup
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.classic.state import ClassicState
+from kcompat.group.kinds.consumer.group import ConsumerGroup
 from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.group.requests import MemberIdentity

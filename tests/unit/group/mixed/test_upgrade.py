@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kcompat.group.classic.group import ClassicGroup
-from kcompat.group.consumer.group import ConsumerGroup
-from kcompat.group.consumer.roster import ConsumerState
 from kcompat.group.coordinator_config import GroupCoordinatorConfig
+from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.consumer.group import ConsumerGroup
+from kcompat.group.kinds.consumer.roster import ConsumerState
 from kcompat.group.mixed.policy import MigrationPolicy
 from kcompat.group.modern.settings import ConsumerGroupConfig
 from kcompat.protocol.errors import ErrorCode

@@ -1,0 +1,1 @@
+"""The kinds of groups: what each does by its own KIP."""

@@ -1,0 +1,202 @@
+"""A classic group as the rest of the coordinator sees it: a roster of members, and what the log says of it.
+
+Kafka's counterpart: `ClassicGroup`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.coordinator.operation import Answer
+from kcompat.group.kinds.classic import rebalance
+from kcompat.group.kinds.classic.restore import restore
+from kcompat.group.kinds.classic.roster import NO_TIMESTAMP, Roster
+from kcompat.group.kinds.classic.state import ClassicState
+from kcompat.group.requests import (
+    UNKNOWN_MEMBER,
+    DescribedGroup,
+    DescribedMember,
+    JoinAnswer,
+    ListedGroup,
+    SyncAnswer,
+)
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.group_records import GroupMetadataKey
+
+if TYPE_CHECKING:
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.offsets import CommittedOffset
+    from kcompat.group.requests import CommitRequest
+    from kcompat.protocol.messages.group_records import GroupMetadataValue
+
+CLASSIC = "classic"
+
+
+class ClassicGroup(Roster):
+    """One classic group (also one that only holds the offsets of consumers that assign themselves).
+
+    What it does as a `Group` is documented there. `stored` is the last record of the group in the log; only
+    replay sets it.
+    """
+
+    def __init__(self, group_id: str, now_ms: int = NO_TIMESTAMP) -> None:
+        super().__init__(group_id, now_ms)
+        self.stored: GroupMetadataValue | None = None
+
+    # --- the log
+
+    def replay(self, value: GroupMetadataValue | None) -> None:
+        """The group's record was written, with the assignments of its members; or its tombstone."""
+        self.stored = value
+        for stored in value.members if value is not None else ():
+            member = self.members.get(stored.member_id)
+            if member is not None:
+                member.assignment = stored.assignment
+
+    @property
+    def is_stored(self) -> bool:
+        """See `Group.is_stored`."""
+        return self.stored is not None
+
+    def loaded(self, turn: GroupTurn) -> None:
+        """See `Group.loaded`. A group that has grown too big for its limit has to join again, and so has one
+        that was made of a consumer group and had not shared out its partitions yet: it has no leader.
+        """
+        if self.stored is not None:
+            restore(self, self.stored)
+        for member in self.members.values():
+            rebalance.keep_alive(turn, self, member)
+        is_unled = bool(self.members) and self.stored is not None and self.stored.leader is None
+        if is_unled or len(self.members) > turn.shard.config.max_size:
+            rebalance.prepare(turn, self)
+
+    def unloaded(self) -> list[Answer]:
+        """See `Group.unloaded`."""
+        answers: list[Answer] = []
+        for member in self.members.values():
+            if (join := self.take_join(member)) is not None:
+                answers.append(Answer(join, JoinAnswer(ErrorCode.NOT_COORDINATOR, member.member_id)))
+            if (sync := member.take_sync()) is not None:
+                answers.append(Answer(sync, SyncAnswer(ErrorCode.NOT_COORDINATOR)))
+        self.state = ClassicState.DEAD
+        return answers
+
+    # --- offsets
+
+    def commit_error(self, request: CommitRequest) -> ErrorCode:
+        """See `Group.commit_error`. A member commits in its generation, anybody to an empty group."""
+        if request.generation < 0 and self.is_in(ClassicState.EMPTY):
+            return ErrorCode.NONE  # an administrator, or a consumer that does without group management
+        names_member = request.member_id != UNKNOWN_MEMBER or request.instance_id is not None
+        if request.generation < 0 and not names_member:
+            # Producers named no member before KIP-447, whatever the group was doing.
+            return ErrorCode.NONE if request.is_transactional else ErrorCode.UNKNOWN_MEMBER_ID
+        error = self.member_error(request.member_id, request.instance_id)
+        if error != ErrorCode.NONE:
+            return error
+        if request.generation != self.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        if self.is_in(ClassicState.COMPLETING_REBALANCE) and not request.is_transactional:
+            return ErrorCode.REBALANCE_IN_PROGRESS
+        return ErrorCode.NONE
+
+    def judge_of_partitions(self, _request: CommitRequest) -> None:
+        """See `Group.judge_of_partitions`. A member of the generation commits what it likes."""
+
+    def fetch_error(self, _member_id: str | None, _member_epoch: int) -> ErrorCode:
+        """See `Group.fetch_error`. Classic groups do not ask."""
+        return ErrorCode.NONE
+
+    def keep_alive(self, turn: GroupTurn, member_id: str) -> None:
+        """See `Group.keep_alive`. A commit is as good as a heartbeat."""
+        member = self.members.get(member_id)
+        if member is not None:
+            rebalance.keep_alive(turn, self, member)
+
+    def is_static(self, member_id: str) -> bool:
+        """See `Group.is_static`."""
+        member = self.members.get(member_id)
+        return member is not None and member.is_static
+
+    def delete_offsets_error(self) -> ErrorCode:
+        """See `Group.delete_offsets_error`. Only consumers tell what they subscribe to (KIP-496)."""
+        may = self.is_in(ClassicState.EMPTY) or self.is_consumer_group
+        return ErrorCode.NONE if may else ErrorCode.NON_EMPTY_GROUP
+
+    def subscribes_to(self, topic: str) -> bool:
+        """See `Group.subscribes_to`."""
+        if self.is_in(ClassicState.EMPTY):
+            return False
+        return self.subscribed is None or topic in self.subscribed
+
+    def retention_start(self, committed: CommittedOffset) -> int | None:
+        """See `Group.retention_start`. The time the group became empty counts, if its record tells that.
+
+        The time of the commit counts where there never was a group (no protocol type), and in a stable group
+        of consumers, which loses the offsets of topics that it subscribes to no more (KIP-211).
+        """
+        if self.protocol_type is None:
+            return committed.commit_timestamp
+        if self.is_in(ClassicState.EMPTY):
+            return self.state_timestamp if self.state_timestamp >= 0 else committed.commit_timestamp
+        if self.is_in(ClassicState.STABLE) and self.is_consumer_group:
+            return committed.commit_timestamp
+        return None
+
+    # --- removal
+
+    @property
+    def is_deserted(self) -> bool:
+        """See `Group.is_deserted`."""
+        return self.is_in(ClassicState.EMPTY) and not self.pending_members
+
+    @property
+    def gives_way(self) -> bool:
+        """See `Group.gives_way`."""
+        return self.delete_error() == ErrorCode.NONE
+
+    def delete_error(self) -> ErrorCode:
+        """See `Group.delete_error`."""
+        return ErrorCode.NONE if self.is_in(ClassicState.EMPTY) else ErrorCode.NON_EMPTY_GROUP
+
+    def write_tombstones(self, turn: GroupTurn) -> None:
+        """See `Group.write_tombstones`."""
+        for member_id in sorted(self.pending_members):
+            rebalance.remove_pending(turn, self, member_id)
+        if self.stored is not None:
+            turn.write(GroupMetadataKey(group=self.group_id), None)
+
+    # --- what is told of it
+
+    def described(self) -> DescribedGroup:
+        """See `Group.described`. Protocol and metadata are shown only once they are settled."""
+        stable = self.is_in(ClassicState.STABLE)
+        protocol = (self.protocol_name or "") if stable else ""
+        members = tuple(
+            DescribedMember(
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                member.metadata(protocol) if stable else b"",
+                member.assignment,
+            )
+            for member in self.members.values()
+        )
+        return DescribedGroup(
+            self.group_id,
+            state=self.state.value,
+            protocol_type=self.protocol_type or "",
+            protocol=protocol,
+            members=members,
+        )
+
+    def listed(self) -> ListedGroup:
+        """See `Group.listed`."""
+        return ListedGroup(self.group_id, self.protocol_type or "", self.state.value, CLASSIC)
+
+
+def find(turn: GroupTurn, group_id: str) -> ClassicGroup | None:
+    """The classic group of this id, if there is one. Those of other kinds have no classic members."""
+    group = turn.shard.groups.get(group_id)
+    return group if isinstance(group, ClassicGroup) else None

@@ -1,0 +1,253 @@
+"""JoinGroup on a classic group.
+
+Each function answers at once or parks the member and hands out the promise of its answer. Follows Kafka's
+`GroupCoordinator.doJoinGroup` step by step, as the order of its checks decides which error a client sees.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.errors import group_error
+from kcompat.group.kinds.classic import rebalance
+from kcompat.group.kinds.classic.group import ClassicGroup
+from kcompat.group.kinds.classic.member import Member
+from kcompat.group.kinds.classic.state import ClassicState
+from kcompat.group.requests import UNKNOWN_MEMBER, JoinAnswer, SyncAnswer
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.group.base import Group, GroupTurn
+    from kcompat.group.requests import JoinRequest
+
+JoinOutcome = JoinAnswer | Promise[JoinAnswer]
+
+
+def join(
+    turn: GroupTurn, request: JoinRequest, again: Callable[[GroupTurn, JoinRequest], JoinOutcome]
+) -> JoinOutcome:
+    """Take a member into the next generation, or tell it of the current one. `again` has it join whatever the
+    group has become while one of another kind gave way.
+    """
+    config = turn.shard.config
+    held = turn.shard.groups.get(request.group_id)
+    if held is not None and not isinstance(held, ClassicGroup):
+        return _join_in_place_of(turn, held, request, again)
+    group = held
+    if group is None:
+        if request.member_id != UNKNOWN_MEMBER:
+            return _refused(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
+        group = ClassicGroup(request.group_id, turn.now_ms)
+        turn.shard.groups[request.group_id] = group
+    if not _has_room(group, request.member_id, config.max_size):
+        _drop(turn, group, request.member_id)
+        return _refused(ErrorCode.GROUP_MAX_SIZE_REACHED)
+    if not group.supports(request.protocol_type, (name for name, _ in request.protocols)):
+        return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+    if request.member_id == UNKNOWN_MEMBER:
+        return _join_new(turn, group, request)
+    return _join_known(turn, group, request)
+
+
+def _join_in_place_of(
+    turn: GroupTurn,
+    group: Group,
+    request: JoinRequest,
+    again: Callable[[GroupTurn, JoinRequest], JoinOutcome],
+) -> JoinOutcome:
+    """Join a group that takes the place of one of another kind, which must give way; its offsets stay."""
+    if not group.gives_way:
+        return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    promise: Promise[JoinAnswer] = Promise()
+
+    def buried(turn: GroupTurn, error: ErrorCode) -> None:
+        if error != ErrorCode.NONE:
+            turn.answer(promise, _refused(group_error(error), request.member_id))
+            return
+        outcome = again(turn, request)
+        if isinstance(outcome, Promise):
+            outcome.then(promise.complete, promise.fail)
+        else:
+            turn.answer(promise, outcome)
+
+    group.write_tombstones(turn)
+    turn.then(buried)
+    return promise
+
+
+def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
+    """Whether the group may take this member.
+
+    In the join phase those already waiting count, so that a limit lowered since turns the last ones away.
+    """
+    if group.is_in(ClassicState.EMPTY):
+        return True
+    member = group.members.get(member_id)
+    if group.is_in(ClassicState.PREPARING_REBALANCE):
+        return (member is not None and member.join is not None) or group.joining < max_size
+    return member is not None or len(group.members) < max_size
+
+
+def _drop(turn: GroupTurn, group: ClassicGroup, member_id: str) -> None:
+    """Remove a member for which there is no room any more. The rebalance under way goes on without it."""
+    if member_id in group.members:
+        rebalance.end_session(turn, group, member_id)
+        group.remove(member_id)
+        rebalance.complete_if_all_joined(turn, group)
+    elif member_id in group.pending_members:
+        rebalance.remove_pending(turn, group, member_id)
+
+
+def _join_new(turn: GroupTurn, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
+    """A member without an id gets one."""
+    turn.shard.expected.note_join(group.group_id)
+    prefix = request.client_id if request.instance_id is None else request.instance_id
+    member_id = f"{prefix}-{turn.shard.new_uuid()}"
+    if request.instance_id is not None:
+        if request.instance_id in group.static_members:
+            return _replace_static(turn, group, request, request.instance_id, member_id)
+        return _add(turn, group, request, member_id)
+    if request.needs_member_id:
+        rebalance.add_pending(turn, group, member_id, request.session_timeout_ms)
+        return _refused(ErrorCode.MEMBER_ID_REQUIRED, member_id)
+    return _add(turn, group, request, member_id)
+
+
+def _join_known(turn: GroupTurn, group: ClassicGroup, request: JoinRequest) -> JoinOutcome:
+    """A member with an id: fresh from MEMBER_ID_REQUIRED, or rejoining."""
+    if request.member_id in group.pending_members:
+        return _add(turn, group, request, request.member_id)
+    error = group.member_error(request.member_id, request.instance_id)
+    if error != ErrorCode.NONE:
+        return _refused(error, request.member_id)
+    member = group.members[request.member_id]
+    if group.is_in(ClassicState.PREPARING_REBALANCE):
+        return _rejoin(turn, group, member, request)
+    changed = member.protocols != request.protocols
+    if group.is_in(ClassicState.STABLE) and (changed or group.leader == request.member_id):
+        return _rejoin(turn, group, member, request)
+    if group.is_in(ClassicState.COMPLETING_REBALANCE) and changed:
+        return _rejoin(turn, group, member, request)
+    return group.join_answer(request.member_id)
+
+
+def _add(turn: GroupTurn, group: ClassicGroup, request: JoinRequest, member_id: str) -> JoinOutcome:
+    promise: Promise[JoinAnswer] = Promise()
+    member = Member(
+        member_id,
+        request.instance_id,
+        request.client_id,
+        request.client_host,
+        request.rebalance_timeout_ms,
+        request.session_timeout_ms,
+        request.protocol_type,
+        request.protocols,
+        is_new=True,
+    )
+    if group.in_initial_delay:
+        group.new_member_added = True
+    group.add(member)
+    group.park_join(member, promise)
+    rebalance.limit_first_join(turn, group, member)
+    rebalance.prepare_if_possible(turn, group)
+    return promise
+
+
+def _rejoin(turn: GroupTurn, group: ClassicGroup, member: Member, request: JoinRequest) -> JoinOutcome:
+    promise = _park_again(turn, group, member, request)
+    rebalance.prepare_if_possible(turn, group)
+    return promise
+
+
+def _park_again(
+    turn: GroupTurn, group: ClassicGroup, member: Member, request: JoinRequest
+) -> Promise[JoinAnswer]:
+    """Park a member's new join. An older one, left over from a lost connection, is told to try again."""
+    promise: Promise[JoinAnswer] = Promise()
+    turn.answer(
+        group.take_join(member), JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member_id=member.member_id)
+    )
+    group.update(member, request.protocols, request.rebalance_timeout_ms, request.session_timeout_ms)
+    group.park_join(member, promise)
+    return promise
+
+
+def _replace_static(
+    turn: GroupTurn, group: ClassicGroup, request: JoinRequest, instance_id: str, member_id: str
+) -> JoinOutcome:
+    """A static member came back without its member id (KIP-345): the old id is fenced, its place kept."""
+    old_leader = group.leader or ""
+    old_member_id = group.static_members[instance_id]
+    member = group.members[old_member_id]
+    before = (member.protocols, member.rebalance_timeout_ms, member.session_timeout_ms)
+    _fence(turn, group, member)
+    group.rename_static(instance_id, member_id)
+    rebalance.end_session(turn, group, old_member_id)
+    rebalance.keep_alive(turn, group, member)
+    promise = _park_again(turn, group, member, request)
+    if group.is_in(ClassicState.STABLE) and group.select_protocol() == group.protocol_name:
+
+        def stored(turn: GroupTurn, error: ErrorCode) -> None:
+            if member.join is not promise:
+                return  # answered meanwhile, by a rebalance or as the member came back once more
+            group.take_join(member)
+            if error == ErrorCode.NONE:
+                turn.answer(
+                    promise, _same_generation(group, member_id, old_leader, request.can_skip_assignment)
+                )
+                return
+            group.update(member, *before)
+            group.rename_static(instance_id, old_member_id)
+            rebalance.end_session(turn, group, member_id)
+            rebalance.keep_alive(turn, group, member)
+            turn.answer(promise, _not_stored(group, old_leader, group_error(error)))
+
+        assignments = {m.member_id: m.assignment for m in group.members.values()}
+        rebalance.store(turn, group, assignments)
+        turn.then(stored)
+    else:
+        rebalance.prepare_if_possible(turn, group)
+    return promise
+
+
+def _fence(turn: GroupTurn, group: ClassicGroup, member: Member) -> None:
+    error = ErrorCode.FENCED_INSTANCE_ID
+    turn.answer(group.take_join(member), JoinAnswer(error, member_id=member.member_id))
+    turn.answer(member.take_sync(), SyncAnswer(error))
+
+
+def _same_generation(group: ClassicGroup, member_id: str, old_leader: str, can_skip: bool) -> JoinAnswer:
+    """Let a returned static member go on without a rebalance.
+
+    A stable group would not spread a new assignment, so its leader must not make one: newer clients are told
+    to skip it (KIP-814), older ones are told of the leader's old id, in which they do not recognise
+    themselves.
+    """
+    answer = group.join_answer(member_id)
+    leads = group.leader == member_id
+    return JoinAnswer(
+        member_id=member_id,
+        generation=answer.generation,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name,
+        leader=answer.leader if can_skip else old_leader,
+        skip_assignment=leads and can_skip,
+        members=answer.members if can_skip else (),
+    )
+
+
+def _not_stored(group: ClassicGroup, leader: str, error: ErrorCode) -> JoinAnswer:
+    return JoinAnswer(
+        error,
+        generation=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=leader,
+    )
+
+
+def _refused(error: ErrorCode, member_id: str = UNKNOWN_MEMBER) -> JoinAnswer:
+    return JoinAnswer(error, member_id=member_id)

@@ -1,0 +1,267 @@
+"""The members of a classic group, its generation, its state. It decides nothing and waits for nothing.
+
+It is held in memory alone: after a restart it is filled from the group's last record, and a rebalance that
+was under way is forgotten. Kafka's counterpart: `GroupMetadata`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kcompat.group.kinds.classic.state import ClassicState
+from kcompat.group.requests import JoinAnswer, JoinedMember
+from kcompat.group.subscription import subscribed_topics
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.group_records import GroupMetadataValue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.group.kinds.classic.member import Member
+    from kcompat.promise import Promise
+
+CONSUMER_PROTOCOL = "consumer"
+NO_TIMESTAMP = -1
+
+
+class Roster:
+    """The members of one classic group, and how far they are with their generation."""
+
+    def __init__(self, group_id: str, now_ms: int = NO_TIMESTAMP) -> None:
+        self.group_id = group_id
+        self.state = ClassicState.EMPTY
+        self.state_timestamp = now_ms
+        """When the state was entered, ms; -1 if the log's record is too old to tell."""
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol_name: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static_members: dict[str, str] = {}
+        """Instance id to member id."""
+        self.pending_members: set[str] = set()
+        """Ids handed out whose owners have not come back with them yet (KIP-394)."""
+        self.pending_syncs: set[str] = set()
+        """Members of this generation that have not asked for their assignment yet."""
+        self.in_initial_delay = False
+        """Whether the first generation waits for more members to come (KIP-134)."""
+        self.new_member_added = False
+        """Whether a member has joined during that wait, which is then extended."""
+        self.subscribed: frozenset[str] | None = None
+        """Topics the members of a consumer group subscribe to; None when that cannot be known."""
+        self._joining = 0
+        self._support: Counter[str] = Counter()
+
+    # --- state
+
+    def is_in(self, *states: ClassicState) -> bool:
+        """Whether the group is in one of the states."""
+        return self.state in states
+
+    def transition_to(self, state: ClassicState, now_ms: int) -> None:
+        """Enter a state."""
+        assert state.may_follow(self.state), f"{self.group_id}: {self.state} to {state}"
+        self.state = state
+        self.state_timestamp = now_ms
+
+    def next_generation(self, now_ms: int) -> None:
+        """Start the next generation with the members there are."""
+        self.generation += 1
+        self.protocol_name = self.select_protocol() if self.members else None
+        self.subscribed = self.compute_subscribed()
+        self.pending_syncs.clear()
+        self.transition_to(ClassicState.COMPLETING_REBALANCE if self.members else ClassicState.EMPTY, now_ms)
+
+    # --- members
+
+    def add(self, member: Member) -> None:
+        """Take a new member in; the first one decides the protocol type and leads."""
+        assert member.member_id not in self.members
+        if member.instance_id is not None:
+            assert member.instance_id not in self.static_members
+            self.static_members[member.instance_id] = member.member_id
+        if not self.members:
+            self.protocol_type = member.protocol_type
+        assert self.protocol_type == member.protocol_type
+        if self.leader is None:
+            self.leader = member.member_id
+        self.members[member.member_id] = member
+        self._support.update(member.protocol_names)
+        self._joining += member.join is not None
+        self.pending_members.discard(member.member_id)
+
+    def remove(self, member_id: str) -> None:
+        """Take a member out, after its parked requests have been answered."""
+        member = self.members.pop(member_id)
+        assert member.join is None
+        assert member.sync is None
+        self._support.subtract(member.protocol_names)
+        self.pending_syncs.discard(member_id)
+        if member.instance_id is not None:
+            del self.static_members[member.instance_id]
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+
+    def update(
+        self,
+        member: Member,
+        protocols: tuple[tuple[str, bytes], ...],
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+    ) -> None:
+        """A member joined again, perhaps with other protocols and timeouts."""
+        self._support.subtract(member.protocol_names)
+        member.protocols = protocols
+        self._support.update(member.protocol_names)
+        member.rebalance_timeout_ms = rebalance_timeout_ms
+        member.session_timeout_ms = session_timeout_ms
+
+    def rename_static(self, instance_id: str, new_member_id: str) -> Member:
+        """A static member came back: it keeps its place under a new member id."""
+        old_member_id = self.static_members[instance_id]
+        member = self.members.pop(old_member_id)
+        member.member_id = new_member_id
+        self.members[new_member_id] = member
+        self.static_members[instance_id] = new_member_id
+        if self.leader == old_member_id:
+            self.leader = new_member_id
+        if old_member_id in self.pending_syncs:
+            self.pending_syncs.discard(old_member_id)
+            self.pending_syncs.add(new_member_id)
+        return member
+
+    def park_join(self, member: Member, promise: Promise[JoinAnswer]) -> None:
+        """The member waits for the next generation."""
+        assert member.join is None
+        member.join = promise
+        self._joining += 1
+
+    def take_join(self, member: Member) -> Promise[JoinAnswer] | None:
+        """The member's parked join, to be answered."""
+        promise, member.join = member.join, None
+        self._joining -= promise is not None
+        return promise
+
+    @property
+    def joining(self) -> int:
+        """How many members wait in a join."""
+        return self._joining
+
+    @property
+    def everybody_joined(self) -> bool:
+        """Whether nobody is missing for the next generation, ids handed out included."""
+        return self._joining == len(self.members) and not self.pending_members
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """How long the slowest member may take to join."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def member_error(self, member_id: str, instance_id: str | None) -> ErrorCode:
+        """Whether this member, under this instance id, is in the group."""
+        if instance_id is not None:
+            current = self.static_members.get(instance_id)
+            if current is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            if current != member_id:
+                return ErrorCode.FENCED_INSTANCE_ID
+        return ErrorCode.NONE if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
+
+    # --- protocols
+
+    def supports(self, protocol_type: str, protocols: Iterable[str]) -> bool:
+        """Whether one more member with these protocols could agree with the others."""
+        if not self.members:
+            return bool(protocol_type) and any(True for _ in protocols)
+        if protocol_type != self.protocol_type:
+            return False
+        return any(self._support[name] == len(self.members) for name in protocols)
+
+    def select_protocol(self) -> str:
+        """The protocol of the next generation: most first preferences among what everybody supports."""
+        candidates = {name for name, count in self._support.items() if count == len(self.members)}
+        votes = Counter(member.vote(candidates) for member in self.members.values())
+        return max(votes, key=votes.__getitem__)
+
+    @property
+    def is_consumer_group(self) -> bool:
+        """Whether its members are consumers, whose subscriptions the coordinator can read."""
+        return self.protocol_type == CONSUMER_PROTOCOL
+
+    def compute_subscribed(self) -> frozenset[str] | None:
+        """The topics this generation subscribes to; None when that cannot be known."""
+        if not self.is_consumer_group:
+            return None
+        if not self.members:
+            return frozenset()
+        if self.protocol_name is None:
+            return None
+        return subscribed_topics(member.metadata(self.protocol_name) for member in self.members.values())
+
+    # --- answers and records
+
+    def join_answer(self, member_id: str) -> JoinAnswer:
+        """The current generation, as one member is told of it."""
+        return JoinAnswer(
+            member_id=member_id,
+            generation=self.generation,
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol_name,
+            leader=self.leader or "",
+            members=self.member_list() if member_id == self.leader else (),
+        )
+
+    def member_list(self) -> tuple[JoinedMember, ...]:
+        """All members with their metadata for the chosen protocol: what the leader assigns from."""
+        assert self.protocol_name is not None
+        protocol = self.protocol_name
+        return tuple(
+            JoinedMember(member.member_id, member.instance_id, member.metadata(protocol))
+            for member in self.members.values()
+        )
+
+    def to_value(self, assignments: dict[str, bytes]) -> GroupMetadataValue:
+        """The record of this generation with these assignments; a member not in them has an empty one."""
+        protocol = self.protocol_name
+        return GroupMetadataValue(
+            protocol_type=self.protocol_type or "",
+            generation=self.generation,
+            protocol=protocol,
+            leader=self.leader,
+            current_state_timestamp=self.state_timestamp,
+            members=[
+                GroupMetadataValue.MemberMetadata(
+                    member_id=member.member_id,
+                    group_instance_id=member.instance_id,
+                    client_id=member.client_id,
+                    client_host=member.client_host,
+                    rebalance_timeout=member.rebalance_timeout_ms,
+                    session_timeout=member.session_timeout_ms,
+                    subscription=member.metadata(protocol or ""),
+                    assignment=assignments.get(member.member_id, b""),
+                )
+                for member in self.members.values()
+            ],
+        )
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold of a group."""
+        members = self.members
+        assert all(member_id == member.member_id for member_id, member in members.items())
+        assert self._joining == sum(member.join is not None for member in members.values())
+        assert +self._support == Counter(name for m in members.values() for name in m.protocol_names)
+        assert self.static_members == {
+            m.instance_id: m.member_id for m in members.values() if m.instance_id is not None
+        }
+        assert not self.pending_members & members.keys()
+        assert self.pending_syncs <= members.keys()
+        assert (self.leader in members) if members else self.leader is None
+        assert (self.state in (ClassicState.EMPTY, ClassicState.DEAD)) <= (not members)
+        if self.is_in(ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
+            assert members
+            assert self.protocol_name is not None
+        if self.is_in(ClassicState.COMPLETING_REBALANCE):
+            assert self._joining == 0
+        if not self.is_in(ClassicState.COMPLETING_REBALANCE):
+            assert not any(member.sync for member in members.values())

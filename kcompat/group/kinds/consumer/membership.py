@@ -1,0 +1,92 @@
+"""Who a heartbeat comes from: a member that is known, one that joins, or a static one that comes back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcompat.group.kinds.consumer import records
+from kcompat.group.kinds.consumer.member import ConsumerMember
+from kcompat.group.kinds.consumer.roster import CONSUMER
+from kcompat.group.modern.epochs import JOIN, LEAVE_FOR_A_WHILE, epoch_refusal
+from kcompat.group.modern.refusal import Refusal
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.kinds.consumer.requests import HeartbeatRequest
+    from kcompat.group.kinds.consumer.roster import ConsumerRoster
+
+
+def find_or_join(
+    turn: GroupTurn, group: ConsumerRoster, request: HeartbeatRequest, member_id: str
+) -> ConsumerMember | Refusal:
+    """The member as the log knows it, or as it begins."""
+    if request.instance_id is not None:
+        return _static(turn, group, request, request.instance_id, member_id)
+    member = group.members.get(member_id)
+    if member is None:
+        if request.member_epoch != JOIN:
+            return unknown_member(group.group_id, member_id)
+        member = ConsumerMember(member_id)
+    return _epoch_refusal(member, request) or member
+
+
+def unknown_member(group_id: str, member_id: str) -> Refusal:
+    """There is no such member."""
+    return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group_id}.")
+
+
+def fenced_instance(
+    group: ConsumerRoster, instance_id: str, member_id: str
+) -> tuple[ConsumerMember | None, Refusal | None]:
+    """The static member of an instance id, and why this member id is not it."""
+    member = group.static_member(instance_id)
+    if member is None:
+        return None, Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    if member.member_id != member_id:
+        return None, Refusal(
+            ErrorCode.FENCED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} was fenced by member "
+            f"{member.member_id}.",
+        )
+    return member, None
+
+
+def _static(
+    turn: GroupTurn, group: ConsumerRoster, request: HeartbeatRequest, instance_id: str, member_id: str
+) -> ConsumerMember | Refusal:
+    if request.member_epoch != JOIN:
+        member, refusal = fenced_instance(group, instance_id, member_id)
+        if member is None:
+            assert refusal is not None
+            return refusal
+        return _epoch_refusal(member, request) or member
+    former = group.static_member(instance_id)
+    if former is None:
+        return group.members.get(member_id) or ConsumerMember(member_id)
+    if former.classic is None and former.member_epoch != LEAVE_FOR_A_WHILE:
+        return Refusal(
+            ErrorCode.UNRELEASED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} cannot join the group because the "
+            f"instance id is owned by {former.member_id} member.",
+        )
+    return take_place(turn, group, former, member_id)
+
+
+def take_place(
+    turn: GroupTurn, group: ConsumerRoster, former: ConsumerMember, member_id: str
+) -> ConsumerMember:
+    """A static member comes back under another member id: it has what the former one had."""
+    member = replace(former, member_id=member_id, member_epoch=JOIN, previous_member_epoch=JOIN)
+    records.bury_member(turn, group.group_id, former.member_id)
+    records.write_member(turn, group.group_id, member)
+    records.write_target(turn, group.group_id, member_id, group.target(former.member_id))
+    records.write_current(turn, group.group_id, member)
+    return member
+
+
+def _epoch_refusal(member: ConsumerMember, request: HeartbeatRequest) -> Refusal | None:
+    lost_answer = request.member_epoch == member.previous_member_epoch and member.owns_at_least(request.owned)
+    return epoch_refusal(CONSUMER, request.member_epoch, member.member_epoch, accepts_older=lost_answer)

@@ -1,0 +1,114 @@
+"""What follows from what a member wants, whichever protocol it says it in: epochs, a target, partitions.
+
+Each step is written where it changes anything. Kafka's counterparts: the numbered steps of
+`consumerGroupHeartbeat` and `classicGroupJoinToConsumerGroup`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.group.kinds.consumer import records, scanning, sessions
+from kcompat.group.kinds.consumer.patterns import PatternChange
+from kcompat.group.kinds.consumer.reconciliation import Surroundings, reconcile
+from kcompat.group.kinds.consumer.subscriptions import topics_of
+from kcompat.group.kinds.consumer.targets import next_target
+from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.topics import existing_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.kinds.consumer.member import ConsumerMember
+    from kcompat.group.kinds.consumer.roster import ConsumerRoster
+    from kcompat.group.modern.settings import ConsumerGroupConfig
+
+
+class Noted(Struct, frozen=True):
+    """The group epoch once a member's wishes are noted, and whether what it subscribes to has changed."""
+
+    group_epoch: int
+    subscription_changed: bool
+
+
+def take_note(
+    turn: GroupTurn,
+    group: ConsumerRoster,
+    before: ConsumerMember,
+    after: ConsumerMember,
+    may_describe: Callable[[str], bool],
+) -> Noted | Refusal:
+    """Write what a member wants, and raise the group epoch if that or the topics ask for another target.
+
+    `may_describe(topic)` says what its client may find with a pattern.
+    """
+    if after != before:
+        records.write_member(turn, group.group_id, after)
+    pattern = scanning.update(turn, group, before, after, may_describe)
+    if isinstance(pattern, Refusal):
+        return pattern
+    names_changed = after.subscribed_topics != before.subscribed_topics
+    bump = names_changed or pattern is PatternChange.RESOLVED or group.needs_target
+    epoch = _group_epoch(turn, group, before, after, bump=bump)
+    return Noted(epoch, names_changed or pattern is not PatternChange.NONE)
+
+
+def go_on(
+    turn: GroupTurn,
+    group: ConsumerRoster,
+    before: ConsumerMember,
+    after: ConsumerMember,
+    noted: Noted,
+    owned: Mapping[bytes, frozenset[int]] | None,
+    settings: ConsumerGroupConfig,
+) -> ConsumerMember | Refusal:
+    """The member after its next step towards its target, which is made anew if it is out of date.
+
+    `owned` is what the member reports to have, None where it says nothing.
+    """
+    target_epoch, target = next_target(turn, group, noted.group_epoch, before, after, settings)
+    return step(turn, group, after, target_epoch, target, owned, changed=noted.subscription_changed)
+
+
+def _group_epoch(
+    turn: GroupTurn, group: ConsumerRoster, before: ConsumerMember, after: ConsumerMember, *, bump: bool
+) -> int:
+    """Raise the group epoch if the subscriptions have changed, or the topics. The one in force then."""
+    image = turn.shard.image()
+    if not bump and not group.refresh_due(image):
+        return group.group_epoch
+    topics = group.subscriptions_with(before, after).topics()
+    metadata_hash = turn.shard.hashes.of(topics, image)
+    epoch = group.group_epoch
+    if bump or metadata_hash != group.header.metadata_hash:
+        epoch += 1
+        records.write_epoch(turn, group.group_id, epoch, metadata_hash)
+    if group.has_old_metadata:
+        records.bury_old_metadata(turn, group.group_id)
+    group.refreshed(epoch, topics, image)
+    return epoch
+
+
+def step(
+    turn: GroupTurn,
+    group: ConsumerRoster,
+    member: ConsumerMember,
+    target_epoch: int,
+    target: Mapping[bytes, frozenset[int]],
+    owned: Mapping[bytes, frozenset[int]] | None,
+    *,
+    changed: bool,
+) -> ConsumerMember | Refusal:
+    """Take the member one step towards this target."""
+    if not changed and member.is_reconciled_to(target_epoch):
+        return member
+    subscribed = existing_ids(turn.shard.image(), topics_of(member, group.patterns.latest))
+    around = Surroundings(target_epoch, target, subscribed, group.is_held, owned, changed)
+    reconciled = reconcile(member, around)
+    if not isinstance(reconciled, Refusal) and reconciled != member:
+        records.write_current(turn, group.group_id, reconciled)
+        sessions.watch_revocation(turn, group.group_id, reconciled)
+    return reconciled

@@ -1,0 +1,131 @@
+"""From what a member has to what its target says: give up first, then take what others have given up.
+
+Kafka's counterpart: `CurrentAssignmentBuilder`. Pure: the member as it is and as it is to be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.group.kinds.consumer.member import NO_EPOCHS, MemberState
+from kcompat.group.modern.refusal import Refusal
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcompat.group.kinds.consumer.member import ConsumerMember
+
+Epochs = dict[bytes, dict[int, int]]
+
+
+class Surroundings(Struct, frozen=True):
+    """What a member's way depends on.
+
+    `target` is that of `target_epoch`. Topics that are not in `subscribed`, by id, are given up whatever the
+    target says. `is_held(topic_id, partition)` says whether any member has a partition or has yet to give it
+    up. `reported` is what the member says it owns, None where it says nothing.
+    """
+
+    target_epoch: int
+    target: Mapping[bytes, frozenset[int]]
+    subscribed: frozenset[bytes]
+    is_held: Callable[[bytes, int], bool]
+    reported: Mapping[bytes, frozenset[int]] | None
+    subscription_changed: bool = False
+
+
+def reconcile(member: ConsumerMember, around: Surroundings) -> ConsumerMember | Refusal:
+    """The member after its next step."""
+    match member.state:
+        case MemberState.STABLE:
+            if member.member_epoch != around.target_epoch:
+                return _next(member, member.member_epoch, around)
+            return _without_unsubscribed(member, around) if around.subscription_changed else member
+        case MemberState.UNREVOKED_PARTITIONS:
+            if not _still_owns(member.revoking, around):
+                return _next(member, member.member_epoch, around)
+            return _without_unsubscribed(member, around) if around.subscription_changed else member
+        case MemberState.UNRELEASED_PARTITIONS:
+            return _next(member, member.member_epoch, around)
+        case _:
+            if around.reported is None or around.reported:
+                return Refusal(
+                    ErrorCode.FENCED_MEMBER_EPOCH,
+                    "The consumer group member is in a unknown state. The member must abandon all its "
+                    "partitions and rejoin.",
+                )
+            return _next(member, around.target_epoch, around)
+
+
+def _still_owns(revoking: Mapping[bytes, Mapping[int, int]], around: Surroundings) -> bool:
+    """Whether the member has yet to give any of these up. Who reports nothing has given nothing up."""
+    if around.reported is None:
+        return True
+    return any(
+        not indexes.isdisjoint(revoking.get(topic_id, ())) for topic_id, indexes in around.reported.items()
+    )
+
+
+def _without_unsubscribed(member: ConsumerMember, around: Surroundings) -> ConsumerMember:
+    """Take from the member, in its epoch, what it does not subscribe to any more."""
+    kept = {topic: epochs for topic, epochs in member.assigned.items() if topic in around.subscribed}
+    if len(kept) == len(member.assigned):
+        return member
+    revoking = {topic: dict(epochs) for topic, epochs in member.revoking.items()}
+    for topic_id in member.assigned.keys() - kept.keys():
+        revoking.setdefault(topic_id, {}).update(member.assigned[topic_id])
+    if _still_owns(revoking, around):
+        return _at(member, member.member_epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoking)
+    return _at(member, member.member_epoch, member.state, kept, member.revoking)
+
+
+def _next(member: ConsumerMember, epoch: int, around: Surroundings) -> ConsumerMember:
+    """Go as far towards the target as others allow. A member that has partitions to give up stays in `epoch`
+    until it has.
+    """
+    kept: Epochs = {}
+    revoking: Epochs = {}
+    free: dict[bytes, set[int]] = {}
+    waits = False
+    for topic_id in around.target.keys() | member.assigned.keys():
+        wanted = around.target.get(topic_id, frozenset()) if topic_id in around.subscribed else frozenset()
+        has = member.assigned.get(topic_id, {})
+        own_revoking = member.revoking.get(topic_id, {})
+        stays = {index: since for index, since in has.items() if index in wanted}
+        goes = {index: since for index, since in has.items() if index not in wanted}
+        missing = wanted - has.keys()
+        # What the member itself has been giving up is not in anybody's way.
+        ready = {i for i in missing if i in own_revoking or not around.is_held(topic_id, i)}
+        waits |= len(ready) < len(missing)
+        for found, partitions in ((kept, stays), (revoking, goes)):
+            if partitions:
+                found[topic_id] = partitions
+        if ready:
+            free[topic_id] = ready
+    if revoking and _still_owns(revoking, around):
+        return _at(member, epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoking)
+    for topic_id, indexes in free.items():
+        kept.setdefault(topic_id, {}).update(dict.fromkeys(sorted(indexes), around.target_epoch))
+    state = MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE
+    return _at(member, around.target_epoch, state, kept, NO_EPOCHS)
+
+
+def _at(
+    member: ConsumerMember,
+    epoch: int,
+    state: MemberState,
+    assigned: Mapping[bytes, Mapping[int, int]],
+    revoking: Mapping[bytes, Mapping[int, int]],
+) -> ConsumerMember:
+    return replace(
+        member,
+        member_epoch=epoch,
+        previous_member_epoch=member.member_epoch,
+        state=state,
+        assigned=assigned,
+        revoking=revoking,
+    )

@@ -1,0 +1,136 @@
+"""The patterns of a group, compared with the names of all topics: in slices, so that nothing has to wait.
+
+Kafka's counterparts: `maybeUpdateRegularExpressions`, `TopicRegexResolver`, `handleRegularExpressionsResult`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.coordinator.turn import on_turn
+from kcompat.group.kinds.consumer import records
+from kcompat.group.kinds.consumer.patterns import PatternChange, ResolvedPattern, is_due
+from kcompat.group.kinds.consumer.roster import ConsumerRoster
+from kcompat.group.modern.refusal import Refusal
+from kcompat.protocol.errors import ErrorCode
+from kcompat.regex.parser import MAX_LENGTH
+from kcompat.regex.pattern import problem
+from kcompat.regex.scan import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.kinds.consumer.member import ConsumerMember
+
+SHOWN = 100
+"""Characters of a pattern that is too long to be told in full."""
+
+STEPS_IN_A_SLICE = 20_000
+"""How much of a scan is done before the loop has its turn: a few milliseconds."""
+
+
+def update(
+    turn: GroupTurn,
+    group: ConsumerRoster,
+    before: ConsumerMember,
+    after: ConsumerMember,
+    may_describe: Callable[[str], bool],
+) -> PatternChange | Refusal:
+    """Take note of a member's pattern, and begin a scan if one is due.
+
+    Topics that the client may not describe are not found.
+    """
+    change, is_new = PatternChange.NONE, False
+    if before.subscribed_regex != after.subscribed_regex:
+        found = _change(turn, group, before.subscribed_regex, after.subscribed_regex)
+        if isinstance(found, Refusal):
+            return found
+        change, is_new = found
+    if not is_new and not group.pattern_subscribers:
+        return change
+    if turn.shard.timers.is_set(_key(group.group_id)):
+        return change
+    patterns = group.pattern_subscribers
+    if before.subscribed_regex != after.subscribed_regex:
+        patterns = group.subscriptions_with(before, after).patterns
+    settings = turn.shard.config.consumer
+    if is_due(
+        patterns,
+        group.patterns.latest,
+        turn.now_ms,
+        is_new=is_new,
+        topics_made_ms=turn.shard.topics_made_ms,
+        refresh_interval_ms=settings.regex_refresh_interval_ms,
+    ):
+        _begin(turn, group.group_id, sorted(patterns), may_describe)
+    return change
+
+
+def _change(
+    turn: GroupTurn, group: ConsumerRoster, old: str, new: str
+) -> tuple[PatternChange, bool] | Refusal:
+    """What another pattern means, and whether it is one that has to be compared with the topics first."""
+    if old and group.pattern_subscribers[old] == 1:
+        records.bury_pattern(turn, group.group_id, old)
+    if not new:
+        return PatternChange.RESOLVED, False
+    if not group.pattern_subscribers[new]:
+        wrong = problem(new)
+        if wrong is not None:
+            return Refusal(
+                ErrorCode.INVALID_REGULAR_EXPRESSION,
+                f"SubscribedTopicRegex `{_shown(new)}` is not a valid regular expression: {wrong}.",
+            )
+        return PatternChange.UNRESOLVED, True
+    is_resolved = group.patterns.get(new) is not None
+    return PatternChange.RESOLVED if is_resolved else PatternChange.UNRESOLVED, False
+
+
+def _begin(turn: GroupTurn, group_id: str, texts: list[str], may_describe: Callable[[str], bool]) -> None:
+    """Compare the patterns with the topics that there are now, beginning after this operation.
+
+    A Kafka may have stored some that are not valid here; they stand for no topics.
+    """
+    scan = Scan(texts, list(turn.shard.image().topics))
+    began_ms = turn.now_ms
+
+    def go_on(turn: GroupTurn) -> None:
+        if not scan.run(STEPS_IN_A_SLICE):
+            turn.shard.timers.schedule(_key(group_id), 0, on_turn(go_on))
+            return
+        visible = {text: frozenset(filter(may_describe, names)) for text, names in scan.found.items()}
+        resolved = {text: ResolvedPattern(names, began_ms) for text, names in visible.items()}
+        _conclude(turn, group_id, resolved)
+
+    turn.shard.timers.schedule(_key(group_id), 0, on_turn(go_on))
+
+
+def _conclude(turn: GroupTurn, group_id: str, resolved: Mapping[str, ResolvedPattern]) -> None:
+    """Write what the patterns stand for, and raise the group epoch if that is news."""
+    group: object = turn.shard.groups.get(group_id)
+    if not isinstance(group, ConsumerRoster):
+        return
+    subscriptions = group.subscriptions()
+    bump = False
+    for text, found in resolved.items():
+        if not group.pattern_subscribers[text]:
+            continue
+        known = group.patterns.get(text)
+        bump |= found.topics != (known.topics if known is not None else frozenset())
+        subscriptions.resolved[text] = found
+        records.write_pattern(turn, group_id, text, found)
+    topics, image = subscriptions.topics(), turn.shard.image()
+    metadata_hash = turn.shard.hashes.of(topics, image)
+    if bump or metadata_hash != group.header.metadata_hash:
+        records.write_epoch(turn, group_id, group.group_epoch + 1, metadata_hash)
+        group.refreshed(group.group_epoch + 1, topics, image)
+
+
+def _shown(pattern: str) -> str:
+    """A pattern for a message: its beginning, if it is one of those that are too long."""
+    return pattern if len(pattern) <= MAX_LENGTH else f"{pattern[:SHOWN]}..."
+
+
+def _key(group_id: str) -> tuple[str, str]:
+    return ("patterns", group_id)

@@ -1,0 +1,111 @@
+"""What administrators change of share groups: their end, and where they stand.
+
+What the share coordinator keeps is changed by the share coordinator; here is noted what it is asked, so that
+somebody can ask again. Kafka's counterparts: `GroupCoordinatorShard.sharePartitionDeleteRequests`,
+`initiateDeleteShareGroupOffsets`, `completeDeleteShareGroupOffsets`; `alterShareGroupOffsets`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.kinds.share import records
+from kcompat.group.kinds.share.finding import find_group, find_or_make
+from kcompat.group.kinds.share.initialization import Initialization, TopicPartitions, union
+from kcompat.group.kinds.share.requests import Alteration, Begin, Deletion
+from kcompat.group.modern.refusal import Refusal
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kcompat.cluster.image import TopicImage
+    from kcompat.group.base import GroupTurn
+
+NOTHING_TO_DELETE = "There is no offset information to delete."
+NON_EMPTY = Refusal(ErrorCode.NON_EMPTY_GROUP, ErrorCode.NON_EMPTY_GROUP.message)
+
+
+def begin_to_delete(turn: GroupTurn, group_id: str) -> Deletion:
+    """Before a group is deleted: all that the share coordinator has of it. Nothing of a group that is not
+    there, or is of another kind.
+    """
+    group = find_group(turn.shard, group_id)
+    if isinstance(group, Refusal):
+        return Deletion()
+    if len(group.members):
+        return Deletion(*_refused(NON_EMPTY))
+    if not group.knows_topics:
+        return Deletion()
+    state, image = group.initialization, turn.shard.image()
+    topics = union(state.initialized, state.initializing)
+    again = [topic for topic_id in state.deleting if (topic := image.topic_by_id(topic_id)) is not None]
+    topics = union(topics, {topic.topic_id: _whole(topic) for topic in again})
+    records.write_initialization(turn, group_id, Initialization(deleting=frozenset(topics)))
+    return Deletion(topics=topics)
+
+
+def begin_to_delete_offsets(turn: GroupTurn, group_id: str, names: Iterable[str]) -> Deletion:
+    """DeleteShareGroupOffsets: what the share coordinator has of these topics."""
+    group = find_group(turn.shard, group_id)
+    if isinstance(group, Refusal):
+        return Deletion(*_refused(group))
+    if len(group.members):
+        return Deletion(*_refused(NON_EMPTY))
+    if not group.knows_topics:
+        return Deletion()
+    state, image = group.initialization, turn.shard.image()
+    begun = union(state.initialized, state.initializing)
+    topics: dict[bytes, TopicPartitions] = {}
+    refused: dict[str, tuple[ErrorCode, str]] = {}
+    for name in names:
+        topic = image.topics.get(name)
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if topic is None:
+            refused[name] = (error, error.message)
+        elif topic.topic_id in state.initialized:
+            topics[topic.topic_id] = begun[topic.topic_id]
+        elif topic.topic_id in state.deleting:
+            topics[topic.topic_id] = _whole(topic)
+        else:
+            refused[name] = (error, NOTHING_TO_DELETE)
+    records.write_initialization(turn, group_id, state.with_deleting(topics))
+    return Deletion(topics=topics, refused=refused)
+
+
+def complete_offset_deletion(turn: GroupTurn, group_id: str, topic_ids: Iterable[bytes]) -> None:
+    """The share coordinator has forgotten these topics."""
+    group = find_group(turn.shard, group_id)
+    if not isinstance(group, Refusal) and group.knows_topics:
+        records.write_initialization(turn, group_id, group.initialization.with_deleted(topic_ids))
+
+
+def begin_to_alter(turn: GroupTurn, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> Alteration:
+    """AlterShareGroupOffsets: begin share partitions anew. The group may be one that there is not yet.
+
+    Partitions that do not exist are left out, and topics that do not.
+    """
+    group = find_or_make(turn.shard, group_id)
+    if isinstance(group, Refusal):
+        return Alteration(*_refused(group))
+    if len(group.members):
+        return Alteration(*_refused(NON_EMPTY))
+    topics = {}
+    for name, of_topic in offsets.items():
+        topic = turn.shard.image().topics.get(name)
+        if topic is not None:
+            known = frozenset(index for index in of_topic if index < len(topic.partitions))
+            topics[topic.topic_id] = TopicPartitions(name, known)
+    if topics:
+        group.asked_ms.update(dict.fromkeys(topics, turn.now_ms))
+        records.write_initialization(turn, group_id, group.initialization.with_begun(topics))
+    ids = {row.name: topic_id for topic_id, row in topics.items()}
+    return Alteration(begin=Begin(group.group_epoch, topics), topic_ids=ids)
+
+
+def _whole(topic: TopicImage) -> TopicPartitions:
+    return TopicPartitions(topic.name, frozenset(topic.partitions))
+
+
+def _refused(refusal: Refusal) -> tuple[ErrorCode, str | None]:
+    return refusal.error, refusal.message

@@ -1,0 +1,108 @@
+"""A share group as the log says, and as the rest of the coordinator sees it.
+
+Kafka's counterpart: `ShareGroup`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.kinds.share import leaving, records
+from kcompat.group.kinds.share.requests import DescribedShareGroup, DescribedSharer
+from kcompat.group.kinds.share.roster import SHARE, ShareRoster
+from kcompat.group.modern.share_settings import ASSIGNOR
+from kcompat.group.modern.topics import java_order
+from kcompat.group.requests import ListedGroup
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.group.base import GroupTurn, PartitionJudge
+    from kcompat.group.kinds.share.member import ShareMember
+    from kcompat.group.offsets import CommittedOffset
+    from kcompat.group.requests import CommitRequest
+
+
+class ShareGroup(ShareRoster):
+    """One share group. What it does as a `Group` is documented there.
+
+    It has no committed offsets: where it stands in each partition the share coordinator knows.
+    """
+
+    # --- coming and going
+
+    def loaded(self, turn: GroupTurn) -> None:
+        """See `Group.loaded`."""
+        for member_id in self.members.keys():  # noqa: SIM118
+            leaving.keep_alive(turn, self.group_id, member_id)
+
+    # --- offsets: a share group has none
+
+    def commit_error(self, request: CommitRequest) -> ErrorCode:
+        """See `Group.commit_error`."""
+        del request
+        return ErrorCode.GROUP_ID_NOT_FOUND
+
+    def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
+        """See `Group.judge_of_partitions`."""
+        del request
+        return None
+
+    def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """See `Group.fetch_error`."""
+        del member_id, member_epoch
+        return ErrorCode.NONE
+
+    def delete_offsets_error(self) -> ErrorCode:
+        """See `Group.delete_offsets_error`."""
+        return ErrorCode.GROUP_ID_NOT_FOUND
+
+    def retention_start(self, committed: CommittedOffset) -> int | None:
+        """See `Group.retention_start`."""
+        del committed
+        return None
+
+    # --- removal
+
+    @property
+    def is_deserted(self) -> bool:
+        """See `Group.is_deserted`. A share group that was stored is kept until somebody deletes it."""
+        return not self.is_stored
+
+    @property
+    def gives_way(self) -> bool:
+        """See `Group.gives_way`."""
+        return False
+
+    def write_tombstones(self, turn: GroupTurn) -> None:
+        """See `Group.write_tombstones`. The share coordinator has forgotten the share partitions before."""
+        records.bury_group(turn, self.group_id)
+
+    # --- what is told of it
+
+    def listed(self) -> ListedGroup:
+        """See `Group.listed`."""
+        return ListedGroup(self.group_id, SHARE, self.committed_state.value, SHARE)
+
+    def described_as_sharers(self) -> DescribedShareGroup:
+        """The group as ShareGroupDescribe shows it."""
+        header = self.committed_header
+        return DescribedShareGroup(
+            self.group_id,
+            state=self.committed_state.value,
+            group_epoch=header.group_epoch,
+            assignment_epoch=header.assignment_epoch,
+            assignor=ASSIGNOR.name,
+            members=tuple(_described(member) for _, member in self.members.committed_items()),
+        )
+
+
+def _described(member: ShareMember) -> DescribedSharer:
+    return DescribedSharer(
+        member_id=member.member_id,
+        member_epoch=member.member_epoch,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topics=tuple(sorted(member.subscribed_topics, key=java_order)),
+        assigned={topic_id: tuple(sorted(indexes)) for topic_id, indexes in member.assigned.items()},
+    )

@@ -1,0 +1,205 @@
+"""ShareGroupHeartbeat: a member joins, goes on, changes its mind or leaves.
+
+One heartbeat goes as far as it can: the member's wishes change the group epoch, the group epoch the target
+assignment, and the target what the member has. Share partitions that nobody has fetched from yet are begun by
+the share coordinator first; the target that has them is made by a later heartbeat. Kafka's counterpart:
+`GroupMetadataManager.shareGroupHeartbeat`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcompat.group.kinds.share import leaving, records
+from kcompat.group.kinds.share.finding import find_group, find_or_make
+from kcompat.group.kinds.share.initialization import TopicPartitions, union
+from kcompat.group.kinds.share.member import ShareMember
+from kcompat.group.kinds.share.own_settings import settings_of
+from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatOutcome
+from kcompat.group.kinds.share.roster import SHARE
+from kcompat.group.kinds.share.targets import is_incomplete, next_target
+from kcompat.group.modern.answer import HeartbeatAnswer
+from kcompat.group.modern.epochs import JOIN, epoch_refusal
+from kcompat.group.modern.refusal import Refusal
+from kcompat.group.modern.subscribed import count_topics
+from kcompat.group.modern.topics import existing, existing_ids
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.kinds.share.group import ShareGroup
+    from kcompat.group.kinds.share.requests import ShareHeartbeatRequest
+
+
+def heartbeat(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome:
+    """Do what the member asks, and tell it what it has to do next."""
+    outcome = _leave(turn, request) if request.member_epoch < JOIN else _go_on(turn, request)
+    if isinstance(outcome, Refusal):
+        return ShareHeartbeatOutcome(HeartbeatAnswer(outcome.error, outcome.message))
+    return outcome
+
+
+def _leave(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
+    group = find_group(turn.shard, request.group_id)
+    if isinstance(group, Refusal):
+        return group
+    member = group.members.get(request.member_id)
+    if member is None:
+        return _unknown_member(group, request.member_id)
+    leaving.fence(turn, group, member)
+    return ShareHeartbeatOutcome(
+        HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
+    )
+
+
+def _go_on(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareHeartbeatOutcome | Refusal:
+    settings = settings_of(turn.shard, request.group_id)
+    group = _group(turn, request)
+    if isinstance(group, Refusal):
+        return group
+    before = _member(group, request, settings.max_size)
+    if isinstance(before, Refusal):
+        return before
+    after = _as_it_wants(before, request)
+    names_changed = after.subscribed_topics != before.subscribed_topics
+    if after != before:
+        records.write_member(turn, group.group_id, after)
+    subscribers = Counter(group.subscribers)
+    count_topics(subscribers, before.subscribed_topics if group.members.get(before.member_id) else (), -1)
+    count_topics(subscribers, after.subscribed_topics, 1)
+    has_target = group.assignment_epoch >= group.group_epoch
+    bump = names_changed or (has_target and is_incomplete(group, turn.shard.image()))
+    epoch, bumped = _group_epoch(turn, group, subscribers, bump=bump)
+    target_epoch, target = next_target(turn, group, epoch, after, settings.assignment_interval_ms)
+    reconciled = _reconcile(turn, group, after, target_epoch, target, bumped=bumped)
+    leaving.keep_alive(turn, group.group_id, after.member_id)
+    tells = (
+        request.member_epoch == JOIN
+        or request.subscribed_topics is not None
+        or before.assigned != reconciled.assigned
+    )
+    answer = HeartbeatAnswer(
+        member_id=reconciled.member_id,
+        member_epoch=reconciled.member_epoch,
+        heartbeat_interval_ms=settings.heartbeat_interval_ms,
+        assigned={topic: tuple(sorted(indexes)) for topic, indexes in reconciled.assigned.items()}
+        if tells
+        else None,
+    )
+    return ShareHeartbeatOutcome(answer, _begin(turn, group, epoch, subscribers))
+
+
+def _group(turn: GroupTurn, request: ShareHeartbeatRequest) -> ShareGroup | Refusal:
+    if request.member_epoch == JOIN:
+        return find_or_make(turn.shard, request.group_id)
+    if turn.shard.groups.get(request.group_id) is None:
+        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {request.group_id} not found.")
+    return find_group(turn.shard, request.group_id)
+
+
+def _member(group: ShareGroup, request: ShareHeartbeatRequest, max_size: int) -> ShareMember | Refusal:
+    """The member as the log knows it, or as it begins."""
+    member = group.members.get(request.member_id)
+    if member is None and len(group.members) >= max_size:
+        return Refusal(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The share group has reached its maximum capacity of {max_size} members.",
+        )
+    if member is None:
+        joins = request.member_epoch == JOIN
+        return ShareMember(request.member_id) if joins else _unknown_member(group, request.member_id)
+    previous = member.previous_member_epoch
+    refusal = epoch_refusal(
+        SHARE,
+        request.member_epoch,
+        member.member_epoch,
+        accepts_older=request.member_epoch == previous,
+        why=f", and it does not match the previous member epoch ({previous})",
+    )
+    return refusal or member
+
+
+def _unknown_member(group: ShareGroup, member_id: str) -> Refusal:
+    return Refusal(
+        ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}."
+    )
+
+
+def _as_it_wants(member: ShareMember, request: ShareHeartbeatRequest) -> ShareMember:
+    """The member with what the request says of it."""
+    topics = request.subscribed_topics
+    return replace(
+        member,
+        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
+        subscribed_topics=member.subscribed_topics if topics is None else topics,
+        client_id=request.client_id,
+        client_host=request.client_host,
+    )
+
+
+def _group_epoch(
+    turn: GroupTurn, group: ShareGroup, subscribers: Counter[str], *, bump: bool
+) -> tuple[int, bool]:
+    """Raise the group epoch if it has to be, or the topics have changed. The one in force then, and whether
+    it was raised.
+    """
+    image = turn.shard.image()
+    if not bump and not group.refresh_due(image):
+        return group.group_epoch, False
+    metadata_hash = turn.shard.hashes.of(subscribers, image)
+    bump = bump or metadata_hash != group.header.metadata_hash
+    epoch = group.group_epoch
+    if bump:
+        epoch += 1
+        records.write_epoch(turn, group.group_id, epoch, metadata_hash)
+    group.refreshed(epoch, subscribers, image)
+    return epoch, bump
+
+
+def _reconcile(
+    turn: GroupTurn,
+    group: ShareGroup,
+    member: ShareMember,
+    target_epoch: int,
+    target: Mapping[bytes, frozenset[int]],
+    *,
+    bumped: bool,
+) -> ShareMember:
+    """Give the member its target at once, as others may have the same share partitions at the same time."""
+    if not bumped and member.member_epoch == target_epoch:
+        return member
+    subscribed = existing_ids(turn.shard.image(), member.subscribed_topics)
+    assigned = {topic_id: indexes for topic_id, indexes in target.items() if topic_id in subscribed}
+    reconciled = replace(member, assigned=assigned)
+    if member.member_epoch != target_epoch:
+        reconciled = replace(reconciled, member_epoch=target_epoch, previous_member_epoch=member.member_epoch)
+    if reconciled != member:
+        records.write_current(turn, group.group_id, reconciled)
+    return reconciled
+
+
+def _begin(turn: GroupTurn, group: ShareGroup, epoch: int, names: Iterable[str]) -> Begin | None:
+    """Have the share partitions begun that have no state yet, and for which nobody was asked lately."""
+    state, retry_ms = group.initialization, turn.shard.config.share.initialize_retry_interval_ms
+    asked = {
+        topic_id: row
+        for topic_id, row in state.initializing.items()
+        if (since := group.asked_ms.get(topic_id)) is not None and turn.now_ms - since < retry_ms
+    }
+    known = union(state.initialized, asked)
+    topics: dict[bytes, TopicPartitions] = {}
+    for topic in existing(turn.shard.image(), names):
+        row = known.get(topic.topic_id)
+        missing = frozenset(range(len(topic.partitions))) - (row.partitions if row else frozenset())
+        if missing:
+            topics[topic.topic_id] = TopicPartitions(topic.name, missing)
+    if not topics:
+        return None
+    group.asked_ms.update(dict.fromkeys(topics, turn.now_ms))
+    records.write_initialization(turn, group.group_id, state.with_begun(topics))
+    return Begin(epoch, topics)

@@ -1,0 +1,43 @@
+"""Members leave a share group, or are taken out of it when they say nothing for too long."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kcompat.group.kinds.share import records
+from kcompat.group.kinds.share.own_settings import settings_of
+from kcompat.group.kinds.share.roster import ShareRoster
+from kcompat.group.modern.expiry import expire
+from kcompat.group.modern.subscribed import count_topics
+from kcompat.group.presence import session_key
+
+if TYPE_CHECKING:
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.kinds.share.member import ShareMember
+
+
+def fence(turn: GroupTurn, group: ShareRoster, member: ShareMember) -> None:
+    """Take a member out: the group needs another target assignment."""
+    records.bury_member(turn, group.group_id, member.member_id)
+    subscribers = Counter(group.subscribers)
+    count_topics(subscribers, member.subscribed_topics, -1)
+    metadata_hash = turn.shard.hashes.of(subscribers, turn.shard.image())
+    records.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash)
+    key = session_key(group.group_id, member.member_id)
+    turn.once_appended(lambda turn: turn.shard.timers.cancel(key))
+
+
+def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
+    """A member gave a sign of life: it is out unless it gives another within its session timeout."""
+
+    def take_out(turn: GroupTurn) -> bool:
+        group: object = turn.shard.groups.get(group_id)
+        member = group.members.get(member_id) if isinstance(group, ShareRoster) else None
+        if not isinstance(group, ShareRoster) or member is None:
+            return False
+        fence(turn, group, member)
+        return True
+
+    timeout_ms = settings_of(turn.shard, group_id).session_timeout_ms
+    expire(turn, session_key(group_id, member_id), timeout_ms, take_out)

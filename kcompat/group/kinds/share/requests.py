@@ -1,0 +1,88 @@
+"""What is asked of share groups and what they answer, free of protocol versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.group.kinds.share.initialization import TopicPartitions
+    from kcompat.group.modern.answer import HeartbeatAnswer
+
+
+class ShareHeartbeatRequest(Struct, frozen=True):
+    """A member says that it is there and what it wants; None for what has not changed."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+    client_id: str
+    client_host: str
+    rack_id: str | None = None
+    subscribed_topics: frozenset[str] | None = None
+
+
+class Begin(NamedTuple):
+    """Share partitions whose state the share coordinator is to begin, in the state epoch of the group."""
+
+    state_epoch: int
+    topics: Mapping[bytes, TopicPartitions]
+
+
+class ShareHeartbeatOutcome(NamedTuple):
+    """What a member is told, and what has to follow from its heartbeat."""
+
+    answer: HeartbeatAnswer
+    begin: Begin | None = None
+
+
+class Deletion(NamedTuple):
+    """Why nothing of a group may be deleted; or the share partitions that the share coordinator is to forget,
+    and why that is not asked for other topics, by their names.
+    """
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    topics: Mapping[bytes, TopicPartitions] = {}
+    refused: Mapping[str, tuple[ErrorCode, str]] = {}
+
+
+class Alteration(NamedTuple):
+    """Why the offsets of a group may not be altered; or what of them may be: the share partitions to begin
+    anew, and the topics they are of, by name.
+    """
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    begin: Begin | None = None
+    topic_ids: Mapping[str, bytes] = {}
+
+
+class DescribedSharer(Struct, frozen=True):
+    """A member as ShareGroupDescribe shows it; partitions by topic id."""
+
+    member_id: str
+    member_epoch: int
+    rack_id: str | None
+    client_id: str
+    client_host: str
+    subscribed_topics: tuple[str, ...]
+    assigned: Mapping[bytes, tuple[int, ...]]
+
+
+class DescribedShareGroup(Struct, frozen=True):
+    """A group as ShareGroupDescribe shows it; `state` is empty where there is none to show."""
+
+    group_id: str
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    state: str = ""
+    group_epoch: int = 0
+    assignment_epoch: int = 0
+    assignor: str = ""
+    members: tuple[DescribedSharer, ...] = ()

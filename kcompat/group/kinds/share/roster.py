@@ -1,0 +1,82 @@
+"""The members of a share group and its share partitions, as the log says. It decides nothing."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcompat.coordinator.timeline import TimelineDict
+from kcompat.group.kinds.share.initialization import Initialization
+from kcompat.group.kinds.share.member import ShareMember
+from kcompat.group.modern.assignment import NO_PARTITIONS
+from kcompat.group.modern.epochs import LEAVE
+from kcompat.group.modern.subscribed import SubscribedGroup
+
+if TYPE_CHECKING:
+    from kcompat.coordinator.timeline import Timeline
+
+SHARE = "share"
+"""The protocol type of share groups, and the name of this kind of group."""
+
+NOTHING_BEGUN = Initialization()
+
+
+class ShareState(Enum):
+    """States of a share group; the values are what clients see."""
+
+    EMPTY = "Empty"
+    STABLE = "Stable"
+
+
+class ShareRoster(SubscribedGroup[ShareMember]):
+    """The members of one share group. Only replay changes it, but for what a restart may forget."""
+
+    def __init__(self, group_id: str, timeline: Timeline) -> None:
+        super().__init__(group_id, timeline)
+        self._initialization: TimelineDict[str, Initialization] = TimelineDict(timeline)
+        self.asked_ms: dict[bytes, int] = {}
+        """When the share coordinator was asked last to begin partitions of a topic, in ms."""
+
+    @property
+    def is_stored(self) -> bool:
+        """See `Group.is_stored`."""
+        return super().is_stored or bool(len(self._initialization))
+
+    @property
+    def initialization(self) -> Initialization:
+        """Which share partitions have state."""
+        return self._initialization.get("") or NOTHING_BEGUN
+
+    @property
+    def committed_initialization(self) -> Initialization:
+        """Which share partitions have state, to show."""
+        return self._initialization.committed("") or NOTHING_BEGUN
+
+    @property
+    def committed_state(self) -> ShareState:
+        """The state to show."""
+        has_members = any(True for _ in self.members.committed_items())
+        return ShareState.STABLE if has_members else ShareState.EMPTY
+
+    @property
+    def knows_topics(self) -> bool:
+        """Whether the log has a record of the group's share partitions."""
+        return bool(len(self._initialization))
+
+    def set_initialization(self, state: Initialization | None, offset: int) -> None:
+        """The record of the group's share partitions at `offset`, or its tombstone."""
+        if state is not None or len(self._initialization):
+            self._initialization.set("", state, offset)
+
+    def _without_anything(self, member: ShareMember) -> ShareMember:
+        return replace(member, member_epoch=LEAVE, previous_member_epoch=LEAVE, assigned=NO_PARTITIONS)
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        super().check_invariants()
+        assert all(member.member_epoch <= self.group_epoch for member in self.members.values())
+        assert self.assignment_epoch <= self.group_epoch
+        state = self.initialization
+        assert not state.deleting & (state.initializing.keys() | state.initialized.keys())

@@ -1,0 +1,72 @@
+"""A topology as it is laid out on the topics of the cluster, or why it cannot be.
+
+Kafka's counterparts: `ConfiguredTopology`, `ConfiguredSubtopology`, `ConfiguredInternalTopic`;
+`StreamsGroupHeartbeatResponse.Status`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.group.kinds.streams.topology import UNDECIDED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class StatusCode(IntEnum):
+    """What is the matter with a group, by the numbers of the protocol."""
+
+    STALE_TOPOLOGY = 0
+    MISSING_SOURCE_TOPICS = 1
+    INCORRECTLY_PARTITIONED_TOPICS = 2
+    MISSING_INTERNAL_TOPICS = 3
+    SHUTDOWN_APPLICATION = 4
+    ASSIGNMENT_DELAYED = 5
+
+
+class Status(Struct, frozen=True):
+    """One thing that is the matter, in words."""
+
+    code: StatusCode
+    detail: str
+
+
+class InternalTopic(Struct, frozen=True):
+    """A topic that the coordinator makes; `replication_factor` is 0 for the broker's default."""
+
+    name: str
+    partitions: int
+    replication_factor: int = UNDECIDED
+    configs: tuple[tuple[str, str], ...] = ()
+
+
+class ConfiguredSubtopology(Struct, frozen=True):
+    """A subtopology that has so many tasks; topics by name."""
+
+    tasks: int
+    source_topics: frozenset[str]
+    repartition_source_topics: Mapping[str, InternalTopic]
+    repartition_sink_topics: frozenset[str]
+    state_changelog_topics: Mapping[str, InternalTopic]
+
+
+_NO_TOPICS: Mapping[str, InternalTopic] = MappingProxyType({})
+
+
+class ConfiguredTopology(Struct, frozen=True):
+    """`subtopologies` by id, in order, None where not even that can be said; `missing` are topics to make."""
+
+    epoch: int
+    subtopologies: Mapping[str, ConfiguredSubtopology] | None
+    missing: Mapping[str, InternalTopic] = _NO_TOPICS
+    problem: Status | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether tasks can be assigned."""
+        return self.problem is None

@@ -1,0 +1,62 @@
+"""A topology as it is shown: as it is laid out on its topics, or as its members told it where it is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.group.kinds.streams.requests import DescribedSubtopology, DescribedTopic, DescribedTopology
+from kcompat.group.modern.topics import java_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.group.kinds.streams.configured import ConfiguredTopology, InternalTopic
+    from kcompat.group.kinds.streams.topology import TopicInfo, Topology
+
+
+def described_topology(
+    topology: Topology | None, configured: ConfiguredTopology | None
+) -> DescribedTopology | None:
+    """What to show; None where the group has no topology."""
+    if configured is not None and configured.problem is None and configured.subtopologies is not None:
+        return DescribedTopology(
+            configured.epoch,
+            tuple(
+                DescribedSubtopology(
+                    subtopology_id,
+                    _in_order(each.source_topics),
+                    _in_order(each.repartition_sink_topics),
+                    _topics(each.state_changelog_topics.values()),
+                    _topics(each.repartition_source_topics.values()),
+                )
+                for subtopology_id, each in configured.subtopologies.items()
+            ),
+        )
+    if topology is None:
+        return None
+    subtopologies = topology.subtopologies
+    return DescribedTopology(
+        topology.epoch,
+        tuple(
+            DescribedSubtopology(
+                subtopology_id,
+                _in_order(subtopologies[subtopology_id].source_topics),
+                _in_order(subtopologies[subtopology_id].repartition_sink_topics),
+                _topics(subtopologies[subtopology_id].state_changelog_topics),
+                _topics(subtopologies[subtopology_id].repartition_source_topics),
+            )
+            for subtopology_id in _in_order(subtopologies)
+        ),
+    )
+
+
+def _in_order(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(names, key=java_order))
+
+
+def _topics(topics: Iterable[InternalTopic] | Iterable[TopicInfo]) -> tuple[DescribedTopic, ...]:
+    rows = (
+        DescribedTopic(topic.name, topic.partitions, topic.replication_factor, topic.configs)
+        for topic in topics
+    )
+    return tuple(sorted(rows, key=lambda row: java_order(row.name)))

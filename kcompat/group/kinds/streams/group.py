@@ -1,0 +1,124 @@
+"""A streams group as the rest of the coordinator sees it.
+
+Kafka's counterpart: `StreamsGroup`, as a `Group`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcompat.group.kinds.streams import records, sessions
+from kcompat.group.kinds.streams.describing import described_topology
+from kcompat.group.kinds.streams.requests import DescribedStreamsGroup, DescribedStreamsMember
+from kcompat.group.kinds.streams.roster import STREAMS, StreamsRoster
+from kcompat.group.kinds.streams.tasks import NO_TASKS
+from kcompat.group.modern.offsets import need_be_no_member, reader
+from kcompat.group.requests import ListedGroup
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.group.base import GroupTurn, PartitionJudge
+    from kcompat.group.kinds.streams.member import StreamsMember
+    from kcompat.group.kinds.streams.tasks import Tasks
+    from kcompat.group.kinds.streams.topology import Topology
+    from kcompat.group.requests import CommitRequest
+
+
+class StreamsGroup(StreamsRoster):
+    """One streams group. What it does as a `Group` is documented there."""
+
+    def loaded(self, turn: GroupTurn) -> None:
+        """See `Group.loaded`."""
+        for member in self.members.latest.values():
+            sessions.keep_alive(turn, self.group_id, member.member_id)
+            sessions.watch_revocation(turn, self.group_id, member)
+
+    # --- offsets
+
+    def commit_error(self, request: CommitRequest) -> ErrorCode:
+        """See `Group.commit_error`. A member commits in its epoch, or in an older one what it had then."""
+        if need_be_no_member(request, is_empty=self.is_empty):
+            return ErrorCode.NONE
+        member = self.members.get(request.member_id)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if not (request.is_transactional or request.knows_epochs):
+            return ErrorCode.UNSUPPORTED_VERSION
+        if request.generation > member.member_epoch:
+            return ErrorCode.STALE_MEMBER_EPOCH
+        return ErrorCode.NONE
+
+    def judge_of_partitions(self, request: CommitRequest) -> PartitionJudge | None:
+        """See `Group.judge_of_partitions`. In an older epoch than its own a member commits offsets of what
+        active tasks read that it had got by then (KIP-1251).
+        """
+        member = self.members.get(request.member_id)
+        if member is None or request.generation == member.member_epoch:
+            return None
+        return partial(_late_error, member, self.topology, request.generation)
+
+    def fetch_error(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """See `Group.fetch_error`. Committed state is asked, as it is what is answered."""
+        member, error = reader(self.members, member_id, member_epoch)
+        return (
+            error if member is None or member_epoch == member.member_epoch else ErrorCode.STALE_MEMBER_EPOCH
+        )
+
+    def subscribes_to(self, topic: str) -> bool:
+        """See `Group.subscribes_to`. Changelogs are not consumed as a group."""
+        topology = self.topology
+        return not self.is_empty and topology is not None and topology.reader_of(topic) is not None
+
+    # --- removal
+
+    def write_tombstones(self, turn: GroupTurn) -> None:
+        """See `Group.write_tombstones`."""
+        sessions.cancel_all(turn, self.group_id, self.members.latest)
+        records.bury_group(turn, self.group_id, self.members.latest)
+
+    # --- what is told of it
+
+    def listed(self) -> ListedGroup:
+        """See `Group.listed`."""
+        return ListedGroup(self.group_id, STREAMS, self.committed_state.value, STREAMS)
+
+    def described_as_streams(self) -> DescribedStreamsGroup:
+        """The group as StreamsGroupDescribe shows it."""
+        header = self.committed_header
+        return DescribedStreamsGroup(
+            self.group_id,
+            state=self.committed_state,
+            group_epoch=header.group_epoch,
+            assignment_epoch=header.assignment_epoch,
+            topology=described_topology(self.committed_topology, self.configured),
+            members=tuple(
+                _described(member, self.targets.committed(member_id) or NO_TASKS)
+                for member_id, member in self.members.committed_items()
+            ),
+        )
+
+
+def _late_error(
+    member: StreamsMember, topology: Topology | None, epoch: int, topic: str, _topic_id: bytes, partition: int
+) -> ErrorCode:
+    reader = None if topology is None else topology.reader_of(topic)
+    since = None if reader is None else member.assignment_epoch(reader, partition)
+    return ErrorCode.NONE if since is not None and epoch >= since else ErrorCode.STALE_MEMBER_EPOCH
+
+
+def _described(member: StreamsMember, target: Tasks) -> DescribedStreamsMember:
+    return DescribedStreamsMember(
+        member_id=member.member_id,
+        member_epoch=member.member_epoch,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topology_epoch=member.topology_epoch,
+        process_id=member.process_id,
+        endpoint=member.endpoint,
+        client_tags=member.client_tags,
+        assigned=member.assigned,
+        target=target,
+    )

@@ -1,0 +1,271 @@
+"""StreamsGroupHeartbeat: a member joins, goes on, or leaves.
+
+One heartbeat goes as far as it can: what the member is, the topology that it brings and the topics that there
+are change the group epoch, the group epoch the target assignment, and the target what the member is told to
+have. Each step is written where it changes anything. Kafka's counterpart:
+`GroupMetadataManager.streamsGroupHeartbeat`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcompat.group.kinds.streams import records, sessions
+from kcompat.group.kinds.streams.configured import Status, StatusCode
+from kcompat.group.kinds.streams.endpoints import endpoints
+from kcompat.group.kinds.streams.finding import find_for_member, find_group, find_or_make
+from kcompat.group.kinds.streams.layout import Layout, lay_out, take_topology
+from kcompat.group.kinds.streams.member import StreamsMember
+from kcompat.group.kinds.streams.own_settings import settings_of
+from kcompat.group.kinds.streams.reconciliation import Surroundings, reconcile
+from kcompat.group.kinds.streams.requests import StreamsHeartbeatAnswer
+from kcompat.group.kinds.streams.roster import STREAMS, Basis
+from kcompat.group.kinds.streams.targets import STANDBY_REPLICAS, await_more_members, next_target
+from kcompat.group.modern.epochs import JOIN, epoch_refusal
+from kcompat.group.modern.refusal import Refusal
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.kinds.streams.configured import ConfiguredTopology
+    from kcompat.group.kinds.streams.group import StreamsGroup
+    from kcompat.group.kinds.streams.requests import StreamsHeartbeatRequest
+    from kcompat.group.kinds.streams.targets import Target
+    from kcompat.group.kinds.streams.topology import Topology
+    from kcompat.group.modern.streams_settings import StreamsGroupConfig
+
+
+def heartbeat(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer:
+    """Do what the member asks, and tell it what it has to do next."""
+    outcome = _leave(turn, request) if request.member_epoch < JOIN else _go_on(turn, request)
+    if isinstance(outcome, Refusal):
+        turn.take_back()
+        return StreamsHeartbeatAnswer(outcome.error, outcome.message)
+    return outcome
+
+
+def _leave(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
+    group = find_group(turn.shard, request.group_id)
+    if isinstance(group, Refusal):
+        return group
+    _note_shutdown(group, request)
+    member = group.members.get(request.member_id)
+    if member is None:
+        return _unknown_member(group, request.member_id)
+    sessions.fence(turn, group, member)
+    return StreamsHeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
+
+
+def _go_on(turn: GroupTurn, request: StreamsHeartbeatRequest) -> StreamsHeartbeatAnswer | Refusal:
+    settings = settings_of(turn.shard, request.group_id)
+    group = _group(turn, request, settings.max_size)
+    if isinstance(group, Refusal):
+        return group
+    before = _member(group, request)
+    if isinstance(before, Refusal):
+        return before
+    after = _as_it_is(before, request)
+    if after != before:
+        records.write_member(turn, group.group_id, after)
+    topology = take_topology(turn, group, request.topology)
+    if isinstance(topology, Refusal):
+        return topology
+    layout = lay_out(turn, group, topology)
+    if isinstance(layout, Refusal):
+        return layout
+    refusal = _impossible_tasks(layout.configured, request)
+    if refusal is not None:
+        return refusal
+    epoch, basis = _group_epoch(turn, group, topology, layout, settings, bump=after != before)
+    await_more_members(turn, group, settings.initial_delay_ms)
+    target = next_target(turn, group, epoch, after, layout.configured, basis.assignment_configs)
+    reconciled = _reconcile(turn, group, after, target, request)
+    if isinstance(reconciled, Refusal):
+        return reconciled
+    sessions.keep_alive(turn, group.group_id, reconciled.member_id)
+    _note_shutdown(group, request)
+    answer = StreamsHeartbeatAnswer(
+        member_id=reconciled.member_id,
+        member_epoch=reconciled.member_epoch,
+        heartbeat_interval_ms=settings.heartbeat_interval_ms,
+        statuses=_statuses(group, after, layout.configured, target),
+        missing=layout.configured.missing,
+    )
+    return _with_news(turn, group, request, before, reconciled, answer)
+
+
+# --- who it is
+
+
+def _group(turn: GroupTurn, request: StreamsHeartbeatRequest, max_size: int) -> StreamsGroup | Refusal:
+    if request.member_epoch != JOIN:
+        return find_for_member(turn, request.group_id)
+    group = find_or_make(turn, request.group_id)
+    if not isinstance(group, Refusal) and len(group.members) >= max_size:
+        return Refusal(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The streams group has reached its maximum capacity of {max_size} members.",
+        )
+    return group
+
+
+def _member(group: StreamsGroup, request: StreamsHeartbeatRequest) -> StreamsMember | Refusal:
+    """The member as the log knows it, or as it begins."""
+    member = group.members.get(request.member_id)
+    if member is None:
+        joins = request.member_epoch == JOIN
+        return StreamsMember(request.member_id) if joins else _unknown_member(group, request.member_id)
+    owned = request.owned
+    lost_answer = (
+        request.member_epoch == member.previous_member_epoch
+        and owned is not None
+        and owned.are_within(member.assigned)
+    )
+    refusal = epoch_refusal(STREAMS, request.member_epoch, member.member_epoch, accepts_older=lost_answer)
+    return refusal or member
+
+
+def _unknown_member(group: StreamsGroup, member_id: str) -> Refusal:
+    return Refusal(
+        ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}."
+    )
+
+
+def _as_it_is(member: StreamsMember, request: StreamsHeartbeatRequest) -> StreamsMember:
+    """The member with what the request says of it."""
+    said: dict[str, object] = {
+        name: value
+        for name, value in (
+            ("rack_id", request.rack_id),
+            ("process_id", request.process_id),
+            ("endpoint", request.endpoint),
+            ("client_tags", request.client_tags),
+        )
+        if value is not None
+    }
+    if request.rebalance_timeout_ms != -1:
+        said["rebalance_timeout_ms"] = request.rebalance_timeout_ms
+    if request.topology is not None:
+        said["topology_epoch"] = request.topology.epoch
+    return replace(member, **said, client_id=request.client_id, client_host=request.client_host)
+
+
+def _impossible_tasks(configured: ConfiguredTopology, request: StreamsHeartbeatRequest) -> Refusal | None:
+    """A member cannot have tasks that there are not, once it is known which there are."""
+    if not configured.is_ready:
+        return None
+    subtopologies = configured.subtopologies or {}
+    for tasks in (request.active, request.standby, request.warmup):
+        for subtopology_id, numbers in (tasks or {}).items():
+            subtopology = subtopologies.get(subtopology_id)
+            if subtopology is None:
+                message = f"Subtopology {subtopology_id} does not exist in the topology."
+                return Refusal(ErrorCode.INVALID_REQUEST, message)
+            for number in sorted(numbers):
+                if not 0 <= number < subtopology.tasks:
+                    return Refusal(
+                        ErrorCode.INVALID_REQUEST,
+                        f"Task {number} for subtopology {subtopology_id} is invalid. Number of tasks for "
+                        f"this subtopology: {subtopology.tasks}",
+                    )
+    return None
+
+
+# --- what follows from it
+
+
+def _group_epoch(
+    turn: GroupTurn,
+    group: StreamsGroup,
+    topology: Topology,
+    layout: Layout,
+    settings: StreamsGroupConfig,
+    *,
+    bump: bool,
+) -> tuple[int, Basis]:
+    """Raise the group epoch if anything is other than what it stands for. The one in force then."""
+    basis = Basis(
+        topology.epoch if layout.configured.is_ready else Basis().validated_epoch,
+        {STANDBY_REPLICAS: str(settings.standby_replicas)},
+    )
+    epoch = group.group_epoch
+    if bump or basis != group.basis or layout.metadata_hash != group.header.metadata_hash:
+        epoch += 1
+        records.write_epoch(turn, group.group_id, epoch, layout.metadata_hash, basis)
+    if layout.is_news:
+        group.refreshed(epoch, topology.required_topics(), turn.shard.image())
+    return epoch, basis
+
+
+def _reconcile(
+    turn: GroupTurn,
+    group: StreamsGroup,
+    member: StreamsMember,
+    target: Target,
+    request: StreamsHeartbeatRequest,
+) -> StreamsMember | Refusal:
+    """Take the member one step towards its target."""
+    if member.is_reconciled_to(target.epoch):
+        return member
+    around = Surroundings(target.epoch, target.tasks, group, request.owned)
+    reconciled = reconcile(member, around)
+    if not isinstance(reconciled, Refusal) and reconciled != member:
+        records.write_current(turn, group.group_id, reconciled)
+        sessions.watch_revocation(turn, group.group_id, reconciled)
+    return reconciled
+
+
+# --- what it is told
+
+
+def _note_shutdown(group: StreamsGroup, request: StreamsHeartbeatRequest) -> None:
+    if request.wants_shutdown and group.shutdown_by is None:
+        group.shutdown_by = request.member_id
+
+
+def _statuses(
+    group: StreamsGroup, member: StreamsMember, configured: ConfiguredTopology, target: Target
+) -> tuple[Status, ...]:
+    found = []
+    topology = group.topology
+    if topology is not None and member.topology_epoch < topology.epoch:
+        detail = (
+            f"The member's topology epoch {member.topology_epoch} is behind the group's topology epoch "
+            f"{topology.epoch}."
+        )
+        found.append(Status(StatusCode.STALE_TOPOLOGY, detail))
+    if target.delayed is not None:
+        found.append(target.delayed)
+    if configured.problem is not None:
+        found.append(configured.problem)
+    if group.shutdown_by is not None:
+        detail = (
+            f"Streams group member {group.shutdown_by} encountered a fatal error and requested a shutdown "
+            "for the entire application."
+        )
+        found.append(Status(StatusCode.SHUTDOWN_APPLICATION, detail))
+    return tuple(found)
+
+
+def _with_news(
+    turn: GroupTurn,
+    group: StreamsGroup,
+    request: StreamsHeartbeatRequest,
+    before: StreamsMember,
+    after: StreamsMember,
+    answer: StreamsHeartbeatAnswer,
+) -> StreamsHeartbeatAnswer:
+    """The answer with the tasks of the member and the endpoints of all, where they are news to it."""
+    if request.member_epoch == JOIN or before.assigned != after.assigned:
+        answer = replace(answer, tasks=after.assigned)
+        if after.endpoint is not None:
+            group.endpoint_epoch += 1
+    if group.endpoint_epoch != request.endpoint_epoch and group.configured is not None:
+        others = [member for member in group.members.values() if member.member_id != after.member_id]
+        found = endpoints([*others, after], group.configured, turn.shard.image())
+        answer = replace(answer, endpoints=found)
+    # A group that is new is another one once it is replayed: members begin at epoch 0 with it.
+    is_known = turn.shard.groups.get(group.group_id) is not None
+    return replace(answer, endpoint_epoch=group.endpoint_epoch if is_known else 0)

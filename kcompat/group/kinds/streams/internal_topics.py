@@ -1,0 +1,84 @@
+"""Makes the internal topics of streams applications, through whoever is the controller.
+
+Nobody waits for it: members ask until the topics are there. A topic that could not be made is tried again
+after a while, and until then members are told why. Kafka's counterpart: `createStreamsInternalTopics` of
+`AutoTopicCreationManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcompat.controller.values import USE_DEFAULT, TopicResult, TopicSpec
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from kcompat.clock import Clock
+    from kcompat.group.kinds.streams.configured import InternalTopic
+    from kcompat.promise import Promise
+
+    Create = Callable[[Sequence[TopicSpec]], Promise[list[TopicResult]]]
+
+logger = logging.getLogger(__name__)
+
+
+class _Failure(NamedTuple):
+    reason: str
+    until_ms: float
+
+
+class InternalTopics:
+    """Topics that are being made, and those that could not be."""
+
+    def __init__(self, create: Create, clock: Clock) -> None:
+        self._create = create
+        self._clock = clock
+        self._in_flight: set[str] = set()
+        self._failures: dict[str, _Failure] = {}
+
+    def make(self, topics: Mapping[str, InternalTopic], backoff_ms: int) -> None:
+        """Have those of these topics made that are not on their way; what fails is left alone for a while."""
+        self._forget_old_failures()
+        wanted = [
+            topic
+            for name, topic in topics.items()
+            if name not in self._in_flight and name not in self._failures
+        ]
+        if not wanted:
+            return
+        names = [topic.name for topic in wanted]
+        self._in_flight.update(names)
+
+        def made(results: Iterable[TopicResult]) -> None:
+            self._in_flight.difference_update(names)
+            until_ms = self._clock.now_ms() + backoff_ms
+            for result in results:
+                if result.error is not ErrorCode.NONE:
+                    reason = result.message or result.error.message
+                    logger.warning("Topic %s of a streams application was not made: %s", result.name, reason)
+                    self._failures[result.name] = _Failure(reason, until_ms)
+
+        def broken(fault: Exception) -> None:
+            logger.error("Topics of a streams application were not made", exc_info=fault)
+            made([TopicResult(name, ErrorCode.UNKNOWN_SERVER_ERROR) for name in names])
+
+        self._create([_spec(topic) for topic in wanted]).then(made, broken)
+
+    def failures(self, names: Iterable[str]) -> dict[str, str]:
+        """Why some of these could not be made a moment ago."""
+        self._forget_old_failures()
+        return {name: self._failures[name].reason for name in names if name in self._failures}
+
+    def _forget_old_failures(self) -> None:
+        now_ms = self._clock.now_ms()
+        for name in [name for name, failure in self._failures.items() if failure.until_ms <= now_ms]:
+            del self._failures[name]
+
+
+def _spec(topic: InternalTopic) -> TopicSpec:
+    return TopicSpec(
+        topic.name, topic.partitions, topic.replication_factor or USE_DEFAULT, configs=topic.configs
+    )

@@ -1,0 +1,58 @@
+"""The topology of a group, and how it is laid out on the topics that there are now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.group.kinds.streams import records
+from kcompat.group.kinds.streams.configuring import configure
+from kcompat.group.kinds.streams.partition_counts import InvalidTopologyError
+from kcompat.group.modern.refusal import Refusal
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.kinds.streams.configured import ConfiguredTopology
+    from kcompat.group.kinds.streams.roster import StreamsRoster
+    from kcompat.group.kinds.streams.topology import Topology
+
+
+class Layout(Struct, frozen=True):
+    """A topology on its topics, whose hash is this; `is_news` says whether the topics were looked at now."""
+
+    configured: ConfiguredTopology
+    metadata_hash: int
+    is_news: bool
+
+
+def take_topology(turn: GroupTurn, group: StreamsRoster, brought: Topology | None) -> Topology | Refusal:
+    """The topology of the group: that which its first member brings. Others must bring the same, or an older
+    one, which changes nothing.
+    """
+    known = group.topology
+    if known is None and brought is None:
+        return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if known is None:
+        assert brought is not None
+        records.write_topology(turn, group.group_id, brought)
+        return brought
+    if brought is not None and brought.epoch >= known.epoch and brought != known:
+        return Refusal(ErrorCode.INVALID_REQUEST, "Topology updates are not supported yet.")
+    return known
+
+
+def lay_out(turn: GroupTurn, group: StreamsRoster, topology: Topology) -> Layout | Refusal:
+    """Look at the topics, if they may be others than when the group looked last."""
+    image, configured = turn.shard.image(), group.configured
+    if configured is not None and group.topology is not None and not group.refresh_due(image):
+        return Layout(configured, group.configured_hash, is_news=False)
+    found_hash = turn.shard.hashes.of(topology.required_topics(), image)
+    if configured is None or group.topology is None or found_hash != group.configured_hash:
+        try:
+            configured = group.configured = configure(topology, image)
+        except InvalidTopologyError as error:
+            return Refusal(ErrorCode.STREAMS_INVALID_TOPOLOGY, str(error))
+        group.configured_hash = found_hash
+    return Layout(configured, found_hash, is_news=True)

@@ -1,0 +1,91 @@
+"""A member of a streams group, as the log says: what it is, what it has, and how far it is.
+
+Kafka's counterparts: `StreamsGroupMember`, `MemberState`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from kcompat.group.kinds.streams.tasks import NONE_HELD, HeldTasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kcompat.group.kinds.streams.tasks import Task
+
+NO_TAGS: Mapping[str, str] = MappingProxyType({})
+NO_EPOCH = -1
+"""That of the topology of a member that has not said one."""
+
+
+class MemberState(IntEnum):
+    """How a member stands to its target, by the numbers of the record, which are not those of consumers."""
+
+    STABLE = 1
+    """It has what its target of its epoch says."""
+    UNREVOKED_TASKS = 2
+    """It has yet to give tasks up, in its old epoch."""
+    UNRELEASED_TASKS = 3
+    """It is in its new epoch, but others have yet to give up some of its tasks."""
+    UNKNOWN = 127
+    """A state that a newer broker wrote."""
+
+    @classmethod
+    def _missing_(cls, _value: object) -> MemberState:
+        return cls.UNKNOWN
+
+
+class Endpoint(NamedTuple):
+    """Where the application answers queries of its state."""
+
+    host: str
+    port: int
+
+
+class StreamsMember(Struct, frozen=True):
+    """A member: one thread of a process. Times in ms, -1 for what it has not said."""
+
+    member_id: str
+    member_epoch: int = 0
+    previous_member_epoch: int = 0
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    """Kafka 4.3 takes none from members; its records have room for one."""
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    topology_epoch: int = NO_EPOCH
+    process_id: str = ""
+    endpoint: Endpoint | None = None
+    client_tags: Mapping[str, str] = NO_TAGS
+    assigned: HeldTasks = NONE_HELD
+    revoking: HeldTasks = NONE_HELD
+    """What it has yet to give up."""
+
+    def is_reconciled_to(self, assignment_epoch: int) -> bool:
+        """Whether the member has what its target of this epoch says."""
+        return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
+
+    def assignment_epoch(self, subtopology: str, number: int) -> int | None:
+        """The epoch in which it got an active task that it has or has yet to give up; None for any other."""
+        for held in (self.assigned, self.revoking):
+            epoch = held.active.get(subtopology, {}).get(number)
+            if epoch is not None:
+                return epoch
+        return None
+
+    def each_active(self) -> Iterator[Task]:
+        """The active tasks that it has, or has yet to give up."""
+        for held in (self.assigned, self.revoking):
+            yield from held.each_active()
+
+    def each_copied(self) -> Iterator[Task]:
+        """The standby and warm-up tasks that it has, or has yet to give up."""
+        for held in (self.assigned, self.revoking):
+            yield from held.each_copied()

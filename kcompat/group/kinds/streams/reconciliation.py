@@ -1,0 +1,153 @@
+"""From what a member has to what its target says: give up first, then take what others have given up.
+
+An active task must be given up by whoever has it first, and a process has a task once, in whatever role.
+Kafka's counterpart: `streams.CurrentAssignmentBuilder`. Pure: the member as it is and as it is to be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.group.kinds.streams.member import MemberState
+from kcompat.group.kinds.streams.tasks import NONE_HELD, HeldTasks, Task, Tasks, task_sets
+from kcompat.group.modern.refusal import Refusal
+from kcompat.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kcompat.group.kinds.streams.member import StreamsMember
+
+
+class Holders(Protocol):
+    """Who has a task, or has yet to give it up."""
+
+    def is_active(self, task: Task) -> bool:
+        """Whether it is an active task of any member."""
+
+    def is_active_at(self, task: Task, process_id: str) -> bool:
+        """Whether it is an active task of a member in this process."""
+
+    def is_copied_at(self, task: Task, process_id: str) -> bool:
+        """Whether it is a standby or a warm-up task of a member in this process."""
+
+
+class Surroundings(Struct, frozen=True):
+    """What a member's way depends on: `target` is that of `target_epoch`, and `reported` what the member says
+    it has, None where it says nothing.
+    """
+
+    target_epoch: int
+    target: Tasks
+    holders: Holders
+    reported: Tasks | None
+
+
+def reconcile(member: StreamsMember, around: Surroundings) -> StreamsMember | Refusal:
+    """The member after its next step."""
+    match member.state:
+        case MemberState.STABLE:
+            if member.member_epoch == around.target_epoch:
+                return member
+            return _next(member, member.member_epoch, around)
+        case MemberState.UNREVOKED_TASKS:
+            if _still_has(member.revoking, around):
+                return member
+            return _next(member, member.member_epoch + 1, around)
+        case MemberState.UNRELEASED_TASKS:
+            return _next(member, member.member_epoch, around)
+        case _:
+            if around.reported is None or not around.reported.is_empty:
+                return Refusal(
+                    ErrorCode.FENCED_MEMBER_EPOCH,
+                    "The streams group member is in a unknown state. The member must abandon all its tasks "
+                    "and rejoin.",
+                )
+            return _next(member, around.target_epoch, around)
+
+
+def _still_has(revoking: HeldTasks, around: Surroundings) -> bool:
+    """Whether the member has yet to give any of these up. Who reports nothing has given nothing up."""
+    return around.reported is None or around.reported.has_any_of(revoking)
+
+
+def _next(member: StreamsMember, epoch: int, around: Surroundings) -> StreamsMember:
+    """Go as far towards the target as others allow. A member that has tasks to give up stays in `epoch` until
+    it has.
+    """
+    has, target, holders, process_id = member.assigned, around.target, around.holders, member.process_id
+
+    def is_free_for_active(task: Task) -> bool:
+        return not (holders.is_active(task) or holders.is_copied_at(task, process_id))
+
+    def is_free_for_copy(task: Task) -> bool:
+        return not (holders.is_active_at(task, process_id) or holders.is_copied_at(task, process_id))
+
+    active = _step(has.active, target.active, is_free_for_active)
+    standby = _step(has.standby, target.standby, is_free_for_copy)
+    warmup = _step(has.warmup, target.warmup, is_free_for_copy)
+    gone = HeldTasks(_with_epochs(has, active.gone), standby.gone, warmup.gone)
+    if not gone.is_empty and _still_has(gone, around):
+        kept = HeldTasks(_with_epochs(has, active.kept), standby.kept, warmup.kept)
+        return _at(member, epoch, MemberState.UNREVOKED_TASKS, kept, gone)
+    had = _with_epochs(has, active.kept)
+    for subtopology, numbers in active.free.items():
+        had.setdefault(subtopology, {}).update(dict.fromkeys(sorted(numbers), around.target_epoch))
+    held = HeldTasks(had, _union(standby.kept, standby.free), _union(warmup.kept, warmup.free))
+    waits = active.waits or standby.waits or warmup.waits
+    state = MemberState.UNRELEASED_TASKS if waits else MemberState.STABLE
+    return _at(member, around.target_epoch, state, held, NONE_HELD)
+
+
+class _Step(Struct, frozen=True):
+    """What becomes of the tasks of one role: those that stay, that go, and that can come; and whether others
+    cannot come yet.
+    """
+
+    kept: dict[str, frozenset[int]]
+    gone: dict[str, frozenset[int]]
+    free: dict[str, frozenset[int]]
+    waits: bool
+
+
+def _step(
+    has: Mapping[str, Iterable[int]], wanted: Mapping[str, frozenset[int]], is_free: Callable[[Task], bool]
+) -> _Step:
+    current = {subtopology: frozenset(numbers) for subtopology, numbers in has.items()}
+    missing = {each: numbers - current.get(each, frozenset()) for each, numbers in wanted.items()}
+    free = {each: [n for n in numbers if is_free((each, n))] for each, numbers in missing.items()}
+    return _Step(
+        task_sets((each, numbers & wanted.get(each, frozenset())) for each, numbers in current.items()),
+        task_sets((each, numbers - wanted.get(each, frozenset())) for each, numbers in current.items()),
+        task_sets(free.items()),
+        any(len(free[each]) < len(numbers) for each, numbers in missing.items()),
+    )
+
+
+def _with_epochs(has: HeldTasks, tasks: Mapping[str, frozenset[int]]) -> dict[str, dict[int, int]]:
+    return {each: {n: has.active[each][n] for n in sorted(numbers)} for each, numbers in tasks.items()}
+
+
+def _union(
+    tasks: Mapping[str, frozenset[int]], others: Mapping[str, frozenset[int]]
+) -> dict[str, frozenset[int]]:
+    nothing: frozenset[int] = frozenset()
+    return {
+        each: tasks.get(each, nothing) | others.get(each, nothing) for each in tasks.keys() | others.keys()
+    }
+
+
+def _at(
+    member: StreamsMember, epoch: int, state: MemberState, assigned: HeldTasks, revoking: HeldTasks
+) -> StreamsMember:
+    return replace(
+        member,
+        member_epoch=epoch,
+        previous_member_epoch=member.member_epoch,
+        state=state,
+        assigned=assigned,
+        revoking=revoking,
+    )

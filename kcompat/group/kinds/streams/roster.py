@@ -1,0 +1,193 @@
+"""The members of a streams group and its topology, as the log says. It decides nothing.
+
+Kafka's counterpart: `StreamsGroup`.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.coordinator.timeline import TimelineDict
+from kcompat.group.kinds.streams.member import NO_EPOCH, StreamsMember
+from kcompat.group.kinds.streams.tasks import NO_TASKS, NONE_HELD, Task, Tasks
+from kcompat.group.modern.epochs import LEAVE
+from kcompat.group.modern.group import ModernGroup
+from kcompat.group.modern.holders import Holders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kcompat.coordinator.timeline import Timeline
+    from kcompat.group.kinds.streams.configured import ConfiguredTopology
+    from kcompat.group.kinds.streams.topology import Topology
+
+STREAMS = "streams"
+"""The protocol type of streams groups, and the name of this kind of group."""
+
+
+class StreamsState(Enum):
+    """States of a streams group; the values are what clients see."""
+
+    EMPTY = "Empty"
+    NOT_READY = "NotReady"
+    """Topics that the topology needs are not there."""
+    ASSIGNING = "Assigning"
+    """The target assignment is older than the group."""
+    RECONCILING = "Reconciling"
+    """Some member does not have its target yet."""
+    STABLE = "Stable"
+
+
+class Basis(Struct, frozen=True):
+    """What the group epoch stands for beside the topics: the topology that was found to fit them, and how
+    tasks were to be assigned, by the names of Kafka's records.
+    """
+
+    validated_epoch: int = NO_EPOCH
+    assignment_configs: Mapping[str, str] = MappingProxyType({})
+
+
+class StreamsRoster(ModernGroup[StreamsMember, Tasks]):
+    """The members of one streams group. Only replay changes it, but for what a restart may forget."""
+
+    def __init__(self, group_id: str, timeline: Timeline) -> None:
+        super().__init__(group_id, timeline)
+        self._topologies: TimelineDict[str, Topology] = TimelineDict(timeline)
+        self._bases: TimelineDict[str, Basis] = TimelineDict(timeline)
+        self._required: frozenset[str] = frozenset()
+        self._active: Holders[Task] = Holders()
+        self._copies: dict[Task, set[str]] = {}
+        self.configured: ConfiguredTopology | None = None
+        """The topology on the topics that there were when they were looked at last."""
+        self.configured_hash = 0
+        """The hash of those topics. The log has another where it could not be written."""
+        self.endpoint_epoch = 0
+        """Raised when it changes what can be asked at which endpoint."""
+        self.shutdown_by: str | None = None
+        """The member that wants the whole application to end."""
+
+    # --- what the log says
+
+    @property
+    def is_stored(self) -> bool:
+        """See `Group.is_stored`."""
+        return super().is_stored or bool(len(self._topologies))
+
+    @property
+    def topology(self) -> Topology | None:
+        """The latest topology."""
+        return self._topologies.get("")
+
+    @property
+    def committed_topology(self) -> Topology | None:
+        """The topology to show."""
+        return self._topologies.committed("")
+
+    @property
+    def basis(self) -> Basis:
+        """What the group epoch stands for."""
+        return self._bases.get("") or Basis()
+
+    @property
+    def committed_state(self) -> StreamsState:
+        """The state to show."""
+        members = [member for _, member in self.members.committed_items()]
+        header, topology = self.committed_header, self.committed_topology
+        basis = self._bases.committed("") or Basis()
+        if not members:
+            return StreamsState.EMPTY
+        if topology is None or topology.epoch != basis.validated_epoch:
+            return StreamsState.NOT_READY
+        if header.group_epoch > header.assignment_epoch:
+            return StreamsState.ASSIGNING
+        if all(member.is_reconciled_to(header.assignment_epoch) for member in members):
+            return StreamsState.STABLE
+        return StreamsState.RECONCILING
+
+    def target(self, member_id: str) -> Tasks:
+        """What a member is to have."""
+        return self.targets.get(member_id) or NO_TASKS
+
+    def subscribed_names(self) -> Iterable[str]:
+        """See `ModernGroup.subscribed_names`."""
+        return self._required
+
+    # --- who has a task, or has yet to give it up
+
+    def is_active(self, task: Task) -> bool:
+        """Whether it is an active task of any member."""
+        return task in self._active
+
+    def is_active_at(self, task: Task, process_id: str) -> bool:
+        """Whether it is an active task of a member in this process."""
+        return self._is_in(self._active.get(task), process_id)
+
+    def is_copied_at(self, task: Task, process_id: str) -> bool:
+        """Whether it is a standby or a warm-up task of a member in this process."""
+        return any(self._is_in(member_id, process_id) for member_id in self._copies.get(task, ()))
+
+    def _is_in(self, member_id: str | None, process_id: str) -> bool:
+        member = None if member_id is None else self.members.get(member_id)
+        return member is not None and member.process_id == process_id
+
+    # --- replay
+
+    def set_topology(self, topology: Topology | None, offset: int) -> None:
+        """The record of the topology at `offset`, or its tombstone."""
+        if topology is not None or len(self._topologies):
+            self._topologies.set("", topology, offset)
+            self._required = frozenset() if topology is None else topology.required_topics()
+
+    def set_basis(self, basis: Basis | None, offset: int) -> None:
+        """What the record of the group itself at `offset` says beside its epoch; None for its tombstone."""
+        if basis is not None or len(self._bases):
+            self._bases.set("", basis, offset)
+
+    def set_member(self, member: StreamsMember, offset: int) -> None:
+        """See `ModernGroup.set_member`."""
+        self._follow(self.members.get(member.member_id), member)
+        super().set_member(member, offset)
+
+    def remove_member(self, member_id: str, offset: int) -> None:
+        """See `ModernGroup.remove_member`. The last one takes the wish to end with it."""
+        self._follow(self.members.get(member_id), StreamsMember(member_id))
+        super().remove_member(member_id, offset)
+        if self.is_empty:
+            self.shutdown_by = None
+
+    def _follow(self, before: StreamsMember | None, after: StreamsMember) -> None:
+        """Note what a member has from now on."""
+        member_id = after.member_id
+        self._active.changed(member_id, () if before is None else before.each_active(), after.each_active())
+        for task in () if before is None else before.each_copied():
+            holders = self._copies.get(task, set())
+            holders.discard(member_id)
+            if not holders:
+                self._copies.pop(task, None)
+        for task in after.each_copied():
+            self._copies.setdefault(task, set()).add(member_id)
+
+    def _without_anything(self, member: StreamsMember) -> StreamsMember:
+        return replace(
+            member, member_epoch=LEAVE, previous_member_epoch=LEAVE, assigned=NONE_HELD, revoking=NONE_HELD
+        )
+
+    def check_invariants(self) -> None:
+        """Assert what must always hold."""
+        super().check_invariants()
+        members = dict(self.members.items())
+        active = [(task, member_id) for member_id, member in members.items() for task in member.each_active()]
+        copies: dict[Task, set[str]] = {}
+        for member_id, member in members.items():
+            for task in member.each_copied():
+                copies.setdefault(task, set()).add(member_id)
+        assert len(active) == len(dict(active)), "a task is active twice"
+        assert dict(self._active.items()) == dict(active)
+        assert self._copies == copies
+        assert all(member.member_epoch <= self.group_epoch for member in members.values())
+        assert self.assignment_epoch <= self.group_epoch

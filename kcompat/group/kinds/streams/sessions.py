@@ -1,0 +1,78 @@
+"""The timers of members, sessions and the time to give tasks up; and of a group whose first target waits.
+
+A member that is lost to one of the former is taken out.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcompat.group.kinds.streams import records
+from kcompat.group.kinds.streams.member import MemberState
+from kcompat.group.kinds.streams.own_settings import settings_of
+from kcompat.group.kinds.streams.roster import StreamsRoster
+from kcompat.group.modern.expiry import expire, revocation_key
+from kcompat.group.presence import session_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.kinds.streams.member import StreamsMember
+    from kcompat.group.modern.expiry import Key
+
+
+def fence(turn: GroupTurn, group: StreamsRoster, member: StreamsMember) -> None:
+    """Take a member out: what it had is free, and the group needs another target assignment."""
+    records.bury_member(turn, group.group_id, member.member_id)
+    metadata_hash = group.header.metadata_hash
+    records.write_epoch(turn, group.group_id, group.group_epoch + 1, metadata_hash, group.basis)
+    turn.once_appended(partial(_cancel, group_id=group.group_id, member_id=member.member_id))
+
+
+def keep_alive(turn: GroupTurn, group_id: str, member_id: str) -> None:
+    """A member gave a sign of life: it is out unless it gives another within its session timeout."""
+    timeout_ms = settings_of(turn.shard, group_id).session_timeout_ms
+    _expire(turn, session_key(group_id, member_id), timeout_ms, lambda _member: True)
+
+
+def watch_revocation(turn: GroupTurn, group_id: str, member: StreamsMember) -> None:
+    """Give a member its rebalance timeout to give tasks up, or stop waiting if it has."""
+    key, epoch = revocation_key(group_id, member.member_id), member.member_epoch
+    if member.state is MemberState.UNREVOKED_TASKS:
+        _expire(turn, key, member.rebalance_timeout_ms, lambda member: member.member_epoch == epoch)
+    else:
+        turn.shard.timers.cancel(key)
+
+
+def cancel_all(turn: GroupTurn, group_id: str, member_ids: Iterable[str]) -> None:
+    """Nothing more is expected of the group."""
+    for member_id in member_ids:
+        _cancel(turn, group_id, member_id)
+    turn.shard.timers.cancel(delay_key(group_id))
+
+
+def delay_key(group_id: str) -> tuple[str, str]:
+    """The timer of a group whose first target waits for more members."""
+    return ("first target", group_id)
+
+
+def _cancel(turn: GroupTurn, group_id: str, member_id: str) -> None:
+    turn.shard.timers.cancel(session_key(group_id, member_id))
+    turn.shard.timers.cancel(revocation_key(group_id, member_id))
+
+
+def _expire(turn: GroupTurn, key: Key, delay_ms: int, is_due: Callable[[StreamsMember], bool]) -> None:
+    """Take the member that a key names out after this time, if it is still there and `is_due` says so."""
+    _, group_id, member_id = key
+
+    def take_out(turn: GroupTurn) -> bool:
+        group: object = turn.shard.groups.get(group_id)
+        member = group.members.get(member_id) if isinstance(group, StreamsRoster) else None
+        if not isinstance(group, StreamsRoster) or member is None or not is_due(member):
+            return False
+        fence(turn, group, member)
+        return True
+
+    expire(turn, key, delay_ms, take_out)

@@ -1,0 +1,123 @@
+"""The target assignment of a streams group, made anew when the group has changed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcompat.coordinator.turn import on_turn
+from kcompat.group.kinds.streams import records
+from kcompat.group.kinds.streams.configured import Status, StatusCode
+from kcompat.group.kinds.streams.own_settings import settings_of
+from kcompat.group.kinds.streams.roster import StreamsRoster
+from kcompat.group.kinds.streams.sessions import delay_key
+from kcompat.group.kinds.streams.sticky import GroupSpec, MemberSpec, TaskCount, assign
+from kcompat.group.kinds.streams.tasks import NO_TASKS, Tasks
+from kcompat.group.modern.target import may_assign_again, news
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcompat.group.base import GroupTurn
+    from kcompat.group.kinds.streams.configured import ConfiguredTopology
+    from kcompat.group.kinds.streams.member import StreamsMember
+
+STANDBY_REPLICAS = "num.standby.replicas"
+"""What the record of the group calls the number of copies."""
+
+_BY_DELAY = "Assignment delayed due to the configured initial rebalance delay."
+_BY_INTERVAL = "Assignment delayed due to the configured assignment interval."
+
+
+class Target(NamedTuple):
+    """The epoch of the newest target assignment, and what one member is to have in it; `delayed` where the
+    next one has to wait.
+    """
+
+    epoch: int
+    tasks: Tasks
+    delayed: Status | None = None
+
+
+def await_more_members(turn: GroupTurn, group: StreamsRoster, delay_ms: int) -> None:
+    """Have the first target of a group that had no members made only after this time."""
+    key = delay_key(group.group_id)
+    if group.is_empty and delay_ms > 0 and not turn.shard.timers.is_set(key):
+        turn.shard.timers.schedule(key, delay_ms, on_turn(partial(_end_delay, group_id=group.group_id)))
+
+
+def next_target(
+    turn: GroupTurn,
+    group: StreamsRoster,
+    group_epoch: int,
+    member: StreamsMember,
+    configured: ConfiguredTopology,
+    assignment_configs: Mapping[str, str],
+) -> Target:
+    """The target of a member, as it is from now on.
+
+    A target assignment that is out of date is made anew, unless the group awaits more members or the last one
+    is too young: then by a later heartbeat.
+    """
+    if turn.shard.timers.is_set(delay_key(group.group_id)):
+        return Target(group.assignment_epoch, NO_TASKS, Status(StatusCode.ASSIGNMENT_DELAYED, _BY_DELAY))
+    if group.assignment_epoch >= group_epoch:
+        return Target(group.assignment_epoch, group.target(member.member_id))
+    if not _is_due(turn, group):
+        delayed = Status(StatusCode.ASSIGNMENT_DELAYED, _BY_INTERVAL)
+        return Target(group.assignment_epoch, group.target(member.member_id), delayed)
+    members = {**dict(group.members.items()), member.member_id: member}
+    targets = _write(turn, group, group_epoch, members, configured, assignment_configs)
+    return Target(group_epoch, targets[member.member_id])
+
+
+def _end_delay(turn: GroupTurn, group_id: str) -> None:
+    """Nobody is waited for any longer. Where the topics have not been looked at yet, a heartbeat does."""
+    group: object = turn.shard.groups.get(group_id)
+    if not isinstance(group, StreamsRoster) or group.is_empty or group.configured is None:
+        return
+    if group.group_epoch > group.assignment_epoch and _is_due(turn, group):
+        configs = group.basis.assignment_configs
+        _write(turn, group, group.group_epoch, dict(group.members.items()), group.configured, configs)
+
+
+def _is_due(turn: GroupTurn, group: StreamsRoster) -> bool:
+    interval_ms = settings_of(turn.shard, group.group_id).assignment_interval_ms
+    return may_assign_again(group.header, interval_ms, turn.now_ms)
+
+
+def _write(
+    turn: GroupTurn,
+    group: StreamsRoster,
+    group_epoch: int,
+    members: Mapping[str, StreamsMember],
+    configured: ConfiguredTopology,
+    assignment_configs: Mapping[str, str],
+) -> Mapping[str, Tasks]:
+    """Make a target assignment for these members; what each is to have in it."""
+    targets = dict.fromkeys(members, NO_TASKS)
+    if configured.is_ready:
+        targets.update(assign(_spec(group, members, configured, assignment_configs)))
+    for member_id, target in news(group.targets, targets):
+        records.write_target(turn, group.group_id, member_id, target)
+    records.write_target_epoch(turn, group.group_id, group_epoch, turn.now_ms)
+    return targets
+
+
+def _spec(
+    group: StreamsRoster,
+    members: Mapping[str, StreamsMember],
+    configured: ConfiguredTopology,
+    assignment_configs: Mapping[str, str],
+) -> GroupSpec:
+    return GroupSpec(
+        {
+            member_id: MemberSpec(member.process_id, group.target(member_id))
+            for member_id, member in members.items()
+        },
+        {
+            subtopology_id: TaskCount(each.tasks, bool(each.state_changelog_topics))
+            for subtopology_id, each in (configured.subtopologies or {}).items()
+        },
+        int(assignment_configs.get(STANDBY_REPLICAS, "0")),
+    )

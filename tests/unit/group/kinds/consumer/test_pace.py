@@ -1,0 +1,46 @@
+"""Members heartbeat more often while their group comes together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcompat.group.kinds.consumer.pace import LEAST_MS, NEW_MS, interval_ms
+from kcompat.group.modern.group import Header
+
+if TYPE_CHECKING:
+    from support.consumer_group_world import ConsumerGroupWorld
+
+SETTING_MS, NOW_MS = 5_000, 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("made_ms_ago", "behind", "members", "expected"),
+    [
+        (0, False, 1, LEAST_MS),
+        (NEW_MS - 1, False, 1, LEAST_MS),
+        (NEW_MS, False, 1, SETTING_MS),
+        (NOW_MS, False, 1, SETTING_MS),
+        (NOW_MS, True, 1, LEAST_MS),
+        (0, False, 200, 1_000),
+        (0, False, 10_000, SETTING_MS),
+    ],
+)
+def test_the_interval(made_ms_ago: int, behind: bool, members: int, expected: int) -> None:
+    header = Header(group_epoch=7, assignment_epoch=7, assignment_timestamp=NOW_MS - made_ms_ago)
+    assert interval_ms(SETTING_MS, header, 7 + behind, members, NOW_MS) == expected
+
+
+def test_a_short_setting_is_kept() -> None:
+    assert interval_ms(100, Header(), 2, 1, NOW_MS) == 100
+
+
+def test_who_is_there_already_hurries_when_another_comes(world: ConsumerGroupWorld) -> None:
+    world.enter("a")
+    world.clock.advance(NEW_MS)
+    assert world.beat("a").heartbeat_interval_ms == SETTING_MS
+    assert world.enter("b").heartbeat_interval_ms == LEAST_MS
+    assert world.report("a").heartbeat_interval_ms == LEAST_MS
+    world.clock.advance(NEW_MS)
+    assert world.report("a").heartbeat_interval_ms == SETTING_MS
