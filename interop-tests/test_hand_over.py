@@ -14,7 +14,7 @@ from kazoo.client import KazooClient
 
 from kcompat import Broker
 from kcompat.cluster.feature_levels import encode_finalized
-from kcompat.cluster.sqlite_journal import SqliteJournal
+from kcompat.store.sqlite_journal import SqliteJournal
 from support.raw_client import RawClient
 from support.raw_requests import create_topic
 from zookeeper_kafka import ZooKeeper

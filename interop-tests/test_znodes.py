@@ -18,8 +18,6 @@ import pytest
 from kazoo.client import KazooClient
 
 from kcompat.cluster.feature_levels import SUPPORTED, supported_payload
-from kcompat.cluster.zookeeper.sessions import ZooKeeper as ZooKeeperStore
-from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings
 from kcompat.config.broker import BrokerConfig
 from kcompat.node.broker import BrokerNode
 from kcompat.node.world import real_world
@@ -27,6 +25,8 @@ from kcompat.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcompat.store.zookeeper.sessions import ZooKeeper as ZooKeeperStore
+from kcompat.store.zookeeper.settings import Credential, ZooKeeperSettings
 from support.eventually import Patience
 from support.raw_client import RawClient
 from support.raw_requests import create_topic, delete_topic

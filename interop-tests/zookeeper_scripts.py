@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import asdict
 
-from kcompat.cluster.jute import Reader, Record
-from kcompat.cluster.zookeeper_server.records import (
+from kcompat.zookeeper_server.jute import Reader, Record
+from kcompat.zookeeper_server.records import (
     ACL,
     AuthPacket,
     BufferResponse,

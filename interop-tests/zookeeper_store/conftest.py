@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Struct
 
-from kcompat.cluster.zookeeper.settings import ZooKeeperTls
+from kcompat.store.zookeeper.settings import ZooKeeperTls
 from support.zookeeper_broker import ZooKeeperBroker
 from support.zookeeper_under_test import Secured, ZooKeeperUnderTest
 from zookeeper_kafka import ZooKeeper as ZooKeeperServer

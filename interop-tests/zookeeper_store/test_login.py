@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.store import StoreUnavailableError
-from kcompat.cluster.zookeeper.sessions import ZooKeeper
-from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings
+from kcompat.store.interface import StoreUnavailableError
+from kcompat.store.zookeeper.sessions import ZooKeeper
+from kcompat.store.zookeeper.settings import Credential, ZooKeeperSettings
 from zookeeper_kafka import ZooKeeper as ZooKeeperServer
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.store import AccessDeniedError, StoreUnavailableError
-from kcompat.cluster.zookeeper.sessions import ZooKeeper
-from kcompat.cluster.zookeeper.settings import ZooKeeperSettings, ZooKeeperTls
+from kcompat.store.interface import AccessDeniedError, StoreUnavailableError
+from kcompat.store.zookeeper.sessions import ZooKeeper
+from kcompat.store.zookeeper.settings import ZooKeeperSettings, ZooKeeperTls
 from zookeeper_tls import TlsZooKeeper, make_authority, make_store
 
 if TYPE_CHECKING:

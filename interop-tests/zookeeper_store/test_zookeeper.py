@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from kazoo.client import KazooClient
 
-from kcompat.cluster.store import (
+from kcompat.store.interface import (
     AccessDeniedError,
     BadVersionError,
     Check,
@@ -23,8 +23,8 @@ from kcompat.cluster.store import (
     UnknownOutcomeError,
     WatchEvent,
 )
-from kcompat.cluster.zookeeper.sessions import ZooKeeper
-from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings
+from kcompat.store.zookeeper.sessions import ZooKeeper
+from kcompat.store.zookeeper.settings import Credential, ZooKeeperSettings
 from support.cut_link import CutLink
 from support.session_conformance import Heard
 from support.zookeeper_under_test import until

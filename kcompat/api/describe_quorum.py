@@ -1,7 +1,7 @@
 """DescribeQuorum (key 55), versions 0-2: who keeps the cluster's metadata (KIP-595).
 
 Behaviour
-- There is no KRaft quorum. The metadata store (`kcompat.cluster.store`) takes its place: the controller is
+- There is no KRaft quorum. The metadata store (`kcompat.store.interface`) takes its place: the controller is
   the leader and the only voter, in the epoch of the controller, and the other live brokers are observers.
 - Offsets are ids of transactions in the store: its last one is the high watermark, and the end of the log at
   the controller and at the broker that answers. What other brokers have seen is not known here: -1.

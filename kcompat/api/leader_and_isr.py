@@ -26,10 +26,10 @@ from msgspec.structs import replace
 
 from kcompat.api.control_request import give, refusal
 from kcompat.cluster.news import Reply
-from kcompat.cluster.store import SessionExpiredError
 from kcompat.peer import leader_and_isr
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import SessionExpiredError
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:

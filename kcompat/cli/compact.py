@@ -38,9 +38,9 @@ _OWN_LISTENER = {
 
 def run(options: argparse.Namespace) -> int:
     """Compact the topics; 1 if that failed for a partition, or if there is none."""
-    from kcompat.cluster.store import StoreError
     from kcompat.log.errors import LogDirectoryError
     from kcompat.net.listener import ListenerError
+    from kcompat.store.interface import StoreError
 
     try:
         set_up_logging(os.environ)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, attempt, data_directories, locked, parse_connect, session
-from kcompat.cluster.store import StoreError
 from kcompat.migration.hand_over import (
     HandOverRefusedError,
     check_logs,
@@ -17,6 +16,7 @@ from kcompat.migration.hand_over import (
     missing_nodes,
     registration_of,
 )
+from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +49,7 @@ def _hand_over(options: argparse.Namespace) -> None:
 @contextmanager
 def _opened(directories: Sequence[str]) -> Iterator[Registration]:
     """What the metadata store says. The directories and the store are locked meanwhile."""
-    from kcompat.cluster.sqlite_journal import METADATA_FILE, SqliteJournal
+    from kcompat.store.sqlite_journal import METADATA_FILE, SqliteJournal
 
     with locked(directories):
         path = Path(directories[0]) / METADATA_FILE

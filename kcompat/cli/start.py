@@ -54,9 +54,9 @@ def run(options: argparse.Namespace) -> int:
 
 def in_one_sentence(work: Callable[[], int]) -> int:
     """Do it; the exit code. Faults of the user's making are one sentence on standard error."""
-    from kcompat.cluster.store import StoreError
     from kcompat.log.errors import LogDirectoryError
     from kcompat.net.listener import ListenerError
+    from kcompat.store.interface import StoreError
 
     try:
         return work()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from kcompat.cli.zookeeper import TIMEOUT_S, WINDOW, attempt, data_directories, locked, parse_connect, session
 from kcompat.cluster import znodes
-from kcompat.cluster.store import Create, StoreError
 from kcompat.migration.hand_over import HandOverRefusedError, check_logs, check_owner
 from kcompat.migration.take_over import ReadNode, registration_from, to_read_below
+from kcompat.store.interface import Create, StoreError
 
 if TYPE_CHECKING:
     import argparse
@@ -85,8 +85,8 @@ def _nodes(client: KazooClient, root: str, paths: list[str]) -> Iterator[tuple[s
 
 async def _store(registration: Registration, directory: str) -> None:
     """Put all of it into the metadata store at once, which must be new."""
-    from kcompat.cluster.process_store import ProcessStore
-    from kcompat.cluster.sqlite_journal import METADATA_FILE, SqliteJournal
+    from kcompat.store.process_store import ProcessStore
+    from kcompat.store.sqlite_journal import METADATA_FILE, SqliteJournal
 
     path = Path(directory) / METADATA_FILE
     store = ProcessStore(SqliteJournal(path), lambda: int(time.time() * 1000))

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kcompat.cli.start import read_values
-from kcompat.cluster.store import StoreError
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.migration.hand_over import HandOverRefusedError
+from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     import argparse

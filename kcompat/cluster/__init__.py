@@ -1,1 +1,1 @@
-"""Cluster metadata: the store and its back ends, znode payloads, the cluster image, replica placement."""
+"""Cluster metadata: the metadata image and its updates, znode payloads, registrations, replica placement."""

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from kcompat.cluster import znodes
 from kcompat.cluster.config_entities import KINDS, entity_of
 from kcompat.cluster.payloads import DamagedZnodeError
-from kcompat.cluster.store import EventType, NoNodeError, SessionExpiredError
+from kcompat.store.interface import EventType, NoNodeError, SessionExpiredError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.cluster.entity_configs import Entity, EntityConfigs
-    from kcompat.cluster.store import MetadataStore, Stat, Watch, WatchEvent
+    from kcompat.store.interface import MetadataStore, Stat, Watch, WatchEvent
 
 KEPT_MS = 15 * 60 * 1000
 """How long a notification stays, for those who are slow to read it."""

@@ -16,7 +16,9 @@ from kcompat.cluster.config_entities import GROUPS, KINDS, entity_of, entity_pat
 from kcompat.cluster.news import UpdateConfigs
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.promised import PromisedTasks
-from kcompat.cluster.store import (
+from kcompat.promise import Promise
+from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import (
     ANY_VERSION,
     BadVersionError,
     Check,
@@ -28,14 +30,12 @@ from kcompat.cluster.store import (
     StoreError,
     UnknownOutcomeError,
 )
-from kcompat.promise import Promise
-from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.store import MetadataStore, Op, Stat
+    from kcompat.store.interface import MetadataStore, Op, Stat
 
 Entity = tuple[str, str]
 """Kind and name: ("topics", "t"), ("brokers", "1"), ("brokers", "<default>")."""

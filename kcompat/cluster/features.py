@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from kcompat.cluster import znodes
 from kcompat.cluster.feature_levels import SUPPORTED, are_supported, decode_finalized
 from kcompat.cluster.payloads import DamagedZnodeError
-from kcompat.cluster.store import NoNodeError, StoreError
 from kcompat.promise import Promise
+from kcompat.store.interface import NoNodeError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcompat.cluster.store import MetadataStore, Watch
+    from kcompat.store.interface import MetadataStore, Watch
 
 NO_EPOCH = -1
 

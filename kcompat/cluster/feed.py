@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from kcompat.cluster.image import LEADER_DURING_DELETION, ClusterImage, TopicImage
 from kcompat.cluster.news import UpdateConfigs, UpdateMetadata
-from kcompat.cluster.subscriptions import Subscriptions
 from kcompat.faults import contained
 from kcompat.protocol.uuids import ZERO_UUID
+from kcompat.store.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

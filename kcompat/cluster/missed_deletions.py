@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcompat.cluster import znodes
 from kcompat.cluster.registration import NO_EPOCH
-from kcompat.cluster.store import StoreError
+from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

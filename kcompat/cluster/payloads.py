@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from kcompat.cluster.store import StoreError
+from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

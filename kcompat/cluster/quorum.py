@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcompat.cluster import znodes
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.promised import PromisedTasks
-from kcompat.cluster.store import StoreError
+from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
-    from kcompat.cluster.store import MetadataStore
     from kcompat.promise import Promise
+    from kcompat.store.interface import MetadataStore
 
 _log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from kcompat.cluster import znodes
-from kcompat.cluster.store import (
+from kcompat.store.interface import (
     BadVersionError,
     Create,
     Delete,
@@ -35,13 +35,13 @@ from kcompat.cluster.store import (
     StoreError,
     UnknownOutcomeError,
 )
-from kcompat.cluster.subscriptions import Subscriptions
+from kcompat.store.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcompat.clock import Clock
-    from kcompat.cluster.store import MetadataStore, Watch
+    from kcompat.store.interface import MetadataStore, Watch
 
 NO_EPOCH = -1
 SPOKEN_AMONG_BROKERS = "PLAINTEXT"

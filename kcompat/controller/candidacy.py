@@ -12,19 +12,19 @@ import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from kcompat.cluster import znodes
-from kcompat.cluster.store import SessionState, StoreError
 from kcompat.controller import election, loading
 from kcompat.controller.processes import watch_over_nobody
+from kcompat.store.interface import SessionState, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcompat.clock import Clock, Timer
-    from kcompat.cluster.store import MetadataStore, Watch
     from kcompat.controller.controller import Controller
     from kcompat.controller.processes import WatchOver
     from kcompat.controller.state import Event
     from kcompat.promise import Promise
+    from kcompat.store.interface import MetadataStore, Watch
 
 T = TypeVar("T")
 

@@ -20,12 +20,6 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from kcompat.cluster.store import (
-    SessionExpiredError,
-    StoreError,
-    StoreUnavailableError,
-    UnknownOutcomeError,
-)
 from kcompat.controller import loading
 from kcompat.controller.brokers import Failover
 from kcompat.controller.channels import Channels, OfRegistration, event_of_reply, failures
@@ -38,6 +32,12 @@ from kcompat.controller.watches import AT_THE_BEGINNING, LOOKS, Watches, drop_no
 from kcompat.controller.writing import ControllerMovedError, Writer
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import (
+    SessionExpiredError,
+    StoreError,
+    StoreUnavailableError,
+    UnknownOutcomeError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
     from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.news import BrokerPort, News, Reply
-    from kcompat.cluster.store import MetadataStore
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.election import Elected
     from kcompat.controller.processes import WatchOver
     from kcompat.controller.state import ControllerState, Decision, Event, RegisteredBroker
     from kcompat.controller.watches import Look
+    from kcompat.store.interface import MetadataStore
 
 T = TypeVar("T")
 

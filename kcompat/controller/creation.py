@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.cluster.image import NO_LEADER
-from kcompat.cluster.store import Create, SetData
 from kcompat.cluster.znodes import (
     TopicAssignment,
     config_path,
@@ -37,16 +36,17 @@ from kcompat.controller.state import ControlledPartition, ControlledTopic, Decis
 from kcompat.controller.values import Outcome, RefusedError, TopicResult
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import random_uuid
+from kcompat.store.interface import Create, SetData
 from kcompat.topics import name_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from random import Random
 
-    from kcompat.cluster.store import Op
     from kcompat.config.broker import BrokerConfig
     from kcompat.controller.state import ControllerState
     from kcompat.controller.values import PartitionsSpec, TopicSpec
+    from kcompat.store.interface import Op
 
 MAX_PARTITIONS_PER_REQUEST = 10_000
 TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."

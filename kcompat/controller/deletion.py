@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.cluster.news import LEADER_EPOCH_DURING_DELETION
-from kcompat.cluster.store import Create, Delete
 from kcompat.cluster.znodes import (
     config_path,
     delete_topic_path,
@@ -27,13 +26,14 @@ from kcompat.controller.requests import hidden
 from kcompat.controller.state import ABSENT, Decision, Deletion
 from kcompat.controller.values import Outcome
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create, Delete
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from kcompat.cluster.store import Op
     from kcompat.controller.state import ControlledTopic, ControllerState
+    from kcompat.store.interface import Op
 
     Outcomes = Mapping[str, Outcome]
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from kcompat.cluster.news import StoppedPartition, StopReplica
-from kcompat.cluster.store import Create, SetData
 from kcompat.cluster.znodes import encode_topic, partition_state_path, topic_path
 from kcompat.controller.requests import (
     assigned,
@@ -25,14 +24,15 @@ from kcompat.controller.requests import (
     shown_partition,
 )
 from kcompat.controller.state import ABSENT, Decision, assignment_of, encode_state
+from kcompat.store.interface import Create, SetData
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcompat.cluster.news import AssignedPartition, ShownPartition
-    from kcompat.cluster.store import Op
     from kcompat.controller.elections import Choice
     from kcompat.controller.state import ControlledPartition, ControlledTopic, ControllerState, Request
+    from kcompat.store.interface import Op
 
 T = TypeVar("T")
 

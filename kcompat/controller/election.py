@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.cluster import znodes
-from kcompat.cluster.store import (
+from kcompat.controller.loading import read
+from kcompat.store.interface import (
     BadVersionError,
     Check,
     Create,
@@ -23,10 +24,9 @@ from kcompat.cluster.store import (
     SetData,
     UnknownOutcomeError,
 )
-from kcompat.controller.loading import read
 
 if TYPE_CHECKING:
-    from kcompat.cluster.store import MetadataStore
+    from kcompat.store.interface import MetadataStore
 
 
 class Holder(Struct, frozen=True):

@@ -13,17 +13,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.cluster.feature_levels import FIRST_LEVEL, SUPPORTED, are_supported, encode_finalized
-from kcompat.cluster.store import Create, SetData
 from kcompat.cluster.znodes import FEATURE
 from kcompat.controller.state import ABSENT, Decision
 from kcompat.controller.values import Outcome
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create, SetData
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kcompat.cluster.store import Op
     from kcompat.controller.state import ControllerState
+    from kcompat.store.interface import Op
 
 
 class UpgradeType(IntEnum):

@@ -15,7 +15,6 @@ from kcompat.cluster import znodes
 from kcompat.cluster.feature_levels import are_supported, decode_finalized, encode_finalized
 from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.payloads import DamagedZnodeError
-from kcompat.cluster.store import Create, NodeExistsError
 from kcompat.controller.state import (
     ABSENT,
     ControlledPartition,
@@ -25,11 +24,12 @@ from kcompat.controller.state import (
     RegisteredBroker,
 )
 from kcompat.protocol.uuids import ZERO_UUID
+from kcompat.store.interface import Create, NodeExistsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from kcompat.cluster.store import MetadataStore, Stat
+    from kcompat.store.interface import MetadataStore, Stat
 
 T = TypeVar("T")
 

@@ -10,16 +10,16 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.store import StoreError
 from kcompat.cluster.znodes import LOG_DIR_EVENTS, encode_log_dir_event
 from kcompat.controller.leadership import ReplicasFailed
+from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.clock import Clock, Timer
-    from kcompat.cluster.store import MetadataStore
     from kcompat.controller.candidacy import Candidacy
+    from kcompat.store.interface import MetadataStore
 
 RETRY_MS = 1000
 """After a notification that could not be left."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.cluster.store import Create, SetData
 from kcompat.cluster.znodes import (
     PRODUCER_ID_BLOCK,
     PRODUCER_ID_BLOCK_SIZE,
@@ -16,10 +15,11 @@ from kcompat.cluster.znodes import (
 )
 from kcompat.controller.state import ABSENT, Decision
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create, SetData
 
 if TYPE_CHECKING:
-    from kcompat.cluster.store import Op
     from kcompat.controller.state import ControllerState
+    from kcompat.store.interface import Op
 
 MAX_PRODUCER_ID = 2**63 - 1
 

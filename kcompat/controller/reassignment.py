@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcompat.cluster.image import NO_LEADER
-from kcompat.cluster.store import Delete, SetData
 from kcompat.cluster.znodes import REASSIGN_PARTITIONS, encode_reassignments
 from kcompat.controller import elections
 from kcompat.controller.draft import Draft
@@ -22,6 +21,7 @@ from kcompat.controller.leadership import elect_offline
 from kcompat.controller.state import ABSENT, Decision
 from kcompat.controller.values import Outcome, RefusedError
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Delete, SetData
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kcompat.cluster.feature_levels import Levels
     from kcompat.cluster.image import BrokerInfo
     from kcompat.cluster.news import News
-    from kcompat.cluster.store import Op
     from kcompat.protocol.errors import ErrorCode
+    from kcompat.store.interface import Op
 
 T = TypeVar("T")
 

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcompat.cluster import znodes
 from kcompat.cluster.payloads import DamagedZnodeError
-from kcompat.cluster.store import Check, Delete, NoNodeError
 from kcompat.controller import loading
 from kcompat.controller.brokers import BrokersSeen, LogDirectoriesFailed
 from kcompat.controller.deletion import DeletionsMarked
 from kcompat.controller.election_requests import ElectPreferred
 from kcompat.controller.found import IsrsChanged, PartitionsFound, TopicsFound
 from kcompat.controller.reassignment import ReassignByTool
+from kcompat.store.interface import Check, Delete, NoNodeError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from kcompat.cluster.store import MetadataStore, Watch, WatchEvent
     from kcompat.controller.state import ControllerState, Event
+    from kcompat.store.interface import MetadataStore, Watch, WatchEvent
 
     Look = Callable[[MetadataStore, ControllerState], Awaitable[Event[Any] | None]]
     """Reads from the store what has to be decided on."""

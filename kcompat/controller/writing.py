@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from kcompat.cluster.store import (
+from kcompat.cluster.znodes import CONTROLLER_EPOCH
+from kcompat.controller import loading
+from kcompat.store.interface import (
     BadVersionError,
     Check,
     Create,
@@ -18,14 +20,12 @@ from kcompat.cluster.store import (
     SetData,
     StoreError,
 )
-from kcompat.cluster.znodes import CONTROLLER_EPOCH
-from kcompat.controller import loading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kcompat.cluster.store import MetadataStore, Op
     from kcompat.controller.state import ControllerState, Decision, Event
+    from kcompat.store.interface import MetadataStore, Op
 
 T = TypeVar("T")
 

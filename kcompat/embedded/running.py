@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from kcompat.cluster.store import StoreError
 from kcompat.config.broker import BrokerConfig
 from kcompat.descriptors import raise_limit
 from kcompat.embedded.home import temporary_directory
 from kcompat.embedded.thread import LoopThread
 from kcompat.errors import StartError, StartTimeoutError, UsageError
+from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcompat.cluster import znodes
-from kcompat.cluster.store import Create, NoNodeError, SetData
 from kcompat.controller.internal_topics import spec_of_automatic_topic
 from kcompat.log.errors import LogDirectoryError
 from kcompat.log.producer_ids import (
@@ -25,15 +24,16 @@ from kcompat.log.producer_ids import (
     highest_transactional_producer_id,
 )
 from kcompat.protocol.uuids import ZERO_UUID, random_uuid
+from kcompat.store.interface import Create, NoNodeError, SetData
 from kcompat.topics import TRANSACTION_STATE, is_internal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from random import Random
 
-    from kcompat.cluster.store import MetadataStore, Op
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.log import Log
+    from kcompat.store.interface import MetadataStore, Op
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,6 @@ from msgspec import Struct
 
 from kcompat.cluster import znodes
 from kcompat.cluster.feature_levels import encode_finalized
-from kcompat.cluster.store import StoreError, name_of
-from kcompat.cluster.tree import ROOT
 from kcompat.log.checkpoints import (
     CheckpointDamaged,
     parse_epochs,
@@ -30,13 +28,15 @@ from kcompat.log.names import (
     parse_partition_directory,
     partition_directory,
 )
+from kcompat.store.interface import StoreError, name_of
+from kcompat.store.tree import ROOT
 from kcompat.topics import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from kcompat.cluster.tree import Node
     from kcompat.log.files import Files
+    from kcompat.store.tree import Node
 
     Found = tuple[bytes, Collection[str]]
     """A node of ZooKeeper's: its data and the names of its children."""

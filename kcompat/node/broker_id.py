@@ -8,9 +8,9 @@ from kcompat.cluster.registration import generate_broker_id
 from kcompat.config.errors import ConfigError
 
 if TYPE_CHECKING:
-    from kcompat.cluster.store import MetadataStore
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.identity import Identity
+    from kcompat.store.interface import MetadataStore
 
 DEFAULT_BROKER_ID: Final = 1
 """The id of a broker that keeps its own metadata, was given none, and whose log directories are new."""

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from kcompat.cluster.image import NO_LEADER
-from kcompat.cluster.process_session import ProcessSession
-from kcompat.cluster.store import StoreUnavailableError
 from kcompat.node.broker import BrokerNode
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.links import Links
+from kcompat.store.interface import StoreUnavailableError
+from kcompat.store.process_session import ProcessSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock, Timer
     from kcompat.cluster.image import ClusterImage
-    from kcompat.cluster.store import MetadataStore, Sessions
     from kcompat.config.broker import BrokerConfig
     from kcompat.net.listener import Listener
     from kcompat.node.listeners import ServedListener
     from kcompat.node.world import World
+    from kcompat.store.interface import MetadataStore, Sessions
 
 
 class ClusterNodes:

@@ -13,20 +13,20 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from kcompat.cluster.store import SessionState
 from kcompat.controller.shutdown import StillLed
 from kcompat.peer.errors import PeerError
 from kcompat.protocol.errors import error_of
+from kcompat.store.interface import SessionState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kcompat.cluster.feed import MetadataCache
     from kcompat.cluster.image import ClusterImage
-    from kcompat.cluster.store import MetadataStore
     from kcompat.config.broker import BrokerConfig
     from kcompat.node.parts import Parts
     from kcompat.promise import Promise
+    from kcompat.store.interface import MetadataStore
 
 T = TypeVar("T")
 

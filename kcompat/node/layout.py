@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from kcompat.cluster.sqlite_journal import METADATA_FILE
 from kcompat.log.errors import LogDirectoryError
 from kcompat.log.names import META_PROPERTIES
+from kcompat.store.sqlite_journal import METADATA_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import BrokerPort
-    from kcompat.cluster.store import MetadataStore
     from kcompat.cluster.znodes import BrokerRegistration
     from kcompat.config.broker import BrokerConfig
     from kcompat.controller.state import RegisteredBroker
@@ -79,6 +78,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
     from kcompat.records.control import EndTransactionMarker
     from kcompat.security.authorizer import Authorizer
+    from kcompat.store.interface import MetadataStore
 
 logger = logging.getLogger(__name__)
 

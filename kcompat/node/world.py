@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.sqlite_journal import METADATA_FILE, SqliteJournal
 from kcompat.config.errors import ConfigError
 from kcompat.log.cleaner import runners
 from kcompat.log.files import FILES
@@ -27,6 +25,8 @@ from kcompat.net.loop_turn import LoopTurn
 from kcompat.net.outbound_socket import SocketConnector
 from kcompat.net.plain_listener import bind
 from kcompat.node.layout import insist_on_no_member
+from kcompat.store.process_store import ProcessStore
+from kcompat.store.sqlite_journal import METADATA_FILE, SqliteJournal
 from kcompat.worker import ThreadWorker
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from random import Random
 
     from kcompat.clock import Clock
-    from kcompat.cluster.store import Sessions
     from kcompat.config.broker import BrokerConfig
     from kcompat.log.cleaner.job import CleanJob
     from kcompat.log.cleaner.runners import Runner
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from kcompat.net.admin_socket import Command
     from kcompat.net.listener import Bind
     from kcompat.net.outbound import Connect
+    from kcompat.store.interface import Sessions
     from kcompat.worker import Worker
 
     HostName: TypeAlias = Callable[[], Awaitable[str]]
@@ -107,8 +107,8 @@ def real_world() -> World:
 
 def _open_store(config: BrokerConfig, clock: Clock) -> Sessions:
     if config.get("zookeeper.connect"):
-        from kcompat.cluster.zookeeper.sessions import ZooKeeper
-        from kcompat.cluster.zookeeper.settings import ZooKeeperSettings, credentials
+        from kcompat.store.zookeeper.sessions import ZooKeeper
+        from kcompat.store.zookeeper.settings import ZooKeeperSettings, credentials
 
         return ZooKeeper(ZooKeeperSettings.read(config.get, credentials(os.environ)))
     directory = Path(config.log_dirs[0])

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.zookeeper_server.server import ZooKeeperServer
-from kcompat.cluster.zookeeper_server.service import ServerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.net.listener import ListenerError
+from kcompat.store.process_store import ProcessStore
+from kcompat.zookeeper_server.server import ZooKeeperServer
+from kcompat.zookeeper_server.service import ServerConfig
 
 if TYPE_CHECKING:
     from kcompat.clock import Clock
-    from kcompat.cluster.process_session import ProcessSession
     from kcompat.config.broker import BrokerConfig
     from kcompat.node.world import World
+    from kcompat.store.process_session import ProcessSession
 
 
 class ZooKeeperPort:

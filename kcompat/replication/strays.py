@@ -36,19 +36,19 @@ from typing import TYPE_CHECKING, Protocol
 from kcompat.cluster import znodes
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.cluster.registration import NO_EPOCH
-from kcompat.cluster.store import StoreError
 from kcompat.log.errors import StorageError
 from kcompat.protocol.uuids import ZERO_UUID
+from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kcompat.cluster.news import ShownPartition
     from kcompat.cluster.registration import Registration
-    from kcompat.cluster.store import Stat
     from kcompat.log.log import Log
     from kcompat.log.manager import LogManager
     from kcompat.replication.replicas import ReplicaManager
+    from kcompat.store.interface import Stat
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from kcompat.cluster.store import ANY_VERSION, Check, SetData
 from kcompat.cluster.znodes import (
     CONTROLLER_EPOCH,
     encode_epoch,
@@ -25,15 +24,16 @@ from kcompat.records.record import Record
 from kcompat.replication.follower import Follower
 from kcompat.replication.isr import Committed
 from kcompat.replication.leader import IsrRule, Leader
+from kcompat.store.interface import ANY_VERSION, Check, SetData
 from support.cluster_story import TOPIC, StoryError, tell
 from support.recorded_files import memory_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kcompat.cluster.store import Op
     from kcompat.cluster.znodes import PartitionState
     from kcompat.replication.partition import Partition
+    from kcompat.store.interface import Op
     from support.cluster_story import Fault
     from support.history import Place
     from support.virtual_cluster import VirtualCluster

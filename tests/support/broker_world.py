@@ -9,8 +9,6 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.tree import Tree
 from kcompat.config.broker import BrokerConfig
 from kcompat.faults import contained
 from kcompat.log.cleaner.runners import StepRunner
@@ -18,6 +16,8 @@ from kcompat.log.files import FILES
 from kcompat.net.outbound import Ending
 from kcompat.node.broker import BrokerNode
 from kcompat.node.world import World
+from kcompat.store.process_store import ProcessStore
+from kcompat.store.tree import Tree
 from support.disk import Commit
 from support.virtual_clock import VirtualClock
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.cluster.feed import MetadataCache
-    from kcompat.cluster.tree import Staged
     from kcompat.controller.decisions import Decisions
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.log.files import Files
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from kcompat.net.outbound import Receiver
     from kcompat.promise import Promise
     from kcompat.replication.replicas import ReplicaManager
+    from kcompat.store.tree import Staged
     from support.disk import Disk, DiskOperation
 
 T = TypeVar("T")

@@ -16,9 +16,7 @@ from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage
 from kcompat.cluster.news import Reply, UpdateConfigs, UpdateMetadata
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import Forgetful, Registration
-from kcompat.cluster.store import Create
 from kcompat.cluster.znodes import (
     CLUSTER_ID,
     BrokerRegistration,
@@ -43,6 +41,8 @@ from kcompat.controller.producer_ids import ProducerIds
 from kcompat.promise import Promise
 from kcompat.protocol.messages.create_topics import CreateTopicsRequest
 from kcompat.security.authorizer import AllowEverything
+from kcompat.store.interface import Create
+from kcompat.store.process_store import ProcessStore
 from support.asking import context_of, services_of, travelled
 from support.virtual_clock import VirtualClock
 

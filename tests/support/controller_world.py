@@ -11,10 +11,7 @@ from kcompat.cluster.config_watch import ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import Forgetful, Registration
-from kcompat.cluster.sqlite_journal import SqliteJournal
-from kcompat.cluster.store import StoreUnavailableError
 from kcompat.cluster.znodes import BrokerRegistration
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
@@ -24,6 +21,9 @@ from kcompat.controller.controller import Controller
 from kcompat.controller.decisions import Decisions
 from kcompat.controller.producer_ids import ProducerIds
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import StoreUnavailableError
+from kcompat.store.process_store import ProcessStore
+from kcompat.store.sqlite_journal import SqliteJournal
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from kcompat.cluster.image import ClusterImage
     from kcompat.cluster.news import Answered, AssignedPartition, News
-    from kcompat.cluster.store import MetadataStore
-    from kcompat.cluster.tree import Staged
     from kcompat.controller.state import ControllerState
     from kcompat.promise import Promise
+    from kcompat.store.interface import MetadataStore
+    from kcompat.store.tree import Staged
 
 T = TypeVar("T")
 

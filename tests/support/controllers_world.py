@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 from kcompat.cluster import znodes
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.store import ANY_VERSION, Check, Create, Delete, SetData
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller import loading
@@ -22,6 +20,8 @@ from kcompat.controller.candidacy import RETRY_MS, Candidacy
 from kcompat.controller.controller import Controller
 from kcompat.controller.isr_changes import AlterPartition, ProposedIsr
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import ANY_VERSION, Check, Create, Delete, SetData
+from kcompat.store.process_store import ProcessStore
 from support.controller_world import register
 from support.virtual_clock import VirtualClock
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kcompat.cluster.news import Answered, News, Role
-    from kcompat.cluster.process_session import ProcessSession
-    from kcompat.cluster.store import Op, OpResult, SetAcl
     from kcompat.controller.isr_changes import IsrAnswers
     from kcompat.controller.state import ControllerState, Event, RegisteredBroker
     from kcompat.promise import Promise
+    from kcompat.store.interface import Op, OpResult, SetAcl
+    from kcompat.store.process_session import ProcessSession
 
 Key = tuple[str, int]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from kcompat.cluster.tree import Node
+    from kcompat.store.tree import Node
 
 
 class Create(Struct, frozen=True):

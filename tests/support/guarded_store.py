@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.store import ANY_VERSION, Check, Create, Delete, SetData
 from kcompat.cluster.znodes import (
     CONTROLLER_EPOCH,
     PartitionState,
@@ -19,14 +17,16 @@ from kcompat.cluster.znodes import (
     decode_topic,
     topic_path,
 )
+from kcompat.store.interface import ANY_VERSION, Check, Create, Delete, SetData
+from kcompat.store.process_store import ProcessStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kcompat.cluster.process_store import Journal
-    from kcompat.cluster.store import Op, OpResult, SetAcl
-    from kcompat.cluster.tree import Change
     from kcompat.cluster.znodes import TopicAssignment
+    from kcompat.store.interface import Op, OpResult, SetAcl
+    from kcompat.store.process_store import Journal
+    from kcompat.store.tree import Change
 
 _STATE: Final = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 

@@ -18,23 +18,23 @@ from msgspec.structs import replace
 
 from kcompat.api.context import Busy, Interruptible
 from kcompat.api.dispatcher import Dispatcher
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.store import StoreUnavailableError
 from kcompat.controller.decisions import Decisions
 from kcompat.faults import contained
 from kcompat.log.files import Files
 from kcompat.promise import Promise
+from kcompat.store.interface import StoreUnavailableError
+from kcompat.store.process_store import ProcessStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from kcompat.api.served import Handler, Served
     from kcompat.clock import Timer
-    from kcompat.cluster.store import Op, OpResult, SetAcl
     from kcompat.controller.state import ControllerState, Decision, Event
     from kcompat.log.files import OpenFile, Readable
     from kcompat.node.parts import Parts
     from kcompat.replication.partition import Partition
+    from kcompat.store.interface import Op, OpResult, SetAcl
     from kcompat.worker import Worker
     from support.virtual_clock import VirtualClock
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import pytest
 
-from kcompat.cluster.store import (
+from kcompat.store.interface import (
     EventType,
     NoChildrenForEphemeralsError,
     SessionExpiredError,
@@ -16,7 +16,7 @@ from kcompat.cluster.store import (
 )
 
 if TYPE_CHECKING:
-    from kcompat.cluster.store import MetadataStore
+    from kcompat.store.interface import MetadataStore
     from support.store_conformance import StoreUnderTest
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from kcompat.cluster.store import (
+from kcompat.store.interface import (
     BadVersionError,
     Check,
     Create,
@@ -20,7 +20,7 @@ from kcompat.cluster.store import (
 )
 
 if TYPE_CHECKING:
-    from kcompat.cluster.store import MetadataStore
+    from kcompat.store.interface import MetadataStore
 
 
 class StoreUnderTest(Protocol):

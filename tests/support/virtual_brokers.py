@@ -10,11 +10,11 @@ from collections import deque
 from random import Random
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.config.broker import BrokerConfig
 from kcompat.log.cleaner.runners import StepRunner
 from kcompat.node.broker import BrokerNode
 from kcompat.node.world import World
+from kcompat.store.process_store import ProcessStore
 from support.broker_world import ListedTransactions, NoAdministration
 from support.disk import Disk
 from support.recorded_files import RecordingFiles
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcompat.clock import Clock
-    from kcompat.cluster.store import Sessions
+    from kcompat.store.interface import Sessions
     from support.disk import DiskOperation
     from support.virtual_loop import VirtualLoop
     from support.virtual_network import Address

@@ -14,9 +14,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from kcompat.cluster.registration import BrokerIdInUseError
-from kcompat.cluster.tree import Tree
 from kcompat.log.errors import LogDirectoryError, StorageError
 from kcompat.node.cluster import BorrowedStore
+from kcompat.store.tree import Tree
 from support.disk import Disk, Fate, PowerCut
 from support.guarded_store import GuardedStore
 from support.troubled_disks import DiskTrouble, TroubledFiles
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from kcompat.cluster.tree import Staged
     from kcompat.node.broker import BrokerNode
+    from kcompat.store.tree import Staged
     from support.virtual_loop import VirtualLoop
     from support.virtual_network import Address, VirtualClient
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
-from kcompat.cluster.jute import Reader, frame
-from kcompat.cluster.zookeeper_server.records import (
+from kcompat.zookeeper_server.jute import Reader, frame
+from kcompat.zookeeper_server.records import (
     ConnectRequest,
     ConnectResponse,
     OpCode,
@@ -20,7 +20,7 @@ from kcompat.cluster.zookeeper_server.records import (
 )
 
 if TYPE_CHECKING:
-    from kcompat.cluster.jute import Record
+    from kcompat.zookeeper_server.jute import Record
 
 NOTIFICATION_XID = -1
 TIMEOUT_S = 20.0

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from kazoo.client import KazooClient
 from msgspec import Struct
 
-from kcompat.cluster.store import SessionState
-from kcompat.cluster.zookeeper.sessions import ZooKeeper
-from kcompat.cluster.zookeeper.settings import Credential, ZooKeeperSettings, ZooKeeperTls
+from kcompat.store.interface import SessionState
+from kcompat.store.zookeeper.sessions import ZooKeeper
+from kcompat.store.zookeeper.settings import Credential, ZooKeeperSettings, ZooKeeperTls
 from support.cut_link import CutLink
 
 if TYPE_CHECKING:
     import ssl
 
-    from kcompat.cluster.store import MetadataStore
+    from kcompat.store.interface import MetadataStore
 
 _numbers = itertools.count(1)
 

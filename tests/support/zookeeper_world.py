@@ -8,10 +8,11 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kcompat.cluster.jute import Reader, frame
-from kcompat.cluster.tree import Transaction, Tree
-from kcompat.cluster.zookeeper_server.connection import Connection
-from kcompat.cluster.zookeeper_server.records import (
+from kcompat.promise import Promise
+from kcompat.store.tree import Transaction, Tree
+from kcompat.zookeeper_server.connection import Connection
+from kcompat.zookeeper_server.jute import Reader, frame
+from kcompat.zookeeper_server.records import (
     ACL,
     ConnectRequest,
     ConnectResponse,
@@ -23,16 +24,15 @@ from kcompat.cluster.zookeeper_server.records import (
     RequestHeader,
     WatcherEvent,
 )
-from kcompat.cluster.zookeeper_server.service import ServerConfig, Service
-from kcompat.promise import Promise
+from kcompat.zookeeper_server.service import ServerConfig, Service
 from support.virtual_clock import VirtualClock
 from support.zookeeper_client import NOTIFICATION_XID, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcompat.cluster.jute import Record
-    from kcompat.cluster.tree import Change, StoredSession
+    from kcompat.store.tree import Change, StoredSession
+    from kcompat.zookeeper_server.jute import Record
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.zookeeper_server.records import (
+from kcompat.zookeeper_server.records import (
     MAX_BUFFER,
     Code,
     CreateRequest,

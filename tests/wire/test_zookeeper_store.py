@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import AddressInUseError, BrokerIdInUseError, Forgetful, Registration
-from kcompat.cluster.store import AccessDeniedError, Create, UnknownOutcomeError
 from kcompat.cluster.znodes import BrokerRegistration
-from kcompat.cluster.zookeeper.settings import Credential
-from kcompat.cluster.zookeeper_server.server import ZooKeeperServer
-from kcompat.cluster.zookeeper_server.service import ServerConfig
 from kcompat.controller import loading
 from kcompat.log.files import FILES
 from kcompat.log.remembered_sessions import RememberedSessions
 from kcompat.net.loop_clock import LoopClock
+from kcompat.store.interface import AccessDeniedError, Create, UnknownOutcomeError
+from kcompat.store.process_store import ProcessStore
+from kcompat.store.zookeeper.settings import Credential
+from kcompat.zookeeper_server.server import ZooKeeperServer
+from kcompat.zookeeper_server.service import ServerConfig
 from support.session_conformance import SessionConformance
 from support.store_conformance import StoreConformance
 from support.zookeeper_under_test import ZooKeeperUnderTest
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from kcompat.cluster.store import MetadataStore
+    from kcompat.store.interface import MetadataStore
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from kcompat.cli.logs import set_up_logging
 from kcompat.cli.own_process import collect_less_often, keep_freed_memory
 from kcompat.cli.processes.channel import OF_ORDERS, Channel, Job, Refused, SeesAll, Started, StopAll
-from kcompat.cluster.store import StoreError
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.descriptors import raise_limit
@@ -24,6 +23,7 @@ from kcompat.node.broker import BrokerNode
 from kcompat.node.cluster import BorrowedStore
 from kcompat.node.world import real_world
 from kcompat.node.zookeeper_port import ZooKeeperPort
+from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:
     import socket

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcompat.cluster import znodes
-from kcompat.cluster.store import BadVersionError, NoNodeError
 from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.deletion import DeleteTopics
 from kcompat.controller.election_requests import BalanceLeaders, ElectLeaders
 from kcompat.controller.reassignment import Reassign
 from kcompat.controller.shutdown import ControlledShutdown
 from kcompat.controller.values import ElectionType, PartitionsSpec, TopicSpec
+from kcompat.store.interface import BadVersionError, NoNodeError
 from support.controllers_world import ControllersWorld
 
 BROKERS = 4

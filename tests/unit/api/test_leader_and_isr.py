@@ -8,13 +8,13 @@ import pytest
 
 from kcompat.api import leader_and_isr
 from kcompat.cluster.news import LeaderAndIsr, Reply, Role
-from kcompat.cluster.store import SessionExpiredError
 from kcompat.config.broker import BrokerConfig
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from kcompat.security.authorizer import CLUSTER, AllowEverything, Authorizer
 from kcompat.security.operations import Operation
+from kcompat.store.interface import SessionExpiredError
 from support.asking import Denying, ask, context_of, services_of
 from support.told_broker import HeardConfigs, ToldBroker
 

@@ -12,9 +12,9 @@ from kcompat.cluster.config_watch import KEPT_MS, ConfigWatch
 from kcompat.cluster.entity_configs import EntityConfigs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import TopicImage
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.store import Create
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create
+from kcompat.store.process_store import ProcessStore
 from support.controller_world import answer
 from support.payloads import json_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from kcompat.cluster.image import ClusterImage
-    from kcompat.cluster.process_session import ProcessSession
+    from kcompat.store.process_session import ProcessSession
 
 
 class Broker:

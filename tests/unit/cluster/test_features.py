@@ -8,8 +8,8 @@ import pytest
 
 from kcompat.cluster.feature_levels import encode_finalized
 from kcompat.cluster.features import NO_EPOCH, FinalizedFeatures
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.znodes import FEATURE
+from kcompat.store.process_store import ProcessStore
 from support.controller_world import answer
 
 NONE_ENABLED = encode_finalized({})

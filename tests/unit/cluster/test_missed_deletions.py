@@ -11,15 +11,15 @@ from kcompat.cluster import znodes
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import ClusterImage, TopicImage
 from kcompat.cluster.missed_deletions import MissedDeletions
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.cluster.znodes import BrokerRegistration
+from kcompat.store.process_store import ProcessStore
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kcompat.cluster.process_session import ProcessSession
+    from kcompat.store.process_session import ProcessSession
 
 BROKER = BrokerRegistration({"PLAINTEXT": ("h", 9092)}, {"PLAINTEXT": "PLAINTEXT"})
 OLD, NEW = b"o" * 16, b"n" * 16

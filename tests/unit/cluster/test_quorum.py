@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kcompat.cluster import znodes
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.quorum import MetadataQuorum, QuorumState
+from kcompat.store.process_store import ProcessStore
 from support.controller_world import answer
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import (
     NO_EPOCH,
     AddressInUseError,
@@ -18,16 +17,17 @@ from kcompat.cluster.registration import (
     Registration,
     generate_broker_id,
 )
-from kcompat.cluster.store import EventType, StoreUnavailableError, WatchEvent
 from kcompat.cluster.znodes import BrokerRegistration
+from kcompat.store.interface import EventType, StoreUnavailableError, WatchEvent
+from kcompat.store.process_store import ProcessStore
 from support.session_conformance import Heard
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
 
-    from kcompat.cluster.process_session import ProcessSession
-    from kcompat.cluster.store import Op, OpResult, SetAcl
+    from kcompat.store.interface import Op, OpResult, SetAcl
+    from kcompat.store.process_session import ProcessSession
 
 BROKER = BrokerRegistration({"PLAINTEXT": ("h", 9092)}, {"PLAINTEXT": "PLAINTEXT"}, "r1")
 PATH = "/brokers/ids/1"

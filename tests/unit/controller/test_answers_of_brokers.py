@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.news import LeaderAndIsr, StopReplica, UpdateConfigs, UpdateMetadata
-from kcompat.cluster.store import Create, Delete
 from kcompat.cluster.znodes import ProducerIdBlock, broker_path, encode_broker
 from kcompat.controller.isr_changes import AlterPartition, ProposedIsr
 from kcompat.controller.values import Outcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create, Delete
 from support.controller_world import ControllerWorld, answer, registration_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster import znodes
-from kcompat.cluster.store import Create, SetData
 from kcompat.controller.values import TopicSpec
+from kcompat.store.interface import Create, SetData
 from support.controller_world import ControllerWorld, answer, register
 
 if TYPE_CHECKING:

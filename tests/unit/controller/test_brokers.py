@@ -14,7 +14,6 @@ from kcompat.cluster.news import (
     StopReplica,
     UpdateMetadata,
 )
-from kcompat.cluster.store import Create, Delete, SetData
 from kcompat.controller.brokers import BrokersSeen, Failover, LogDirectoriesFailed
 from kcompat.controller.state import (
     ABSENT,
@@ -24,6 +23,7 @@ from kcompat.controller.state import (
     Deletion,
     RegisteredBroker,
 )
+from kcompat.store.interface import Create, Delete, SetData
 from support.payloads import json_of
 
 from .conftest import broker, told, with_partitions

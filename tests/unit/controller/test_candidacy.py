@@ -10,8 +10,6 @@ import pytest
 
 from kcompat.cluster import znodes
 from kcompat.cluster.payloads import DamagedZnodeError
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.store import Create, Delete, SetData
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.controller import election, loading
@@ -20,6 +18,8 @@ from kcompat.controller.controller import Controller
 from kcompat.controller.creation import CreateTopics
 from kcompat.controller.values import TopicSpec
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create, Delete, SetData
+from kcompat.store.process_store import ProcessStore
 from support.controller_world import FakeBroker, answer, register
 from support.virtual_clock import VirtualClock
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from kcompat.cluster.process_session import ProcessSession
     from kcompat.controller.state import RegisteredBroker
+    from kcompat.store.process_session import ProcessSession
 
 
 class Candidate:

@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.cluster.news import LeaderAndIsr, UpdateConfigs, UpdateMetadata
-from kcompat.cluster.store import Create, SetData
 from kcompat.controller.creation import CreatePartitions, CreateTopics
 from kcompat.controller.state import ControlledTopic, Deletion
 from kcompat.controller.values import Outcome, PartitionsSpec, TopicSpec
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create, SetData
 from support.payloads import json_of
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.cluster.news import StoppedPartition, StopReplica, UpdateMetadata
-from kcompat.cluster.store import Create, Delete
 from kcompat.controller.creation import CreateTopics
 from kcompat.controller.deletion import DeleteTopics, DeletionsMarked, ReplicasStopped
 from kcompat.controller.values import Outcome, TopicSpec
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create, Delete
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.cluster.feature_levels import SUPPORTED, Levels, decode_finalized
-from kcompat.cluster.store import Create, SetData
 from kcompat.controller.features import FeatureUpdate, UpdateFeatures, UpgradeType
 from kcompat.controller.state import ABSENT, ControllerState
 from kcompat.controller.values import Outcome
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create, SetData
 
 NAME = "transaction.version"
 UP, DOWN, FAR_DOWN = UpgradeType.UPGRADE, UpgradeType.SAFE_DOWNGRADE, UpgradeType.UNSAFE_DOWNGRADE

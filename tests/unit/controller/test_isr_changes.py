@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.cluster.news import LeaderAndIsr, UpdateMetadata
-from kcompat.cluster.store import SetData
 from kcompat.controller.isr_changes import AlterPartition, IsrAnswer, IsrAnswers, ProposedIsr
 from kcompat.controller.reassignment import ReplicasCaughtUp
 from kcompat.controller.state import ControlledPartition
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import SetData
 from support.payloads import json_of
 
 from .conftest import with_partitions

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcompat.cluster.news import LeaderAndIsr, StoppedPartition, StopReplica, UpdateMetadata
-from kcompat.cluster.store import SetData
 from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.state import ControlledPartition
+from kcompat.store.interface import SetData
 from support.payloads import json_of
 
 from .conftest import told, with_partitions

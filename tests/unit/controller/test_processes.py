@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 from kcompat.cluster import znodes
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.news import LeaderAndIsr, UpdateMetadata
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import Forgetful, Registration
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
@@ -19,6 +18,7 @@ from kcompat.controller.controller import Controller
 from kcompat.controller.processes import ProcessesSeen
 from kcompat.controller.state import ControlledPartition, ControllerState, RegisteredBroker
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.process_store import ProcessStore
 from support.controller_world import FakeBroker, SmallDisk, registration_of
 from support.raw_peer import until
 from support.virtual_clock import VirtualClock

@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from kcompat.cluster.news import LeaderAndIsr, StoppedPartition, StopReplica
-from kcompat.cluster.store import Delete, SetData
 from kcompat.controller.brokers import Failover
 from kcompat.controller.reassignment import (
     ListReassignments,
@@ -19,6 +18,7 @@ from kcompat.controller.reassignment import (
 from kcompat.controller.state import ABSENT, ControlledPartition
 from kcompat.controller.values import Outcome
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Delete, SetData
 from support.payloads import json_of
 
 from .conftest import state_of, told, with_partitions

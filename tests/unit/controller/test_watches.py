@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster import znodes
-from kcompat.cluster.store import Create, SetData
 from kcompat.controller.values import TopicSpec
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Create, SetData
 from support.cluster_world import ClusterWorld
 from support.controller_world import ControllerWorld, answer, register
 

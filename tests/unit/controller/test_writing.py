@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.store import Check, Create, SetData
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import election, loading
 from kcompat.controller.creation import CreateTopics
@@ -16,13 +14,15 @@ from kcompat.controller.leadership import ReplicasFailed
 from kcompat.controller.values import TopicSpec
 from kcompat.controller.writing import MAX_TRANSACTION_BYTES, ControllerMovedError, Writer
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.interface import Check, Create, SetData
+from kcompat.store.process_store import ProcessStore
 from support.controller_world import register
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from kcompat.cluster.process_session import ProcessSession
-    from kcompat.cluster.store import Op, OpResult, SetAcl
+    from kcompat.store.interface import Op, OpResult, SetAcl
+    from kcompat.store.process_session import ProcessSession
 
 
 class Transactions(ProcessStore):

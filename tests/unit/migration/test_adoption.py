@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcompat.cluster import znodes
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.znodes import PRODUCER_ID_BLOCK, decode_producer_ids
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
@@ -24,12 +23,13 @@ from kcompat.protocol.messages.transaction_log import TransactionLogKey, Transac
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
+from kcompat.store.process_store import ProcessStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcompat.cluster.store import MetadataStore, Stat
     from kcompat.log.log import Log
+    from kcompat.store.interface import MetadataStore, Stat
 
 TOPIC_ID = bytes(range(16))
 CONFIG = BrokerConfig({"broker.id": "7"})

@@ -10,9 +10,6 @@ import pytest
 
 from kcompat.cluster import znodes
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS, decode_finalized
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.store import Create, name_of, parent_of
-from kcompat.cluster.tree import Transaction, Tree
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller import loading
 from kcompat.log.config import LogConfig
@@ -29,6 +26,9 @@ from kcompat.migration.hand_over import (
 )
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
+from kcompat.store.interface import Create, name_of, parent_of
+from kcompat.store.process_store import ProcessStore
+from kcompat.store.tree import Transaction, Tree
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kcompat.cluster.store import name_of, parent_of
 from kcompat.migration.hand_over import HandOverRefusedError
 from kcompat.migration.take_over import ReadNode, registration_from, to_read_below
+from kcompat.store.interface import name_of, parent_of
 
 NODES = {
     "/zookeeper/quota": b"",

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.store import SessionState
 from kcompat.node.cluster import BorrowedStore
+from kcompat.store.interface import SessionState
+from kcompat.store.process_store import ProcessStore
 from support.current import current
 from support.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kcompat.cluster.store import MetadataStore
+    from kcompat.store.interface import MetadataStore
 
 TIMEOUT_MS = 3000
 

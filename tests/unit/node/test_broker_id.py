@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.errors import ConfigError
 from kcompat.log.identity import Identity
 from kcompat.node.broker_id import with_broker_id
+from kcompat.store.process_store import ProcessStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kcompat.cluster.store import MetadataStore
+    from kcompat.store.interface import MetadataStore
 
 NEW, OLD = Identity(), Identity(7, "c")
 

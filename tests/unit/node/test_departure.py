@@ -9,21 +9,21 @@ from msgspec.structs import replace
 
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import BrokerInfo, PartitionInfo, TopicImage
-from kcompat.cluster.process_store import ProcessStore
-from kcompat.cluster.tree import Tree
 from kcompat.config.broker import BrokerConfig
 from kcompat.controller.shutdown import StillLed
 from kcompat.node.departure import Departure
 from kcompat.peer.errors import PeerError, PeerFault
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
+from kcompat.store.process_store import ProcessStore
+from kcompat.store.tree import Tree
 from support.virtual_loop import run_virtually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kcompat.cluster.process_session import ProcessSession
-    from kcompat.cluster.tree import Staged
+    from kcompat.store.process_session import ProcessSession
+    from kcompat.store.tree import Staged
     from support.virtual_loop import VirtualLoop
 
 PAUSE_S = 5.0

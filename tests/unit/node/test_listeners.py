@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import structs
 
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.config.broker import BrokerConfig
 from kcompat.node.cluster import BorrowedStore
 from kcompat.node.listeners import host_for_all, open_listeners, registration_of
+from kcompat.store.process_store import ProcessStore
 from support.broker_world import HOST_NAME, BrokerWorld, ListedTransactions
 from support.disk import Disk
 

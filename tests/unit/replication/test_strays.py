@@ -12,9 +12,7 @@ from kcompat.cluster import znodes
 from kcompat.cluster.feed import MetadataCache
 from kcompat.cluster.image import PartitionInfo
 from kcompat.cluster.news import AssignedPartition, Role, ShownPartition, UpdateMetadata
-from kcompat.cluster.process_store import ProcessStore
 from kcompat.cluster.registration import Forgetful, Registration
-from kcompat.cluster.store import StoreUnavailableError
 from kcompat.cluster.znodes import BrokerRegistration, TopicAssignment, encode_topic, topic_path
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
@@ -26,6 +24,8 @@ from kcompat.records.record import Record
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replicas import ReplicaManager
 from kcompat.replication.strays import StrayReplicas
+from kcompat.store.interface import StoreUnavailableError
+from kcompat.store.process_store import ProcessStore
 from support.local_brokers import DONE, NEW, take, told
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
-    from kcompat.cluster.process_session import ProcessSession
-    from kcompat.cluster.store import Stat
     from kcompat.log.log import Log
+    from kcompat.store.interface import Stat
+    from kcompat.store.process_session import ProcessSession
 
 OLD = b"o" * 16
 BROKER = BrokerRegistration({"PLAINTEXT": ("h", 9092)}, {"PLAINTEXT": "PLAINTEXT"})

@@ -1,0 +1,168 @@
+"""A session with a `ProcessStore`.
+
+Nothing between the two can break. To be cut off, to come back and to end are what somebody does to it: a
+server that lends the store to other processes, or a test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from kcompat.store.interface import EventType, SessionExpiredError, SessionState, WatchEvent
+from kcompat.store.session import Session
+from kcompat.store.subscriptions import Subscriptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcompat.store.interface import Op, OpResult, Stat, Watch
+    from kcompat.store.tree import Tree
+
+
+class SharedTree(Protocol):
+    """What the sessions of a process have in common: `ProcessStore`."""
+
+    @property
+    def tree(self) -> Tree:
+        """The nodes, to be read only."""
+
+    async def commit(self, session_id: int, ops: Sequence[Op]) -> list[OpResult]:
+        """Run `ops` as one transaction."""
+
+    def admit(self, session: ProcessSession) -> int:
+        """Take up a session that has ended; its new id."""
+
+    async def end(self, session: ProcessSession) -> None:
+        """Remove a session and its ephemeral nodes."""
+
+
+class ProcessSession(Session):
+    """One broker's `MetadataStore`."""
+
+    def __init__(self, store: SharedTree, session_id: int) -> None:
+        super().__init__(session_id, SessionState.CONNECTED)
+        self._store = store
+        self._watches: Subscriptions[str, WatchEvent] = Subscriptions("a watch of the metadata store")
+        self._settled: asyncio.Future[None] | None = None
+        """What calls wait for while the session is suspended."""
+        self._is_closed = False
+        self._has_lapsed = False
+
+    @property
+    def last_zxid(self) -> int:
+        """The id of the last transaction in the store."""
+        return self._store.tree.zxid
+
+    async def get(self, path: str) -> tuple[bytes, Stat]:
+        """Data and Stat of a node, or `NoNodeError`."""
+        await self._ready()
+        node = self._store.tree.get(path)
+        return node.data or b"", node.stat()
+
+    async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        """Data and Stat of each node."""
+        await self._ready()
+        nodes = self._store.tree.nodes
+        return [(node.data or b"", node.stat()) if (node := nodes.get(path)) else None for path in paths]
+
+    async def exists(self, path: str) -> Stat | None:
+        """The Stat of a node."""
+        await self._ready()
+        node = self._store.tree.nodes.get(path)
+        return None if node is None else node.stat()
+
+    async def children(self, path: str) -> list[str]:
+        """Sorted names of children, or `NoNodeError`."""
+        await self._ready()
+        return sorted(self._store.tree.get(path).children)
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
+        """One transaction."""
+        await self._ready()
+        results = await self._store.commit(self._session_id, ops)
+        await self._ready()  # no answer comes through while cut off
+        return results
+
+    def watch(self, path: str, listener: Callable[[WatchEvent], object]) -> Watch:
+        """Report changes of a node and of its children's names."""
+        self._insist()
+        return self._watches.add(path, listener)
+
+    def report(self, event: WatchEvent) -> None:
+        """A transaction has changed something; a session that is cut off does not hear of it."""
+        if self._state is SessionState.CONNECTED:
+            self._watches.tell(event.path, event)
+
+    # -- what is done to it ------------------------------------------------------------------------------
+
+    def suspend(self) -> None:
+        """Cut it off: its calls wait, and its watches hear nothing."""
+        if self._state is SessionState.CONNECTED:
+            self._become(SessionState.SUSPENDED)
+
+    def resume(self) -> None:
+        """Let it come back. In time: each of its watches hears that it may have missed something. Too late:
+        it hears that it has ended.
+        """
+        if self._state is SessionState.SUSPENDED:
+            if self._has_lapsed:
+                self._has_lapsed = False
+                self._become(SessionState.EXPIRED)
+            else:
+                self._take_up()
+
+    async def lapse(self) -> None:
+        """End it while it is cut off, so that others see its nodes go; it hears of that from `resume`."""
+        assert self._state is SessionState.SUSPENDED, "who is connected hears at once: `expire`"
+        self._has_lapsed = True
+        await self._store.end(self)
+
+    async def expire(self) -> None:
+        """End it as the store does when nothing was heard of it for too long."""
+        if self._state is not SessionState.EXPIRED:
+            self.suspend()
+            await self._store.end(self)
+            self._become(SessionState.EXPIRED)
+
+    async def renew(self) -> None:
+        """Take up a new session after the end of this one."""
+        if self._is_closed:
+            raise SessionExpiredError("the session with the metadata store was closed")
+        if self._state is SessionState.EXPIRED:
+            self._session_id = self._store.admit(self)
+            self._take_up()
+
+    async def close(self) -> None:
+        """End it for good."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._watches.clear()
+            self._listeners.clear()
+            await self._store.end(self)
+            self._become(SessionState.EXPIRED)
+
+    # -- states ------------------------------------------------------------------------------------------
+
+    async def _ready(self) -> None:
+        while self._state is SessionState.SUSPENDED and not self._is_closed:
+            if self._settled is None:
+                self._settled = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._settled)
+        self._insist()
+
+    def _insist(self) -> None:
+        if self._is_closed or self._state is SessionState.EXPIRED:
+            raise SessionExpiredError(f"session {self._session_id} of the metadata store has ended")
+
+    def _take_up(self) -> None:
+        self._become(SessionState.CONNECTED)
+        for path in self._watches.heard():
+            self._watches.tell(path, WatchEvent(EventType.MISSED, path))
+
+    def _become(self, state: SessionState) -> None:
+        self._state = state
+        self._listeners.tell(None, state)
+        if state is not SessionState.SUSPENDED and self._settled is not None:
+            self._settled.set_result(None)
+            self._settled = None

@@ -1,0 +1,228 @@
+"""The metadata store of the brokers of one process: a tree in memory, each transaction durable before it is
+seen.
+
+`ProcessStore` holds the tree and its journal; `ProcessStore.session()` gives each broker its own
+`MetadataStore`. Sessions end when they are closed or made to expire, or when the process ends: opening the
+store again removes the ephemeral nodes it finds. Sessions of clients that came by a port are in the journal
+and outlive the process, if whoever serves the port takes them over (`take_over_sessions`).
+
+Transactions that come while the journal is busy are made durable together, with one wait for the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from kcompat.store.process_session import ProcessSession
+from kcompat.store.subscriptions import Subscriptions
+from kcompat.store.tree import Staged, Transaction, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kcompat.store.interface import Op, OpResult, SetAcl, Watch
+    from kcompat.store.tree import Change, StoredSession
+
+T = TypeVar("T")
+
+MOST_TOGETHER = 64
+"""Transactions of one wait for the disk: more would keep the event loop for too long."""
+
+
+class Journal(Protocol):
+    """Where transactions become durable."""
+
+    def load(self) -> Tree:
+        """The tree as last written; `StoreUnavailableError` says why it cannot be read."""
+
+    async def write(self, zxid: int, staged: Staged) -> None:
+        """Make what the transactions up to `zxid` change durable, or raise `StoreUnavailableError` and leave
+        the journal as it was.
+        """
+
+    def close(self) -> None:
+        """Release the files."""
+
+
+class _MemoryJournal:
+    """Nothing outlives the process."""
+
+    def load(self) -> Tree:
+        return Tree()
+
+    async def write(self, zxid: int, staged: Staged) -> None:  # noqa: ARG002
+        return
+
+    def close(self) -> None:
+        return
+
+
+class _Waiting:
+    """A transaction to be made."""
+
+    __slots__ = ("_future", "session_id", "work")
+
+    def __init__(
+        self, session_id: int, work: Callable[[Transaction], Any], future: asyncio.Future[tuple[int, Any]]
+    ) -> None:
+        self.session_id = session_id
+        self.work = work
+        self._future = future
+
+    def succeed(self, zxid: int, result: object) -> None:
+        """Tell who waits, unless they were cancelled."""
+        if not self._future.done():
+            self._future.set_result((zxid, result))
+
+    def fail(self, error: Exception) -> None:
+        """The same."""
+        if not self._future.done():
+            self._future.set_exception(error)
+
+
+class ProcessStore:
+    """The tree that the sessions of this process share. All calls belong to one event loop."""
+
+    is_own = True
+
+    def __init__(self, journal: Journal, wall_ms: Callable[[], int]) -> None:
+        """Load the tree, or close the journal and raise why not; `wall_ms` gives ms since the epoch."""
+        self._journal = journal
+        self._wall_ms = wall_ms
+        try:
+            self._tree = journal.load()
+        except BaseException:
+            journal.close()
+            raise
+        self._waiting: deque[_Waiting] = deque()
+        self._writer: asyncio.Task[None] | None = None
+        self._listeners: Subscriptions[None, Change] = Subscriptions("a listener to the metadata store")
+        self._session_ids = itertools.count(1)
+        self._sessions: list[ProcessSession] = []
+        self._left_over = {self._tree.nodes[path].ephemeral_owner for path in self._tree.ephemerals()}
+        self._left_over |= self._tree.sessions.keys()
+
+    @classmethod
+    def in_memory(cls, wall_ms: Callable[[], int]) -> ProcessStore:
+        """A store that is forgotten with the process."""
+        return cls(_MemoryJournal(), wall_ms)
+
+    @property
+    def tree(self) -> Tree:
+        """The nodes, to be read only."""
+        return self._tree
+
+    def take_over_sessions(self) -> Mapping[int, StoredSession]:
+        """The sessions that outlive processes, which the caller ends from now on; to be called before the
+        first `session`.
+        """
+        self._left_over -= self._tree.sessions.keys()
+        return self._tree.sessions
+
+    def subscribe(self, listener: Callable[[Change], object]) -> Watch:
+        """Report every change, once it is durable, before any call that it lets go on is answered."""
+        return self._listeners.add(None, listener)
+
+    async def session(self) -> ProcessSession:
+        """A new session. The first one ends the sessions that a previous process left, if nobody has taken
+        them over.
+        """
+        left_over, self._left_over = self._left_over, set()
+        if left_over:
+            await self.transact(0, lambda transaction: transaction.end_sessions(left_over))
+        session = ProcessSession(self, next(self._session_ids))
+        self._sessions.append(session)
+        return session
+
+    def admit(self, session: ProcessSession) -> int:
+        """Take up a session again that has ended; its new id."""
+        self._sessions.append(session)
+        return next(self._session_ids)
+
+    async def commit(self, session_id: int, ops: Sequence[Op | SetAcl]) -> list[OpResult]:
+        """Run `ops` as one transaction of a session; see `transact`."""
+        _, results = await self.transact(session_id, lambda transaction: [transaction.run(op) for op in ops])
+        return results
+
+    async def transact(self, session_id: int, work: Callable[[Transaction], T]) -> tuple[int, T]:
+        """Run `work` on one transaction of a session: checked, made durable, applied, reported. Its id, and
+        what `work` returned; what it raises drops the transaction and is raised here.
+
+        Transactions run in the order of these calls. A caller that is cancelled stops waiting; the
+        transaction still runs to its end.
+        """
+        return await self.submit(session_id, work)
+
+    def submit(self, session_id: int, work: Callable[[Transaction], T]) -> asyncio.Future[tuple[int, T]]:
+        """The same, to be awaited later."""
+        future: asyncio.Future[tuple[int, T]] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(session_id, work, future))
+        if self._writer is None:
+            self._writer = asyncio.ensure_future(self._write())
+        return future
+
+    async def _write(self) -> None:
+        waiting = self._waiting
+        try:
+            while waiting:
+                count = min(len(waiting), MOST_TOGETHER)
+                await self._write_together([waiting.popleft() for _ in range(count)])
+        finally:
+            self._writer = None
+
+    async def _write_together(self, group: Sequence[_Waiting]) -> None:
+        staged = Staged.nothing()
+        zxid = self._tree.zxid
+        done: list[tuple[_Waiting, Transaction | None, object]] = []
+        for each in group:
+            try:
+                transaction = Transaction(self._tree, each.session_id, self._wall_ms(), zxid + 1, staged)
+                result = each.work(transaction)
+            except Exception as error:
+                # Told in its turn: who hears of it finds in the tree what it failed for.
+                done.append((each, None, error))
+                continue
+            done.append((each, transaction, result))
+            if transaction.staged:
+                zxid += 1
+                staged.add(transaction.staged)
+        try:
+            if staged:
+                await self._journal.write(zxid, staged)
+        except Exception as error:
+            for each, _, _ in done:
+                each.fail(error)
+            return
+        for each, made, outcome in done:
+            if made is None:
+                assert isinstance(outcome, Exception)
+                each.fail(outcome)
+                continue
+            if made.staged:
+                made.apply()
+                self._report(made.changes)
+            each.succeed(made.zxid if made.staged else self._tree.zxid, outcome)
+
+    def _report(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            for session in tuple(self._sessions):
+                session.report(change.event)
+            self._listeners.tell(None, change)
+
+    async def end(self, session: ProcessSession) -> None:
+        """Remove a session and its ephemeral nodes."""
+        if session in self._sessions:
+            self._sessions.remove(session)
+            session_id = session.session_id
+            await self.transact(session_id, lambda transaction: transaction.end_sessions({session_id}))
+
+    async def close(self) -> None:
+        """End every session and release the files."""
+        for session in tuple(self._sessions):
+            await session.close()
+        while self._writer is not None:
+            await asyncio.wait([self._writer])
+        self._journal.close()

@@ -1,0 +1,340 @@
+"""The nodes of a `ProcessStore` and transactions over them. Pure: no files, no clock.
+
+A `Transaction` stages its changes over the tree, sees its own earlier operations, and changes nothing until
+it is applied; the store makes the staged nodes durable in between. So a reader never sees what a crash could
+take back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, assert_never
+
+from msgspec import Struct
+
+from kcompat.store.interface import (
+    ANY_VERSION,
+    OPEN_ACL,
+    BadVersionError,
+    Check,
+    Create,
+    Delete,
+    EventType,
+    NoChildrenForEphemeralsError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    SetAcl,
+    SetData,
+    Stat,
+    WatchEvent,
+    check_path,
+    name_of,
+    parent_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from kcompat.store.interface import Acl, Op, OpResult
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+ROOT = "/"
+
+
+class Node(Struct, gc=False):
+    """One node: its data, what `Stat` tells of it, who may use it, and the names of its children."""
+
+    data: bytes | None
+    """ZooKeeper tells nodes without data from those with none; only its own clients make the former."""
+    czxid: int
+    mzxid: int
+    ctime_ms: int
+    mtime_ms: int
+    version: int
+    cversion: int
+    ephemeral_owner: int
+    pzxid: int
+    aversion: int = 0
+    acl: Acl = OPEN_ACL
+    children: set[str] | frozenset[str] = frozenset()
+    """A set of its own only once there is a child: most nodes have none."""
+
+    def stat(self) -> Stat:
+        """The node as its readers see it."""
+        return Stat(
+            self.czxid,
+            self.mzxid,
+            self.ctime_ms,
+            self.mtime_ms,
+            self.version,
+            self.cversion,
+            self.ephemeral_owner,
+            len(self.children),
+            self.pzxid,
+            self.aversion,
+        )
+
+    @property
+    def children_ever(self) -> int:
+        """How many children were ever made: the number after the name of a sequential one."""
+        return (self.cversion + len(self.children)) // 2
+
+    def add_child(self, name: str) -> None:
+        """Hang one more child on this node."""
+        if isinstance(self.children, set):
+            self.children.add(name)
+        else:
+            self.children = {name}
+
+    def copy(self) -> Node:
+        """A node to change in a transaction."""
+        return Node(
+            self.data,
+            self.czxid,
+            self.mzxid,
+            self.ctime_ms,
+            self.mtime_ms,
+            self.version,
+            self.cversion,
+            self.ephemeral_owner,
+            self.pzxid,
+            self.aversion,
+            self.acl,
+            set(self.children) if self.children else frozenset(),
+        )
+
+
+class StoredSession(Struct, frozen=True, gc=False):
+    """A session that outlives the process which made it: its client has the password, and comes back."""
+
+    password: bytes
+    timeout_ms: int
+
+
+class Change(Struct, frozen=True, gc=False):
+    """What happened to a node, and the access list of the node it happened to."""
+
+    event: WatchEvent
+    acl: Acl
+
+
+class Tree:
+    """Nodes by path, sessions that outlive the process by id, and the id of the last transaction."""
+
+    def __init__(
+        self,
+        zxid: int = 0,
+        nodes: Iterable[tuple[str, Node]] = (),
+        sessions: Iterable[tuple[int, StoredSession]] = (),
+    ) -> None:
+        """Take nodes as they were stored: any order, children not yet linked."""
+        self.zxid = zxid
+        self.sessions = dict(sessions)
+        self.nodes: dict[str, Node] = {ROOT: Node(b"", 0, 0, 0, 0, 0, 0, 0, 0)}
+        self.nodes.update(nodes)
+        for path in self.nodes:
+            if path != ROOT:
+                self.get(parent_of(path)).add_child(name_of(path))
+
+    def get(self, path: str) -> Node:
+        """The node at `path`, or `NoNodeError`."""
+        node = self.nodes.get(path)
+        if node is None:
+            raise NoNodeError(f"{path} does not exist")
+        return node
+
+    def ephemerals(self, session_id: int | None = None) -> list[str]:
+        """Paths of the ephemeral nodes of one session, or of all of them."""
+        return [
+            path
+            for path, node in self.nodes.items()
+            if node.ephemeral_owner and session_id in (None, node.ephemeral_owner)
+        ]
+
+    def check_invariants(self) -> None:
+        """Every node but the root hangs on a parent that knows it; ephemerals have no children."""
+        known = {ROOT}
+        for path, node in self.nodes.items():
+            assert not (node.ephemeral_owner and node.children), path
+            assert node.mzxid <= self.zxid, path
+            assert node.czxid <= node.mzxid, path
+            known.update(f"{path.rstrip('/')}/{name}" for name in node.children)
+        assert known == self.nodes.keys()
+
+
+class Staged(Struct):
+    """What changes: nodes and sessions as they will be, None for those that go."""
+
+    nodes: dict[str, Node | None]
+    sessions: dict[int, StoredSession | None]
+
+    @classmethod
+    def nothing(cls) -> Staged:
+        """To begin with."""
+        return cls({}, {})
+
+    def __bool__(self) -> bool:
+        return bool(self.nodes or self.sessions)
+
+    def add(self, later: Staged) -> None:
+        """What a later transaction changes as well."""
+        self.nodes |= later.nodes
+        self.sessions |= later.sessions
+
+
+class Transaction:
+    """Operations of one session, staged over a tree and over the transactions `before` that are not applied
+    yet, the last of which has the id `zxid` - 1.
+    """
+
+    def __init__(
+        self, tree: Tree, session_id: int, now_ms: int, zxid: int, before: Staged | None = None
+    ) -> None:
+        self.zxid = zxid
+        self.changes: list[Change] = []
+        self.staged = Staged.nothing()
+        self._tree = tree
+        self._session_id = session_id
+        self._now_ms = now_ms
+        self._before = before or self.staged
+        self._staged = self.staged.nodes
+
+    def find(self, path: str) -> Node | None:
+        """The node at `path` as the operations so far leave it, to be read only."""
+        for staged in (self._staged, self._before.nodes):
+            if path in staged:
+                return staged[path]
+        return self._tree.nodes.get(path)
+
+    def has_session(self, session_id: int) -> bool:
+        """Whether there is such a session among those that outlive the process."""
+        for staged in (self.staged.sessions, self._before.sessions):
+            if session_id in staged:
+                return staged[session_id] is not None
+        return session_id in self._tree.sessions
+
+    def open_session(self, session_id: int, session: StoredSession) -> None:
+        """Keep a session beyond the end of the process."""
+        self.staged.sessions[session_id] = session
+
+    def end_sessions(self, ids: Collection[int]) -> None:
+        """Remove the ephemeral nodes of sessions, and the sessions themselves where they are kept."""
+        self.staged.sessions |= {each: None for each in ids if self.has_session(each)}
+        before = [path for path, node in self._before.nodes.items() if node is not None]
+        for path in dict.fromkeys((*self._tree.ephemerals(), *before)):
+            node = self.find(path)
+            if node is not None and node.ephemeral_owner in ids:
+                self._delete(Delete(path))
+
+    def run(self, op: Op | SetAcl) -> OpResult:
+        """Stage one operation; raises the store's error and must then be dropped as a whole."""
+        match op:
+            case Create():
+                return self._create(op)
+            case SetData():
+                return self._set(op)
+            case SetAcl():
+                return self._set_acl(op)
+            case Delete():
+                self._delete(op)
+                return None
+            case Check():
+                self._expect(op.path, op.version)
+                return None
+            case _:
+                assert_never(op)
+
+    def apply(self) -> None:
+        """Make the staged changes the tree's."""
+        _put(self.staged.nodes, self._tree.nodes)
+        _put(self.staged.sessions, self._tree.sessions)
+        self._tree.zxid = self.zxid
+
+    def _create(self, op: Create) -> str:
+        path = op.path
+        parent_path = _validated_parent(path)
+        parent = self._touch(parent_path)
+        if parent.ephemeral_owner:
+            raise NoChildrenForEphemeralsError(f"{parent_path} is ephemeral")
+        if op.sequential:
+            path = f"{path}{parent.children_ever:010d}"
+        if self.find(path) is not None:
+            raise NodeExistsError(f"{path} exists")
+        now_ms, zxid = self._now_ms, self.zxid
+        owner = self._session_id if op.ephemeral else 0
+        acl = OPEN_ACL if op.acl is None else op.acl
+        self._staged[path] = Node(op.data, zxid, zxid, now_ms, now_ms, 0, 0, owner, zxid, acl=acl)
+        parent.add_child(name_of(path))
+        parent.cversion += 1
+        parent.pzxid = zxid
+        self._report(EventType.CREATED, path, acl)
+        self._report(EventType.CHILDREN_CHANGED, parent_path, parent.acl)
+        return path
+
+    def _set(self, op: SetData) -> Stat:
+        self._expect(op.path, op.version)
+        node = self._touch(op.path)
+        node.data = op.data
+        node.version += 1
+        node.mzxid = self.zxid
+        node.mtime_ms = self._now_ms
+        self._report(EventType.CHANGED, op.path, node.acl)
+        return node.stat()
+
+    def _set_acl(self, op: SetAcl) -> Stat:
+        node = self._touch(op.path)
+        if op.version not in (ANY_VERSION, node.aversion):
+            raise BadVersionError(
+                f"the access list of {op.path} has version {node.aversion}, not {op.version}"
+            )
+        node.acl = op.acl
+        node.aversion += 1
+        return node.stat()
+
+    def _delete(self, op: Delete) -> None:
+        parent_path = _validated_parent(op.path)
+        node = self._expect(op.path, op.version)
+        if node.children:
+            raise NotEmptyError(f"{op.path} has children")
+        parent = self._touch(parent_path)
+        parent.children -= {name_of(op.path)}
+        parent.cversion += 1
+        parent.pzxid = self.zxid
+        self._staged[op.path] = None
+        self._report(EventType.DELETED, op.path, node.acl)
+        self._report(EventType.CHILDREN_CHANGED, parent_path, parent.acl)
+
+    def _report(self, event: EventType, path: str, acl: Acl) -> None:
+        self.changes.append(Change(WatchEvent(event, path), acl))
+
+    def _expect(self, path: str, version: int) -> Node:
+        node = self.find(path)
+        if node is None:
+            raise NoNodeError(f"{path} does not exist")
+        if version not in (ANY_VERSION, node.version):
+            raise BadVersionError(f"{path} has version {node.version}, not {version}")
+        return node
+
+    def _touch(self, path: str) -> Node:
+        """The node to change, staged."""
+        node = self.find(path)
+        if node is None:
+            raise NoNodeError(f"{path} does not exist")
+        if path not in self._staged:
+            node = self._staged[path] = node.copy()
+        return node
+
+
+def _put(staged: Mapping[K, V | None], into: dict[K, V]) -> None:
+    for key, value in staged.items():
+        if value is None:
+            into.pop(key, None)
+        else:
+            into[key] = value
+
+
+def _validated_parent(path: str) -> str:
+    check_path(path)
+    return parent_of(path)

@@ -1,0 +1,143 @@
+"""One session with ZooKeeper, kept by a kazoo client of its own.
+
+kazoo would go on with another session where one has expired, and send in it what was meant for the old one.
+So a client is given up when its session ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import ConnectionClosedError, ConnectionLoss, SessionExpiredError
+
+from kcompat.store.interface import SessionState
+from kcompat.store.zookeeper.loop_handler import LoopHandler
+
+if TYPE_CHECKING:
+    import ssl
+
+    from kcompat.store.zookeeper.settings import ZooKeeperSettings
+
+Send = Callable[[Any], Any]
+"""Asks something of a kazoo client and gives what the answer will be put into."""
+
+Answered = Callable[[Any, BaseException | None], object]
+"""Takes the value of an answer, or its error."""
+
+_STATES = {
+    KazooState.CONNECTED: SessionState.CONNECTED,
+    KazooState.SUSPENDED: SessionState.SUSPENDED,
+    KazooState.LOST: SessionState.EXPIRED,
+}
+PATIENCE = 0.2
+"""The part of a session's timeout after which another connection is tried where a server says nothing."""
+
+_STOP_S = 5.0
+"""How long the end of a client is waited for. One whose server is silent ends by itself, later."""
+
+_log = logging.getLogger(__name__)
+_kazoo_log = logging.getLogger(f"{__name__}.kazoo")
+_kazoo_log.setLevel(logging.ERROR)  # the states are told; each attempt to connect is no news
+
+
+class Connection:
+    """A session and the way to the servers, from `start` to its end."""
+
+    def __init__(
+        self,
+        settings: ZooKeeperSettings,
+        tls: ssl.SSLContext | None,
+        told: Callable[[SessionState], object],
+    ) -> None:
+        """`told` hears of each state on the loop that runs this, in order with answers and watches."""
+        self._told = told
+        patience_s = settings.session_timeout_ms / 1000 * PATIENCE
+        self._handler = LoopHandler(asyncio.get_running_loop(), tls, patience_s)
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._client = KazooClient(
+            settings.servers,
+            timeout=settings.session_timeout_ms / 1000,
+            handler=self._handler,
+            auth_data=[(credential.scheme, credential.text) for credential in settings.credentials],
+            connection_retry={"max_tries": -1, "delay": 0.05, "max_delay": 0.5},
+            use_ssl=tls is not None,
+            logger=_kazoo_log,
+        )
+        self._client.add_listener(self._state_changed)
+
+    @property
+    def session_id(self) -> int:
+        """The session's id; 0 before it is connected for the first time."""
+        known = self._client.client_id
+        return 0 if known is None else int(known[0])
+
+    @property
+    def last_zxid(self) -> int:
+        """The highest transaction id that an answer has told of."""
+        return int(self._client.last_zxid)
+
+    @property
+    def problem(self) -> OSError | None:
+        """Why the last attempt to reach a server failed; None where it did not."""
+        return self._handler.problem
+
+    def start(self) -> None:
+        """Begin to connect; the states tell the rest."""
+        self._client.start_async()
+
+    def request(self, send: Send, answered: Answered) -> None:
+        """Send something in this session, and have `answered(value, error)` called on the loop."""
+        with self._lock:  # a request that is let in after the end would be sent in the session after it
+            if self._is_over:
+                self._handler.put(partial(answered, None, SessionExpiredError()))
+                return
+            if not self._client.connected:  # kazoo would keep it, and send it before what was lost
+                self._handler.put(partial(answered, None, ConnectionLoss()))
+                return
+            result = send(self._client)
+        result.rawlink(lambda result: answered(result.value, result.exception))
+
+    async def stop(self) -> None:
+        """End the session, where it has not ended, and the thread."""
+        with self._lock:
+            self._is_over = True
+        stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        thread = threading.Thread(target=self._stop, args=(stopped,), name="zookeeper-stop", daemon=True)
+        thread.start()
+        try:
+            await asyncio.wait_for(stopped, _STOP_S)
+        except TimeoutError:
+            _log.warning("ZooKeeper does not answer: its session ends by itself")
+
+    def _stop(self, stopped: asyncio.Future[None]) -> None:
+        """In a thread: it waits for kazoo's."""
+        try:
+            self._client.stop()
+            self._client.close()
+        except Exception:
+            _log.debug("the end of a ZooKeeper client", exc_info=True)
+        self._handler.put(partial(_complete, stopped))
+
+    def _state_changed(self, state: str) -> None:
+        """In kazoo's thread, before it forgets the session."""
+        if state == KazooState.LOST:
+            with self._lock:
+                self._is_over = True
+        self._handler.put(partial(self._told, _STATES[state]))
+
+
+def is_end(error: BaseException) -> bool:
+    """Whether an error says that the session is over."""
+    return isinstance(error, SessionExpiredError | ConnectionClosedError)
+
+
+def _complete(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,239 @@
+"""Whether a transaction was made whose answer never came. Pure.
+
+Once a session is connected again and has caught up (`sync`), nothing that it sent before can still take
+effect: ZooKeeper takes requests of a session from its last connection only. So what the nodes hold now
+decides:
+
+- A transaction is made as a whole, under one id that is above every id seen before it was sent. A node that
+  it would have changed and that was last changed before says that it was not made.
+- If each of its changes is there, all under one id, and its conditions held at that id, it was made.
+- Else somebody has gone over it since, and the outcome is unknown.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcompat.store.interface import ANY_VERSION, Check, Create, Delete, SetData, parent_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kcompat.store.interface import Op, OpResult, Stat
+
+Node = tuple[bytes, "Stat"] | None
+"""Data and Stat of a node; None where there is none."""
+
+
+class Sent(Struct, frozen=True):
+    """A transaction without an answer."""
+
+    ops: Sequence[Op]
+    seen: int
+    """The highest transaction id known when it was sent."""
+    session_id: int
+
+
+class Found(Struct, frozen=True):
+    """What the store holds now."""
+
+    nodes: Mapping[str, Node]
+    """At least those that `paths_to_read` names."""
+    numbered: Mapping[str, Mapping[str, tuple[bytes, Stat]]] = {}
+    """For each sequential path asked for: the nodes whose names are that path and a number."""
+
+
+class Made(Struct, frozen=True):
+    """The transaction was made: what its operations answered, and its id where that is known (else 0)."""
+
+    results: list[OpResult]
+    zxid: int = 0
+
+
+class Verdict(Enum):
+    """What is known of a transaction that was not made for certain."""
+
+    NOT_MADE = auto()
+    UNKNOWN = auto()
+
+
+def paths_to_read(ops: Sequence[Op]) -> list[str]:
+    """Nodes that tell what became of these operations."""
+    paths: dict[str, None] = {}
+    for op in ops:
+        if not (isinstance(op, Create) and op.sequential):
+            paths[op.path] = None
+        if isinstance(op, Create):
+            paths[parent_of(op.path)] = None
+    return list(paths)
+
+
+def sequential_paths(ops: Sequence[Op]) -> list[str]:
+    """Paths that a number was to be put after."""
+    return [op.path for op in ops if isinstance(op, Create) and op.sequential]
+
+
+def judge(sent: Sent, found: Found) -> Made | Verdict:
+    """What became of a transaction."""
+    evidence = [_judge_path(effect, sent, found) for effect in _effects(sent.ops)]
+    evidence += [_judge_sequential(op, sent, found) for op in sent.ops if _is_sequential(op)]
+    if _NO in evidence:
+        return Verdict.NOT_MADE
+    ids = {made for made in evidence if made not in (_GONE, _MAYBE)}
+    if _MAYBE in evidence or len(ids) > 1:
+        return Verdict.UNKNOWN
+    if not evidence:
+        return Verdict.NOT_MADE  # nothing but checks: they may be made again
+    zxid = ids.pop() if ids else None
+    conditions = _conditions(sent.ops, zxid, found)
+    return Made(_results(sent.ops, zxid, found), zxid or 0) if conditions is None else conditions
+
+
+# -- one path --------------------------------------------------------------------------------------------
+
+_NO, _MAYBE, _GONE = -1, -2, -3
+"""Instead of a transaction id: it was not made; nobody knows; the node is not there, as it should be."""
+
+
+class _Effect(Struct):
+    """What a transaction does to one node."""
+
+    path: str
+    create: Create | None = None
+    data: bytes = b""
+    base: int = ANY_VERSION
+    """The version that the first of the sets expects."""
+    sets: int = 0
+    is_deleted: bool = False
+    existed: bool = True
+    """Whether the node has to be there before."""
+
+
+def _effects(ops: Sequence[Op]) -> list[_Effect]:
+    effects: dict[str, _Effect] = {}
+    for op in ops:
+        if isinstance(op, Check) or _is_sequential(op):
+            continue
+        effect = effects.get(op.path)
+        if effect is None:
+            effect = effects[op.path] = _Effect(op.path, existed=not isinstance(op, Create))
+        match op:
+            case Create():
+                effect.create, effect.data, effect.sets, effect.is_deleted = op, op.data or b"", 0, False
+            case SetData():
+                if effect.sets == 0 and effect.create is None:
+                    effect.base = op.version
+                effect.data = op.data or b""
+                effect.sets += 1
+            case Delete():
+                effect.create, effect.is_deleted = None, True
+    return [effect for effect in effects.values() if effect.existed or not effect.is_deleted]
+
+
+def _judge_path(effect: _Effect, sent: Sent, found: Found) -> int:
+    node = found.nodes[effect.path]
+    if effect.is_deleted:
+        return _judge_deleted(node, sent.seen)
+    if effect.create is not None:
+        return _judge_created(effect, effect.create, node, sent, found)
+    return _judge_changed(effect, node, sent.seen)
+
+
+def _judge_deleted(node: Node, seen: int) -> int:
+    if node is None:
+        return _GONE
+    return _NO if node[1].czxid <= seen else _MAYBE
+
+
+def _judge_created(effect: _Effect, create: Create, node: Node, sent: Sent, found: Found) -> int:
+    if node is None:
+        return _NO if _children_unchanged(parent_of(effect.path), sent, found) else _MAYBE
+    data, stat = node
+    if stat.czxid <= sent.seen:
+        return _NO
+    if create.ephemeral:
+        return stat.czxid if stat.ephemeral_owner == sent.session_id else _MAYBE
+    is_as_made = data == effect.data and stat.version == effect.sets and stat.mzxid == stat.czxid
+    return stat.czxid if is_as_made and not stat.ephemeral_owner else _MAYBE
+
+
+def _judge_changed(effect: _Effect, node: Node, seen: int) -> int:
+    if node is None:
+        return _MAYBE
+    data, stat = node
+    if stat.mzxid <= seen or (stat.version == effect.base and stat.czxid <= seen):
+        return _NO
+    is_as_set = effect.base in (ANY_VERSION, stat.version - effect.sets)
+    return stat.mzxid if is_as_set and data == effect.data else _MAYBE
+
+
+def _judge_sequential(op: Op, sent: Sent, found: Found) -> int:
+    assert isinstance(op, Create)
+    made = _made_for(op, found, lambda stat: stat.czxid > sent.seen)
+    if made is not None:
+        return made[1].czxid
+    return _NO if _children_unchanged(parent_of(op.path), sent, found) else _MAYBE
+
+
+def _made_for(op: Create, found: Found, fits: Callable[[Stat], bool]) -> tuple[str, Stat] | None:
+    """The last node that may be what this sequential operation made."""
+    fitting = [
+        (path, stat)
+        for path, (data, stat) in sorted(found.numbered[op.path].items())
+        if data == op.data and fits(stat)
+    ]
+    return fitting[-1] if fitting else None
+
+
+def _children_unchanged(parent: str, sent: Sent, found: Found) -> bool:
+    node = found.nodes[parent]
+    return node is not None and node[1].pzxid <= sent.seen
+
+
+def _is_sequential(op: Op) -> bool:
+    return isinstance(op, Create) and op.sequential
+
+
+# -- the whole -------------------------------------------------------------------------------------------
+
+
+def _conditions(ops: Sequence[Op], zxid: int | None, found: Found) -> Verdict | None:
+    """None where every check held when the transaction was made. Nodes it changes itself say so already."""
+    changed = {op.path for op in ops if not isinstance(op, Check)}
+    for op in ops:
+        if not isinstance(op, Check) or op.path in changed:
+            continue
+        node = found.nodes[op.path]
+        if node is None:
+            return Verdict.UNKNOWN
+        if op.version not in (ANY_VERSION, node[1].version):
+            if zxid is None:
+                return Verdict.UNKNOWN
+            if node[1].mzxid <= zxid:
+                return Verdict.NOT_MADE  # another made the same change
+    return None
+
+
+def _results(ops: Sequence[Op], zxid: int | None, found: Found) -> list[OpResult]:
+    results: list[OpResult] = []
+    left = {effect.path: effect.sets for effect in _effects(ops)}
+    for op in ops:
+        match op:
+            case Create(path, sequential=True):
+                made = _made_for(op, found, lambda stat: stat.czxid == zxid)
+                results.append(path if made is None else made[0])
+            case Create(path):
+                results.append(path)
+            case SetData(path):
+                node = found.nodes[path]
+                left[path] = left.get(path, 1) - 1
+                results.append(
+                    None if node is None else replace(node[1], version=node[1].version - left[path])
+                )
+            case _:
+                results.append(None)
+    return results

@@ -1,0 +1,247 @@
+"""The ensemble, and the sessions that brokers have with it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from kazoo.exceptions import KazooException, NoAuthError, UnimplementedError
+from kazoo.exceptions import NodeExistsError as KazooNodeExistsError
+from kazoo.exceptions import NoNodeError as KazooNoNodeError
+
+from kcompat.store.interface import (
+    SessionExpiredError,
+    SessionState,
+    StoreUnavailableError,
+)
+from kcompat.store.session import Session
+from kcompat.store.zookeeper.connection import Connection
+from kcompat.store.zookeeper.requests import Requests
+from kcompat.store.zookeeper.translation import Translation, our_error, stat
+from kcompat.store.zookeeper.watches import Watches
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Sequence
+
+    from kcompat.store.interface import Op, OpResult, Stat, Watch, WatchEvent
+    from kcompat.store.zookeeper.connection import Answered, Send
+    from kcompat.store.zookeeper.settings import ZooKeeperSettings
+
+
+READ_AT_ONCE = 500
+"""Nodes read with one request."""
+
+
+class ZooKeeper:
+    """An ensemble. All calls belong to one event loop."""
+
+    is_own = False
+
+    def __init__(self, settings: ZooKeeperSettings) -> None:
+        """Raises `StoreUnavailableError` where the files for TLS cannot be used."""
+        self._settings = settings
+        self._tls = None if settings.tls is None else settings.tls.context()
+        self._sessions: list[ZooKeeperSession] = []
+
+    async def session(self) -> ZooKeeperSession:
+        """A new session; makes the chroot where it is missing. Raises `StoreUnavailableError`."""
+        session = ZooKeeperSession(self._settings, self._tls)
+        self._sessions.append(session)
+        try:
+            await session.connect()
+            await session.make_chroot()
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def close(self) -> None:
+        """End every session."""
+        for session in self._sessions:
+            await session.close()
+        self._sessions.clear()
+
+
+class ZooKeeperSession(Session):
+    """One broker's `MetadataStore`."""
+
+    def __init__(self, settings: ZooKeeperSettings, tls: ssl.SSLContext | None) -> None:
+        super().__init__(0, SessionState.SUSPENDED)
+        self._settings = settings
+        self._tls = tls
+        self._translation = Translation(settings.chroot, is_secure=settings.set_acl)
+        self._watches = Watches(self._send, self._translation.full_path)
+        self._is_closed = False
+        self._reads_many = True
+        """Whether the servers are of 3.6 or later, as far as is known."""
+        self._renewing = asyncio.Lock()
+        self._connection: Connection
+        self._requests: Requests
+        self._connected: asyncio.Future[None]
+
+    # -- the session -------------------------------------------------------------------------------------
+
+    async def connect(self) -> None:
+        """Begin a session. Raises `StoreUnavailableError` where no server takes it in time."""
+        settings = self._settings
+        self._connected = asyncio.get_running_loop().create_future()
+        connection: Connection
+        connection = Connection(settings, self._tls, lambda state: self._told(connection, state))
+        self._connection = connection
+        self._requests = Requests(connection, self._translation, settings.max_in_flight_requests)
+        connection.start()
+        try:
+            await asyncio.wait_for(self._connected, settings.connection_timeout_ms / 1000)
+        except TimeoutError as error:
+            await connection.stop()
+            reason = "" if connection.problem is None else f": {connection.problem}"
+            raise StoreUnavailableError(
+                f"no ZooKeeper at {settings.servers} took a session in {settings.connection_timeout_ms} ms"
+                f"{reason}"
+            ) from error
+
+    async def make_chroot(self) -> None:
+        """Make the path below which everything is, as far as it is missing."""
+        if await self.exists("/") is None:
+            for create in self._translation.create_chroot():
+                with suppress(KazooNodeExistsError, NoAuthError):  # an upper one may belong to others
+                    await self._requests.read(create)
+
+    async def renew(self) -> None:
+        """Take up a new session after the end of this one."""
+        if self._is_closed:
+            raise SessionExpiredError("the session with ZooKeeper was closed")
+        async with self._renewing:
+            if self._state is SessionState.EXPIRED:
+                await self.connect()
+
+    async def close(self) -> None:
+        """End it for good."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._listeners.clear()
+            self._watches.clear()
+            self._requests.end()
+            await self._connection.stop()
+
+    def _told(self, connection: Connection, state: SessionState) -> None:
+        if connection is not self._connection or self._is_closed:
+            return
+        if state is SessionState.EXPIRED:
+            self._give_up()
+            if self._state is SessionState.CONNECTED:
+                self._become(SessionState.SUSPENDED)
+        if state is not self._state:
+            self._become(state)
+
+    def _give_up(self) -> None:
+        """The session is over, or never began."""
+        self._ending = asyncio.ensure_future(self._connection.stop())
+        if not self._connected.done():
+            self._connected.set_exception(StoreUnavailableError("ZooKeeper refused the session"))
+
+    def _become(self, state: SessionState) -> None:
+        self._state = state
+        match state:
+            case SessionState.CONNECTED:
+                self._session_id = self._connection.session_id
+                self._watches.resume()  # before anything is read that they shall tell the changes of
+                self._listeners.tell(None, state)
+                self._requests.open()
+                if not self._connected.done():
+                    self._connected.set_result(None)
+            case SessionState.SUSPENDED:
+                self._watches.suspend()
+                self._requests.suspend()
+                self._listeners.tell(None, state)
+            case SessionState.EXPIRED:
+                self._listeners.tell(None, state)
+                self._requests.end()
+
+    # -- what is asked -----------------------------------------------------------------------------------
+
+    @property
+    def last_zxid(self) -> int:
+        """The highest transaction id that an answer has told of."""
+        return self._connection.last_zxid
+
+    async def get(self, path: str) -> tuple[bytes, Stat]:
+        """Data and Stat of a node, or `NoNodeError`."""
+        return self._translation.node(await self._read(path, self._translation.get(path)))
+
+    async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        """Data and Stat of each node."""
+        self._insist()
+        if len(paths) > 1 and self._reads_many:
+            try:
+                return await self._get_at_once(paths)
+            except UnimplementedError:
+                self._reads_many = False
+        asked = [self._requests.read(self._translation.get(path)) for path in paths]
+        if asked:
+            await asyncio.wait(asked)
+        return [self._node(path, answer) for path, answer in zip(paths, asked, strict=True)]
+
+    async def _get_at_once(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        """The same, in few requests. Raises `UnimplementedError`."""
+        parts = [paths[first : first + READ_AT_ONCE] for first in range(0, len(paths), READ_AT_ONCE)]
+        asked = [self._requests.read(self._translation.get_many(part)) for part in parts]
+        await asyncio.wait(asked)
+        nodes: list[tuple[bytes, Stat] | None] = []
+        for part, answer in zip(parts, asked, strict=True):
+            error = answer.exception()
+            if error is not None:
+                raise error if isinstance(error, UnimplementedError) else our_error(error, part[0])
+            nodes.extend(self._answered(path, one) for path, one in zip(part, answer.result(), strict=True))
+        return nodes
+
+    def _node(self, path: str, answer: asyncio.Future[Any]) -> tuple[bytes, Stat] | None:
+        return self._answered(path, answer.exception() or answer.result())
+
+    def _answered(self, path: str, answer: Any) -> tuple[bytes, Stat] | None:
+        if answer is None or isinstance(answer, KazooNoNodeError):
+            return None
+        if isinstance(answer, BaseException):
+            raise our_error(answer, path) from answer
+        return self._translation.node(answer)
+
+    async def exists(self, path: str) -> Stat | None:
+        """The Stat of a node."""
+        found = await self._read(path, self._translation.exists(path))
+        return None if found is None else stat(found)
+
+    async def children(self, path: str) -> list[str]:
+        """Sorted names of children, or `NoNodeError`."""
+        return sorted(await self._read(path, self._translation.children(path)))
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
+        """One transaction."""
+        self._insist()
+        if not ops:
+            return []
+        try:
+            return await self._requests.transact(ops)
+        except KazooException as error:
+            raise our_error(error, ops[0].path) from error
+
+    def watch(self, path: str, listener: Callable[[WatchEvent], object]) -> Watch:
+        """Report changes of a node and of its children's names."""
+        self._insist()
+        return self._watches.add(path, listener)
+
+    async def _read(self, path: str, send: Send) -> Any:
+        self._insist()
+        try:
+            return await self._requests.read(send)
+        except KazooException as error:
+            raise our_error(error, path) from error
+
+    def _insist(self) -> None:
+        if self._is_closed or self._state is SessionState.EXPIRED:
+            raise SessionExpiredError("the session with ZooKeeper has ended")
+
+    def _send(self, send: Send, answered: Answered) -> None:
+        """Something that does not wait its turn."""
+        self._connection.request(send, answered)

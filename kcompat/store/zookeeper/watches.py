@@ -1,0 +1,148 @@
+"""Watches that stay, made of ZooKeeper's, which fire once.
+
+A watch that fires is set again, and the answer says what the node is like now: the events are the differences
+to what it was like before. So nothing is lost between the two, and what happened several times in between is
+told once. Set again are they also when the session is connected anew; then `MISSED` is told.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from kazoo.exceptions import ConnectionLoss, NoNodeError
+from kazoo.protocol.states import EventType as KazooEvent
+
+from kcompat.store.interface import EventType, WatchEvent
+from kcompat.store.subscriptions import Subscriptions
+from kcompat.store.zookeeper.connection import is_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.store.interface import Watch
+    from kcompat.store.zookeeper.connection import Answered, Send
+
+_log = logging.getLogger(__name__)
+
+
+class Watches:
+    """The watches of one `MetadataStore`."""
+
+    def __init__(self, request: Callable[[Send, Answered], None], full_path: Callable[[str], str]) -> None:
+        """`request` sends something at once; `full_path` says where ZooKeeper has a node."""
+        self._request = request
+        self._full_path = full_path
+        self._listeners: Subscriptions[str, WatchEvent] = Subscriptions("a watch of the metadata store")
+        self._nodes: dict[str, _Watched] = {}
+        self._is_connected = False
+
+    def add(self, path: str, listener: Callable[[WatchEvent], object]) -> Watch:
+        """Report what happens from here on."""
+        subscription = self._listeners.add(path, listener)
+        if path not in self._nodes:
+            node = self._nodes[path] = _Watched(self, path, self._full_path(path))
+            if self._is_connected:
+                node.set()
+        return subscription
+
+    def suspend(self) -> None:
+        """The connection is lost, and the watches with it."""
+        self._is_connected = False
+        for node in self._nodes.values():
+            node.has_missed = True
+
+    def resume(self) -> None:
+        """There is a connection again."""
+        self._is_connected = True
+        for node in list(self._nodes.values()):
+            if self.is_wanted(node):
+                node.set()
+
+    def clear(self) -> None:
+        """Report nothing more."""
+        self._listeners.clear()
+        self._nodes.clear()
+
+    def is_wanted(self, node: _Watched) -> bool:
+        """Whether somebody still listens; forgets the node otherwise."""
+        if node.path in self._listeners:
+            return True
+        self._nodes.pop(node.path, None)
+        return False
+
+    def tell(self, path: str, events: list[EventType]) -> None:
+        """Report."""
+        for event in events:
+            self._listeners.tell(path, WatchEvent(event, path))
+
+    def request(self, send: Send, answered: Answered) -> None:
+        """Send something at once."""
+        self._request(send, answered)
+
+
+class _Watched:
+    """One node that is watched."""
+
+    def __init__(self, watches: Watches, path: str, full_path: str) -> None:
+        self.path = path
+        self.has_missed = False
+        self._watches = watches
+        self._full_path = full_path
+        self._known: tuple[Any] | None = None
+        """What the node was like, in a tuple, as it may not exist; None before that is known."""
+        self._number = 0
+        """Of the last time that it was set: late answers of earlier times say nothing."""
+
+    def set(self) -> None:
+        """Set ZooKeeper's watches, and hear what the node is like."""
+        self._number += 1
+        number, path = self._number, self._full_path
+        answers: list[Any] = []
+
+        def answered(stat: Any, error: BaseException | None) -> None:
+            if isinstance(error, NoNodeError):
+                error = None
+            if error is not None and not isinstance(error, ConnectionLoss) and not is_end(error):
+                _log.error("%s cannot be watched: %r", self.path, error)
+            answers.append(error or stat)
+            if len(answers) == 2 and number == self._number:
+                self._is_set(*answers)
+
+        self._watches.request(lambda client: client.exists_async(path, self._fired), answered)
+        self._watches.request(
+            lambda client: client.get_children_async(path, self._fired, include_data=True), answered
+        )
+
+    def _fired(self, event: Any) -> None:
+        if event.type != KazooEvent.NONE and self._watches.is_wanted(self):
+            self.set()
+
+    def _is_set(self, stat: Any, children: Any) -> None:
+        if isinstance(stat, BaseException) or isinstance(children, BaseException):
+            return  # set again with the connection
+        now = stat
+        if stat is not None and children is not None and children[1].pzxid > stat.pzxid:
+            now = stat._replace(pzxid=children[1].pzxid)
+        before, self._known = self._known, (now,)
+        if self.has_missed:
+            self.has_missed = False
+            self._watches.tell(self.path, [EventType.MISSED])
+        elif before is not None:
+            self._watches.tell(self.path, differences(before[0], now))
+
+
+def differences(before: Any, now: Any) -> list[EventType]:
+    """What happened between two stats of a node (None: it was not there), in the order it happened."""
+    if before is None:
+        return [] if now is None else [EventType.CREATED]
+    if now is None:
+        return [EventType.DELETED]
+    if now.czxid != before.czxid:
+        return [EventType.DELETED, EventType.CREATED]
+    changes = []
+    if now.mzxid != before.mzxid:
+        changes.append((now.mzxid, EventType.CHANGED))
+    if now.pzxid != before.pzxid:
+        changes.append((now.pzxid, EventType.CHILDREN_CHANGED))
+    return [event for _, event in sorted(changes)]

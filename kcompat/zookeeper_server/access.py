@@ -1,0 +1,130 @@
+"""Access control lists: who may do what with a node, and how a client proves who it is.
+
+An identity is a scheme and an id. Schemes are those that ZooKeeper has without configuration: `world`, `ip`
+and `digest`; `auth` in a list to set stands for whatever the client has proved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from enum import IntFlag
+from ipaddress import AddressValueError, IPv4Address
+from typing import TYPE_CHECKING
+
+from kcompat.store.interface import Access
+from kcompat.zookeeper_server.records import ACL, Code, Id
+from kcompat.zookeeper_server.refusal import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcompat.store.interface import Acl
+
+Identity = tuple[str, str]
+"""A scheme, and who the client is by it."""
+
+
+class Permission(IntFlag):
+    """What can be allowed."""
+
+    READ = 1
+    WRITE = 2
+    CREATE = 4
+    DELETE = 8
+    ADMIN = 16
+
+
+READ_ONLY: Acl = (Access(Permission.READ, "world", "anyone"),)
+"""Everybody may read, and nothing more."""
+
+
+def digest_identity(proof: bytes) -> Identity:
+    """The identity of a client that knows `user:password`."""
+    text = proof.decode("utf-8", "replace")
+    digest = hashlib.sha1(text.encode(), usedforsecurity=False).digest()
+    return "digest", f"{text.partition(':')[0]}:{b64encode(digest).decode()}"
+
+
+def allows(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> bool:
+    """Whether one of the entries allows one of the identities one of the permissions."""
+    return not acl or any(
+        entry.permissions & permission
+        and (
+            (entry.scheme, entry.id) == ("world", "anyone")
+            or any(_matches(entry, scheme, name) for scheme, name in identities)
+        )
+        for entry in acl
+    )
+
+
+def insist(acl: Acl, permission: Permission, identities: Iterable[Identity]) -> None:
+    """Refuse with NO_AUTH what `acl` does not allow."""
+    if not allows(acl, permission, identities):
+        raise RefusedError(Code.NO_AUTH)
+
+
+def accept(asked: Sequence[ACL], identities: Sequence[Identity]) -> Acl:
+    """The list to store where a client asks for `asked`. Raises `RefusedError` with INVALID_ACL."""
+    accepted: list[Access] = []
+    for entry in dict.fromkeys(asked):
+        scheme, name = entry.id.scheme or "", entry.id.id or ""
+        if scheme == "auth":
+            proved = [Access(entry.perms, *each) for each in identities if each[0] == "digest"]
+            if not proved:
+                raise RefusedError(Code.INVALID_ACL)
+            accepted += proved
+        elif _is_valid(scheme, name):
+            accepted.append(Access(entry.perms, scheme, name))
+        else:
+            raise RefusedError(Code.INVALID_ACL)
+    if not accepted:
+        raise RefusedError(Code.INVALID_ACL)
+    return tuple(accepted)
+
+
+def shown(acl: Acl, identities: Iterable[Identity]) -> tuple[ACL, ...]:
+    """A list as a client sees it: without the digests, unless it administers the node."""
+    is_admin = allows(acl, Permission.ADMIN, identities)
+    return tuple(
+        ACL(entry.permissions, Id(entry.scheme, entry.id if is_admin else _masked(entry))) for entry in acl
+    )
+
+
+def _masked(entry: Access) -> str:
+    user, colon, _ = entry.id.partition(":")
+    return f"{user}:x" if colon and entry.scheme == "digest" else entry.id
+
+
+def _is_valid(scheme: str, name: str) -> bool:
+    match scheme:
+        case "world":
+            return name == "anyone"
+        case "digest":
+            return len(name.rstrip(":").split(":")) == 2  # as Java splits
+        case "ip":
+            return _network(name) is not None
+        case _:
+            return False
+
+
+def _matches(entry: Access, scheme: str, name: str) -> bool:
+    if entry.scheme != scheme:
+        return False
+    if scheme != "ip":
+        return entry.id == name
+    network, address = _network(entry.id), _network(name)
+    if network is None or address is None:
+        return False
+    shift = 32 - network[1]
+    return network[0] >> shift == address[0] >> shift
+
+
+def _network(text: str) -> tuple[int, int] | None:
+    """An IPv4 address and how many of its bits count."""
+    address, slash, bits = text.partition("/")
+    try:
+        found = int(IPv4Address(address)), int(bits) if slash else 32
+    except (AddressValueError, ValueError):
+        return None
+    return found if 0 <= found[1] <= 32 else None

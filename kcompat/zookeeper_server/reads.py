@@ -1,0 +1,251 @@
+"""What clients ask without changing anything but their own watches, with ZooKeeper's checks in its order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kcompat.store.interface import EventType, StoreError
+from kcompat.store.tree import ROOT
+from kcompat.zookeeper_server.access import Permission, insist, shown
+from kcompat.zookeeper_server.jute import MalformedError
+from kcompat.zookeeper_server.records import (
+    ClientInfo,
+    Code,
+    GetACLResponse,
+    GetChildren2Response,
+    GetDataResponse,
+    MultiHeader,
+    NoBody,
+    NumberResponse,
+    OpCode,
+    PathModeRequest,
+    PathRequest,
+    PathResponse,
+    PathWatchRequest,
+    SetWatches,
+    SetWatches2,
+    StatResponse,
+    TextsResponse,
+    WhoAmIResponse,
+    encode_multi,
+)
+from kcompat.zookeeper_server.refusal import RefusedError, code_of
+from kcompat.zookeeper_server.stats import stat_of
+from kcompat.zookeeper_server.watches import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kcompat.store.tree import Node, Tree
+    from kcompat.zookeeper_server.access import Identity
+    from kcompat.zookeeper_server.jute import Record
+
+
+class Asker(Protocol):
+    """Who asks: a connection."""
+
+    @property
+    def session_id(self) -> int:
+        """Of its session."""
+
+    @property
+    def identities(self) -> tuple[Identity, ...]:
+        """Who it has proved to be."""
+
+    def watch(self, kind: Kind, path: str) -> None:
+        """Tell it of changes of a path."""
+
+    def has_watch(self, kind: Kind, path: str) -> bool:
+        """Whether it is told."""
+
+    def remove_watch(self, kind: Kind, path: str) -> bool:
+        """Tell it no more; False if it was not told."""
+
+    def notify(self, event: EventType, path: str) -> None:
+        """Tell it now."""
+
+
+_WATCHES_OF_TYPE: Final[Mapping[int, Sequence[Kind]]] = {
+    1: (Kind.CHILD,),
+    2: (Kind.DATA,),
+    3: tuple(Kind),
+    4: (Kind.PERSISTENT,),
+    5: (Kind.RECURSIVE,),
+}
+"""The watches that ZooKeeper's `WatcherType` stands for in `checkWatches` and `removeWatches`."""
+
+
+def _readable(tree: Tree, asker: Asker, path: str) -> Node:
+    node = tree.get(path)
+    insist(node.acl, Permission.READ, asker.identities)
+    return node
+
+
+def _exists(tree: Tree, asker: Asker, request: Record) -> Record:
+    assert isinstance(request, PathWatchRequest)
+    if "\0" in request.path:
+        raise RefusedError(Code.BAD_ARGUMENTS)
+    node = tree.nodes.get(request.path)
+    if node is not None:
+        insist(node.acl, Permission.READ, asker.identities)
+    if request.watch:
+        asker.watch(Kind.DATA, request.path)
+    if node is None:
+        raise RefusedError(Code.NO_NODE)
+    return StatResponse(stat_of(node))
+
+
+def _get_data(tree: Tree, asker: Asker, request: Record) -> Record:
+    assert isinstance(request, PathWatchRequest)
+    node = _readable(tree, asker, request.path)
+    if request.watch:
+        asker.watch(Kind.DATA, request.path)
+    return GetDataResponse(node.data, stat_of(node))
+
+
+def _children(tree: Tree, asker: Asker, request: Record) -> tuple[tuple[str, ...], Node]:
+    assert isinstance(request, PathWatchRequest)
+    node = _readable(tree, asker, request.path)
+    if request.watch:
+        asker.watch(Kind.CHILD, request.path)
+    return tuple(sorted(node.children)), node
+
+
+def _get_children(tree: Tree, asker: Asker, request: Record) -> Record:
+    return TextsResponse(_children(tree, asker, request)[0])
+
+
+def _get_children2(tree: Tree, asker: Asker, request: Record) -> Record:
+    children, node = _children(tree, asker, request)
+    return GetChildren2Response(children, stat_of(node))
+
+
+def _get_acl(tree: Tree, asker: Asker, request: Record) -> Record:
+    assert isinstance(request, PathRequest)
+    node = tree.get(request.path)
+    insist(node.acl, Permission.READ | Permission.ADMIN, asker.identities)
+    return GetACLResponse(shown(node.acl, asker.identities), stat_of(node))
+
+
+def _get_all_children_number(tree: Tree, asker: Asker, request: Record) -> Record:
+    assert isinstance(request, PathRequest)
+    _readable(tree, asker, request.path)
+    if request.path == ROOT:
+        return NumberResponse(len(tree.nodes) - 1)
+    return NumberResponse(sum(path.startswith(f"{request.path}/") for path in tree.nodes))
+
+
+def _get_ephemerals(tree: Tree, asker: Asker, request: Record) -> Record:
+    assert isinstance(request, PathRequest)
+    prefix = "" if request.path.strip() in ("", ROOT) else request.path
+    return TextsResponse(tuple(path for path in tree.ephemerals(asker.session_id) if path.startswith(prefix)))
+
+
+def _sync(tree: Tree, asker: Asker, request: Record) -> Record:  # noqa: ARG001 - one signature for all
+    assert isinstance(request, PathRequest)
+    return PathResponse(request.path)
+
+
+def _who_am_i(tree: Tree, asker: Asker, request: Record | None) -> Record:  # noqa: ARG001
+    return WhoAmIResponse(
+        tuple(
+            ClientInfo(scheme, name.partition(":")[0] if scheme == "digest" else name)
+            for scheme, name in asker.identities
+        )
+    )
+
+
+def read_rows(tree: Tree, asker: Asker, operations: Sequence[tuple[OpCode, Record]]) -> bytes:
+    """The rows that answer a `multiRead`: each operation has its answer or its error."""
+    rows: list[tuple[MultiHeader, Record | None]] = []
+    for kind, request in operations:
+        try:
+            rows.append((MultiHeader(kind, False, 0), _READ_ROWS[kind](tree, asker, request)))
+        except (RefusedError, StoreError) as error:
+            code = code_of(error)
+            rows.append((MultiHeader(OpCode.ERROR, False, code), NumberResponse(code)))
+    return encode_multi(rows)
+
+
+def _add_watch(tree: Tree, asker: Asker, request: Record) -> Record:  # noqa: ARG001
+    assert isinstance(request, PathModeRequest)
+    if request.mode not in (Kind.PERSISTENT, Kind.RECURSIVE):
+        raise MalformedError(f"a watch of mode {request.mode}")
+    asker.watch(Kind(request.mode), request.path)
+    return NumberResponse(0)
+
+
+def _kinds(request: PathModeRequest) -> Sequence[Kind]:
+    kinds = _WATCHES_OF_TYPE.get(request.mode)
+    if kinds is None:
+        raise MalformedError(f"watches of type {request.mode}")
+    return kinds
+
+
+def _check_watches(tree: Tree, asker: Asker, request: Record) -> None:  # noqa: ARG001
+    assert isinstance(request, PathModeRequest)
+    if not any(asker.has_watch(kind, request.path) for kind in _kinds(request)):
+        raise RefusedError(Code.NO_WATCHER)
+
+
+def _remove_watches(tree: Tree, asker: Asker, request: Record) -> None:  # noqa: ARG001
+    assert isinstance(request, PathModeRequest)
+    removed = [asker.remove_watch(kind, request.path) for kind in _kinds(request)]
+    if not any(removed):
+        raise RefusedError(Code.NO_WATCHER)
+
+
+def _set_watches(tree: Tree, asker: Asker, request: Record) -> None:
+    """Set again what a client watched at its last connection; tell it at once of what it missed."""
+    assert isinstance(request, SetWatches)
+    seen = request.relative_zxid
+    for path in request.data_watches:
+        node = tree.nodes.get(path)
+        if node is None:
+            asker.notify(EventType.DELETED, path)
+        elif node.mzxid > seen:
+            asker.notify(EventType.CHANGED, path)
+        else:
+            asker.watch(Kind.DATA, path)
+    for path in request.exist_watches:
+        if path in tree.nodes:
+            asker.notify(EventType.CREATED, path)
+        else:
+            asker.watch(Kind.DATA, path)
+    for path in request.child_watches:
+        node = tree.nodes.get(path)
+        if node is None:
+            asker.notify(EventType.DELETED, path)
+        elif node.pzxid > seen:
+            asker.notify(EventType.CHILDREN_CHANGED, path)
+        else:
+            asker.watch(Kind.CHILD, path)
+    if isinstance(request, SetWatches2):
+        for path in request.persistent_watches:
+            asker.watch(Kind.PERSISTENT, path)
+        for path in request.persistent_recursive_watches:
+            asker.watch(Kind.RECURSIVE, path)
+
+
+READS: Final[Mapping[OpCode, tuple[type[Record], Callable[[Tree, Asker, Record], Record | None]]]] = {
+    OpCode.EXISTS: (PathWatchRequest, _exists),
+    OpCode.GET_DATA: (PathWatchRequest, _get_data),
+    OpCode.GET_CHILDREN: (PathWatchRequest, _get_children),
+    OpCode.GET_CHILDREN2: (PathWatchRequest, _get_children2),
+    OpCode.GET_ACL: (PathRequest, _get_acl),
+    OpCode.GET_ALL_CHILDREN_NUMBER: (PathRequest, _get_all_children_number),
+    OpCode.GET_EPHEMERALS: (PathRequest, _get_ephemerals),
+    OpCode.SYNC: (PathRequest, _sync),
+    OpCode.WHO_AM_I: (NoBody, _who_am_i),
+    OpCode.ADD_WATCH: (PathModeRequest, _add_watch),
+    OpCode.CHECK_WATCHES: (PathModeRequest, _check_watches),
+    OpCode.REMOVE_WATCHES: (PathModeRequest, _remove_watches),
+    OpCode.SET_WATCHES: (SetWatches, _set_watches),
+    OpCode.SET_WATCHES2: (SetWatches2, _set_watches),
+}
+"""How a request is read, and what answers it."""
+
+_READ_ROWS: Final = {OpCode.GET_CHILDREN: _get_children, OpCode.GET_DATA: _get_data}
+
+MULTI_READS: Final[Mapping[OpCode, type[Record]]] = dict.fromkeys(_READ_ROWS, PathWatchRequest)
+"""The operations of a `multiRead`."""

@@ -1,0 +1,351 @@
+"""The records that ZooKeeper and its clients exchange, named as in ZooKeeper's `zookeeper.jute`.
+
+The server answers with them, tests ask with them. Where several messages have the same fields they share one
+record here.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from kcompat.zookeeper_server.jute import Int, Long, MalformedError, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kcompat.zookeeper_server.jute import Reader
+
+MAX_BUFFER: Final = 0xFFFFF
+"""Bytes of the largest frame, ZooKeeper's default of `jute.maxbuffer`."""
+
+
+class OpCode(IntEnum):
+    """What a client asks for: `RequestHeader.type`."""
+
+    CREATE = 1
+    DELETE = 2
+    EXISTS = 3
+    GET_DATA = 4
+    SET_DATA = 5
+    GET_ACL = 6
+    SET_ACL = 7
+    GET_CHILDREN = 8
+    SYNC = 9
+    PING = 11
+    GET_CHILDREN2 = 12
+    CHECK = 13
+    MULTI = 14
+    CREATE2 = 15
+    RECONFIG = 16
+    CHECK_WATCHES = 17
+    REMOVE_WATCHES = 18
+    CREATE_CONTAINER = 19
+    DELETE_CONTAINER = 20
+    CREATE_TTL = 21
+    MULTI_READ = 22
+    AUTH = 100
+    SET_WATCHES = 101
+    SASL = 102
+    GET_EPHEMERALS = 103
+    GET_ALL_CHILDREN_NUMBER = 104
+    SET_WATCHES2 = 105
+    ADD_WATCH = 106
+    WHO_AM_I = 107
+    CLOSE_SESSION = -11
+    ERROR = -1
+
+
+class Code(IntEnum):
+    """What a reply says of its request (`ReplyHeader.err`), named as in ZooKeeper's `KeeperException`."""
+
+    OK = 0
+    SYSTEM_ERROR = -1
+    RUNTIME_INCONSISTENCY = -2
+    MARSHALLING_ERROR = -5
+    UNIMPLEMENTED = -6
+    BAD_ARGUMENTS = -8
+    NO_NODE = -101
+    NO_AUTH = -102
+    BAD_VERSION = -103
+    NO_CHILDREN_FOR_EPHEMERALS = -108
+    NODE_EXISTS = -110
+    NOT_EMPTY = -111
+    SESSION_EXPIRED = -112
+    INVALID_ACL = -114
+    AUTH_FAILED = -115
+    NO_WATCHER = -121
+    RECONFIG_DISABLED = -123
+
+
+class ConnectRequest(Record, frozen=True):
+    """The first frame of a connection. `session_id` 0 asks for a new session; times are in ms."""
+
+    protocol_version: Int
+    last_zxid_seen: Long
+    timeout_ms: Int
+    session_id: Long
+    password: bytes | None
+
+
+class ConnectResponse(Record, frozen=True):
+    """Its answer; a `session_id` of 0 says that the session is no more."""
+
+    protocol_version: Int
+    timeout_ms: Int
+    session_id: Long
+    password: bytes | None
+
+
+class ReadOnly(Record, frozen=True):
+    """What clients since 3.4 have after a `ConnectRequest`, and get after its response."""
+
+    read_only: bool
+
+
+class RequestHeader(Record, frozen=True):
+    """Before every request."""
+
+    xid: Int
+    type: Int
+
+
+class ReplyHeader(Record, frozen=True):
+    """Before every reply and every `WatcherEvent`."""
+
+    xid: Int
+    zxid: Long
+    err: Int
+
+
+class Stat(Record, frozen=True):
+    """What there is to know of a node beside its data."""
+
+    czxid: Long
+    mzxid: Long
+    ctime: Long
+    mtime: Long
+    version: Int
+    cversion: Int
+    aversion: Int
+    ephemeral_owner: Long
+    data_length: Int
+    num_children: Int
+    pzxid: Long
+
+
+class Id(Record, frozen=True):
+    """Somebody, as an authentication scheme knows them. Some clients send None for an empty text."""
+
+    scheme: str | None
+    id: str | None
+
+
+class ACL(Record, frozen=True):
+    """What somebody may do."""
+
+    perms: Int
+    id: Id
+
+
+class WatcherEvent(Record, frozen=True):
+    """Something happened to a watched node."""
+
+    type: Int
+    state: Int
+    path: str
+
+
+class AuthPacket(Record, frozen=True):
+    """Who the client is; `type` means nothing."""
+
+    type: Int
+    scheme: str
+    auth: bytes | None
+
+
+class GetSASLRequest(Record, frozen=True):
+    """A step of SASL."""
+
+    token: bytes | None
+
+
+class CreateRequest(Record, frozen=True):
+    """`flags` 1 is ephemeral, 2 sequential, 3 both; 4 a container, 5 and 6 a node that lives for a time."""
+
+    path: str
+    data: bytes | None
+    acl: tuple[ACL, ...]
+    flags: Int
+
+
+class CreateTTLRequest(Record, frozen=True):
+    """A node that lives for `ttl` ms."""
+
+    path: str
+    data: bytes | None
+    acl: tuple[ACL, ...]
+    flags: Int
+    ttl: Long
+
+
+class NoBody(Record, frozen=True):
+    """For requests that say it all by their kind."""
+
+
+class PathRequest(Record, frozen=True):
+    """For requests that name a path and nothing else."""
+
+    path: str
+
+
+class PathWatchRequest(Record, frozen=True):
+    """For reads that may leave a watch behind."""
+
+    path: str
+    watch: bool
+
+
+class PathVersionRequest(Record, frozen=True):
+    """For `delete` and `check`."""
+
+    path: str
+    version: Int
+
+
+class SetDataRequest(Record, frozen=True):
+    """`version` -1 is any."""
+
+    path: str
+    data: bytes | None
+    version: Int
+
+
+class SetACLRequest(Record, frozen=True):
+    """`version` is that of the access control list, `Stat.aversion`."""
+
+    path: str
+    acl: tuple[ACL, ...]
+    version: Int
+
+
+class SetWatches(Record, frozen=True):
+    """The watches of a client that was connected elsewhere, and the last transaction it has seen."""
+
+    relative_zxid: Long
+    data_watches: tuple[str, ...]
+    exist_watches: tuple[str, ...]
+    child_watches: tuple[str, ...]
+
+
+class SetWatches2(SetWatches, frozen=True):
+    """The same, with persistent ones."""
+
+    persistent_watches: tuple[str, ...]
+    persistent_recursive_watches: tuple[str, ...]
+
+
+class PathModeRequest(Record, frozen=True):
+    """`addWatch` with a mode; `checkWatches` and `removeWatches` with a kind of watch."""
+
+    path: str
+    mode: Int
+
+
+class PathResponse(Record, frozen=True):
+    """For `create` and `sync`."""
+
+    path: str
+
+
+class Create2Response(Record, frozen=True):
+    """The node made."""
+
+    path: str
+    stat: Stat
+
+
+class StatResponse(Record, frozen=True):
+    """For `exists`, `setData` and `setACL`."""
+
+    stat: Stat
+
+
+class GetDataResponse(Record, frozen=True):
+    """Data and what there is to know."""
+
+    data: bytes | None
+    stat: Stat
+
+
+class GetACLResponse(Record, frozen=True):
+    """Who may do what."""
+
+    acl: tuple[ACL, ...]
+    stat: Stat
+
+
+class TextsResponse(Record, frozen=True):
+    """For `getChildren` and `getEphemerals`."""
+
+    texts: tuple[str, ...]
+
+
+class GetChildren2Response(Record, frozen=True):
+    """Children and what there is to know."""
+
+    children: tuple[str, ...]
+    stat: Stat
+
+
+class NumberResponse(Record, frozen=True):
+    """For `getAllChildrenNumber`; an error code in `addWatch` and in rows of `multi`."""
+
+    number: Int
+
+
+class ClientInfo(Record, frozen=True):
+    """One of the names that a client has proved."""
+
+    auth_scheme: str
+    user: str
+
+
+class WhoAmIResponse(Record, frozen=True):
+    """All of them."""
+
+    client_info: tuple[ClientInfo, ...]
+
+
+class BufferResponse(Record, frozen=True):
+    """For `sasl`."""
+
+    token: bytes | None
+
+
+class MultiHeader(Record, frozen=True):
+    """Before every row of a `multi`; one with `done` ends it."""
+
+    type: Int
+    done: bool
+    err: Int
+
+
+MULTI_END: Final = MultiHeader(-1, True, -1)
+
+
+def decode_multi(reader: Reader, kinds: Mapping[OpCode, type[Record]]) -> list[tuple[OpCode, Record]]:
+    """The operations of a `multi` or `multiRead`, which must be of these kinds. Raises `MalformedError`."""
+    operations = []
+    while not (header := MultiHeader.decode(reader)).done:
+        if header.type not in kinds:
+            raise MalformedError(f"an operation of type {header.type} among others")
+        kind = OpCode(header.type)
+        operations.append((kind, kinds[kind].decode(reader)))
+    return operations
+
+
+def encode_multi(rows: Iterable[tuple[MultiHeader, Record | None]]) -> bytes:
+    """The rows of a `multi`, asked or answered."""
+    parts = [header.encode() + (b"" if row is None else row.encode()) for header, row in rows]
+    return b"".join((*parts, MULTI_END.encode()))

@@ -1,0 +1,42 @@
+"""What the server answers instead of doing what it was asked to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.store.interface import (
+    BadVersionError,
+    NoChildrenForEphemeralsError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    SessionExpiredError,
+)
+from kcompat.zookeeper_server.records import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Final
+
+
+class RefusedError(Exception):
+    """The request is refused with a code; nothing has changed."""
+
+    def __init__(self, code: Code) -> None:
+        super().__init__(code.name)
+        self.code = code
+
+
+_CODES: Final[Mapping[type[Exception], Code]] = {
+    NoNodeError: Code.NO_NODE,
+    NodeExistsError: Code.NODE_EXISTS,
+    BadVersionError: Code.BAD_VERSION,
+    NotEmptyError: Code.NOT_EMPTY,
+    NoChildrenForEphemeralsError: Code.NO_CHILDREN_FOR_EPHEMERALS,
+    SessionExpiredError: Code.SESSION_EXPIRED,
+}
+
+
+def code_of(error: Exception) -> Code:
+    """The code for what was refused; whatever there is no code for is a fault of the server."""
+    return error.code if isinstance(error, RefusedError) else _CODES.get(type(error), Code.SYSTEM_ERROR)

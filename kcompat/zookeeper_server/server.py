@@ -1,0 +1,157 @@
+"""The server on its port: sockets, and the store under it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+from msgspec.structs import replace
+
+from kcompat.promise import Promise
+from kcompat.store.interface import Create
+from kcompat.zookeeper_server.access import READ_ONLY
+from kcompat.zookeeper_server.connection import Connection
+from kcompat.zookeeper_server.paths import CONFIG_PATH, SYSTEM_PATHS
+from kcompat.zookeeper_server.service import Service
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from kcompat.clock import Clock
+    from kcompat.store.process_store import ProcessStore
+    from kcompat.store.tree import Transaction, Tree
+    from kcompat.zookeeper_server.service import ServerConfig
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+MAX_UNSENT: Final = 16 << 20
+"""Bytes that may wait for a client that takes none; one that owes more is hung up on."""
+CLOSE_S: Final = 5.0
+"""How long a client may take for its last answers."""
+
+
+class ZooKeeperServer:
+    """Serves the sessions of a store to whoever connects."""
+
+    def __init__(self, store: ProcessStore, clock: Clock, random: Random, config: ServerConfig) -> None:
+        """To be made before the store's first session, as it takes over those of clients."""
+        self._store = store
+        self._service = Service(_Backend(store), clock, random, config, store.take_over_sessions())
+        self._changes = store.subscribe(self._service.changed)
+        self._server: asyncio.Server | None = None
+
+    @property
+    def port(self) -> int:
+        """The port bound to."""
+        return self._service.config.client_port
+
+    async def open(self, host: str) -> None:
+        """Listen on `host` and on the port of the configuration; 0 is any free one. Raises OSError,
+        StoreUnavailableError.
+        """
+        await self._store.transact(0, _make_system_nodes)
+        service = self._service
+        self._server = await asyncio.get_running_loop().create_server(
+            lambda: _Client(service), host, service.config.client_port
+        )
+        port: int = self._server.sockets[0].getsockname()[1]
+        service.config = replace(service.config, client_port=port)
+
+    async def close(self) -> None:
+        """Let go of the port and of every client; their sessions stay in the store."""
+        self._changes.cancel()
+        if self._server is not None:
+            self._server.close()
+        self._service.stop()
+
+
+def _make_system_nodes(transaction: Transaction) -> None:
+    for path in SYSTEM_PATHS:
+        if transaction.find(path) is None:
+            transaction.run(Create(path, acl=READ_ONLY if path == CONFIG_PATH else None))
+
+
+class _Backend:
+    """The store as the service sees it."""
+
+    def __init__(self, store: ProcessStore) -> None:
+        self._store = store
+
+    @property
+    def tree(self) -> Tree:
+        """See `Backend`."""
+        return self._store.tree
+
+    def transact(self, session_id: int, work: Callable[[Transaction], T]) -> Promise[tuple[int, T]]:
+        """See `Backend`."""
+        promise: Promise[tuple[int, T]] = Promise()
+
+        def settle(future: asyncio.Future[tuple[int, T]]) -> None:
+            error = future.exception()
+            if error is None:
+                promise.complete(future.result())
+            else:
+                promise.fail(cast("Exception", error))
+
+        self._store.submit(session_id, work).add_done_callback(settle)
+        return promise
+
+
+class _Client(asyncio.Protocol):
+    """A socket and its `Connection`."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._transport: asyncio.Transport
+        self._connection: Connection | None = None
+
+    # What asyncio says
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        host, port = transport.get_extra_info("peername")[:2]
+        host = host.removeprefix("::ffff:")
+        if self._service.admits(host):
+            self._connection = Connection(self._service, host, port, self)
+        else:
+            logger.warning("%s: connection closed: the address has too many to ZooKeeper's port", host)
+            self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if self._connection is not None:
+            self._connection.received(data)
+
+    def pause_writing(self) -> None:
+        if self._connection is not None:
+            self._connection.hold(True)
+
+    def resume_writing(self) -> None:
+        if self._connection is not None:
+            self._connection.hold(False)
+
+    def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        if self._connection is not None:
+            self._connection.disconnected()
+
+    # What the connection says: see `connection.Transport`
+
+    def write(self, data: bytes) -> None:
+        self._transport.write(data)
+        if self._transport.get_write_buffer_size() > MAX_UNSENT:
+            self._transport.abort()
+
+    def listen(self, wanted: bool) -> None:
+        if self._transport.is_closing():
+            return
+        if wanted:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
+
+    def close(self) -> None:
+        self._transport.close()
+        asyncio.get_running_loop().call_later(CLOSE_S, self._transport.abort)

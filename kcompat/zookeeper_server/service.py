@@ -1,0 +1,121 @@
+"""What the connections of one server share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from kcompat.zookeeper_server.access import Permission, allows
+from kcompat.zookeeper_server.sessions import Sessions
+from kcompat.zookeeper_server.statistics import Statistics
+from kcompat.zookeeper_server.watches import WatchTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from random import Random
+
+    from kcompat.clock import Clock
+    from kcompat.store.interface import EventType
+    from kcompat.store.tree import Change, StoredSession
+    from kcompat.zookeeper_server.access import Identity
+    from kcompat.zookeeper_server.sessions import Backend, Session
+
+
+class ServerConfig(Struct, frozen=True, kw_only=True):
+    """ZooKeeper's settings of the same names, with its defaults; times in ms."""
+
+    client_port: int = 2181
+    tick_time_ms: int = 2000
+    min_session_timeout_ms: int = 4000
+    max_session_timeout_ms: int = 40_000
+    max_client_cnxns: int = 60
+    """Connections of one address; 0 for any number."""
+    sessionless_timeout_ms: int = 10_000
+    """How long a connection may take to say what it wants."""
+    data_dir: str = ""
+
+
+class Member(Hashable, Protocol):
+    """What a server knows of a connection."""
+
+    host: str
+    port: int
+    session: Session | None
+    identities: tuple[Identity, ...]
+    statistics: Statistics
+    since_ms: int
+    """When it was made."""
+    last_operation: str
+    last_xid: int
+
+    @property
+    def session_id(self) -> int:
+        """Of its session; 0 before there is one."""
+
+    @property
+    def waiting(self) -> int:
+        """Requests not answered yet."""
+
+    def notify(self, event: EventType, path: str) -> None:
+        """Tell it of a change that it watches."""
+
+    def hang_up(self) -> None:
+        """Close it."""
+
+
+class Service:
+    """The server without its sockets."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        clock: Clock,
+        random: Random,
+        config: ServerConfig,
+        stored: Mapping[int, StoredSession],
+    ) -> None:
+        """`stored` are the sessions of an earlier process."""
+        self.backend = backend
+        self.clock = clock
+        self.config = config
+        self.sessions = Sessions(backend, clock, random, stored)
+        self.watches: WatchTable[Member] = WatchTable()
+        self.statistics = Statistics()
+        self.connections: dict[Member, None] = {}
+        self._of_host: Counter[str] = Counter()
+
+    def admits(self, host: str) -> bool:
+        """Whether an address may have one more connection."""
+        most = self.config.max_client_cnxns
+        return not most or self._of_host[host] < most
+
+    def add(self, connection: Member) -> None:
+        """Register a connection."""
+        self.connections[connection] = None
+        self._of_host[connection.host] += 1
+
+    def remove(self, connection: Member) -> None:
+        """Forget a connection and its watches; its session lives on. Harmless when repeated."""
+        if connection not in self.connections:
+            return
+        del self.connections[connection]
+        self.watches.remove_all(connection)
+        self._of_host[connection.host] -= 1
+        if not self._of_host[connection.host]:
+            del self._of_host[connection.host]
+
+    def changed(self, change: Change) -> None:
+        """Tell those who watch; whoever may not read the node is not told, but has used up its watch."""
+        event = change.event
+        for connection in self.watches.trigger(event.type, event.path):
+            if allows(change.acl, Permission.READ, connection.identities):
+                connection.notify(event.type, event.path)
+
+    def stop(self) -> None:
+        """Close every connection. Sessions stay in the store, for their clients to take up again."""
+        self.sessions.stop()
+        for connection in tuple(self.connections):
+            connection.hang_up()

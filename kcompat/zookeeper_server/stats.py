@@ -1,0 +1,27 @@
+"""What a client is told of a node beside its data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.zookeeper_server.records import Stat
+
+if TYPE_CHECKING:
+    from kcompat.store.tree import Node
+
+
+def stat_of(node: Node) -> Stat:
+    """ZooKeeper's `Stat` of a node."""
+    return Stat(
+        node.czxid,
+        node.mzxid,
+        node.ctime_ms,
+        node.mtime_ms,
+        node.version,
+        node.cversion,
+        node.aversion,
+        node.ephemeral_owner,
+        len(node.data or b""),
+        len(node.children),
+        node.pzxid,
+    )

@@ -1,0 +1,104 @@
+"""Who watches which nodes. Pure: it says who is to be told what, and forgets the watches that are used up.
+
+A watch is a data watch (set by `exists` and `getData`) or a child watch (`getChildren`), which are told of
+one change; a persistent one; or a persistent recursive one, which is told of every node below as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from enum import IntEnum
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from kcompat.store.interface import EventType, parent_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+W = TypeVar("W", bound=Hashable)
+
+
+class Kind(IntEnum):
+    """Kinds of watches. The codes of the last two are the modes of ZooKeeper's `addWatch`."""
+
+    PERSISTENT = 0
+    RECURSIVE = 1
+    DATA = 2
+    CHILD = 3
+
+
+_ONE_SHOT = (Kind.DATA, Kind.CHILD)
+_HEARD_BY = {
+    EventType.CREATED: (Kind.DATA, Kind.PERSISTENT, Kind.RECURSIVE),
+    EventType.DELETED: (Kind.DATA, Kind.CHILD, Kind.PERSISTENT, Kind.RECURSIVE),
+    EventType.CHANGED: (Kind.DATA, Kind.PERSISTENT, Kind.RECURSIVE),
+    EventType.CHILDREN_CHANGED: (Kind.CHILD, Kind.PERSISTENT),
+}
+
+
+class WatchTable(Generic[W]):
+    """The watches of all watchers, which are connections here."""
+
+    def __init__(self) -> None:
+        self._by_path: dict[Kind, dict[str, dict[W, None]]] = {kind: {} for kind in Kind}
+        self._of: dict[W, set[tuple[Kind, str]]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of.values()))
+
+    def add(self, watcher: W, kind: Kind, path: str) -> None:
+        """Let a watcher hear of a path; once is enough."""
+        self._by_path[kind].setdefault(path, {})[watcher] = None
+        self._of.setdefault(watcher, set()).add((kind, path))
+
+    def has(self, watcher: W, kind: Kind, path: str) -> bool:
+        """Whether that watch is set."""
+        return (kind, path) in self._of.get(watcher, ())
+
+    def remove(self, watcher: W, kind: Kind, path: str) -> bool:
+        """Take a watch back; False if there was none."""
+        if not self.has(watcher, kind, path):
+            return False
+        self._forget(watcher, kind, path)
+        return True
+
+    def remove_all(self, watcher: W) -> None:
+        """Take back all watches of one that is gone."""
+        for kind, path in tuple(self._of.get(watcher, ())):
+            self._forget(watcher, kind, path)
+
+    def trigger(self, event: EventType, path: str) -> list[W]:
+        """Who is to be told of a change, each once; their one-shot watches that heard it are used up."""
+        told: dict[W, None] = {}
+        for kind in _HEARD_BY[event]:
+            paths = self._by_path[kind]
+            for watched in _with_parents(path) if kind is Kind.RECURSIVE and paths else (path,):
+                watchers = paths.get(watched)
+                if not watchers:
+                    continue
+                told.update(watchers)
+                if kind in _ONE_SHOT:
+                    for watcher in tuple(watchers):
+                        self._forget(watcher, kind, watched)
+        return list(told)
+
+    def by_watcher(self) -> Mapping[W, set[str]]:
+        """The paths of each watcher."""
+        return {watcher: {path for _, path in watches} for watcher, watches in self._of.items()}
+
+    def _forget(self, watcher: W, kind: Kind, path: str) -> None:
+        watchers = self._by_path[kind][path]
+        del watchers[watcher]
+        if not watchers:
+            del self._by_path[kind][path]
+        watches = self._of[watcher]
+        watches.discard((kind, path))
+        if not watches:
+            del self._of[watcher]
+
+
+def _with_parents(path: str) -> Iterator[str]:
+    yield path
+    while path != "/":
+        path = parent_of(path)
+        yield path

@@ -1,0 +1,208 @@
+"""What clients change: each request as work on a transaction, with ZooKeeper's checks in ZooKeeper's order.
+
+What is refused raises, and the transaction is dropped as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from kcompat.store.interface import Check, Create, Delete, NoNodeError, SetAcl, SetData, StoreError
+from kcompat.store.tree import ROOT
+from kcompat.zookeeper_server.access import Permission, accept, insist
+from kcompat.zookeeper_server.jute import MalformedError
+from kcompat.zookeeper_server.paths import SYSTEM_PATHS, is_path
+from kcompat.zookeeper_server.records import (
+    Code,
+    Create2Response,
+    CreateRequest,
+    CreateTTLRequest,
+    MultiHeader,
+    NumberResponse,
+    OpCode,
+    PathResponse,
+    PathVersionRequest,
+    SetACLRequest,
+    SetDataRequest,
+    StatResponse,
+    decode_multi,
+    encode_multi,
+)
+from kcompat.zookeeper_server.refusal import RefusedError, code_of
+from kcompat.zookeeper_server.stats import stat_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kcompat.store.tree import Node, Transaction
+    from kcompat.zookeeper_server.access import Identity
+    from kcompat.zookeeper_server.jute import Reader, Record
+
+_EPHEMERAL: Final = 1
+_SEQUENTIAL: Final = 2
+_SERVED_FLAGS: Final = range(4)
+_KNOWN_FLAGS: Final = range(7)
+"""From 4 on they are containers and nodes that live for a time."""
+
+
+class Caller(Struct, frozen=True):
+    """Who asks."""
+
+    session_id: int
+    identities: tuple[Identity, ...]
+
+
+class MultiRefusedError(Exception):
+    """The first operation of a `multi` that was refused; `rows` is the answer."""
+
+    def __init__(self, rows: bytes) -> None:
+        super().__init__()
+        self.rows = rows
+
+
+def run(transaction: Transaction, caller: Caller, kind: OpCode, request: Record) -> Record | None:
+    """Stage one request; what to answer. Raises RefusedError, StoreError."""
+    _insist_on_session(transaction, caller)
+    return _RUN[kind](transaction, caller, request)
+
+
+def decode_operations(reader: Reader) -> list[tuple[OpCode, Record]]:
+    """The operations of a `multi`. Raises MalformedError."""
+    operations = decode_multi(reader, MULTI_REQUESTS)
+    for _, request in operations:
+        if isinstance(request, CreateRequest) and request.flags not in _KNOWN_FLAGS:
+            raise MalformedError(f"flags {request.flags}")
+    return operations
+
+
+def run_multi(transaction: Transaction, caller: Caller, operations: Sequence[tuple[OpCode, Record]]) -> bytes:
+    """Stage all operations; the rows of the answer. Raises MultiRefusedError."""
+    rows: list[tuple[MultiHeader, Record | None]] = []
+    for index, (kind, request) in enumerate(operations):
+        try:
+            rows.append((MultiHeader(kind, False, 0), run(transaction, caller, kind, request)))
+        except (RefusedError, StoreError) as error:
+            codes = [Code.OK] * index + [code_of(error)]
+            codes += [Code.RUNTIME_INCONSISTENCY] * (len(operations) - len(codes))
+            raise MultiRefusedError(
+                encode_multi((MultiHeader(OpCode.ERROR, False, code), NumberResponse(code)) for code in codes)
+            ) from error
+    return encode_multi(rows)
+
+
+def _create(transaction: Transaction, caller: Caller, request: Record) -> PathResponse:
+    assert isinstance(request, CreateRequest)
+    if request.flags not in _SERVED_FLAGS:
+        is_known = request.flags in _KNOWN_FLAGS
+        raise RefusedError(Code.UNIMPLEMENTED if is_known else Code.BAD_ARGUMENTS)
+    path = request.path
+    if "/" not in path or "\0" in path:
+        raise RefusedError(Code.BAD_ARGUMENTS)
+    acl = accept(request.acl, caller.identities)
+    parent = _node(transaction, _parent_of(path))
+    insist(parent.acl, Permission.CREATE, caller.identities)
+    if request.flags & _SEQUENTIAL:
+        path = f"{path}{parent.children_ever:010d}"
+    if not is_path(path):
+        raise RefusedError(Code.BAD_ARGUMENTS)
+    transaction.run(Create(path, request.data, bool(request.flags & _EPHEMERAL), acl=acl))
+    return PathResponse(path)
+
+
+def _create2(transaction: Transaction, caller: Caller, request: Record) -> Record:
+    path = _create(transaction, caller, request).path
+    return Create2Response(path, stat_of(_node(transaction, path)))
+
+
+def _create_not_served(transaction: Transaction, caller: Caller, request: Record) -> Record:  # noqa: ARG001
+    raise RefusedError(Code.UNIMPLEMENTED)
+
+
+def _delete(transaction: Transaction, caller: Caller, request: Record) -> None:
+    assert isinstance(request, PathVersionRequest)
+    path = request.path
+    if "/" not in path or "\0" in path or path == ROOT or path in SYSTEM_PATHS:
+        raise RefusedError(Code.BAD_ARGUMENTS)
+    parent = _node(transaction, _parent_of(path))
+    insist(parent.acl, Permission.DELETE, caller.identities)
+    _node(transaction, path)
+    transaction.run(Delete(path, request.version))
+
+
+def _set_data(transaction: Transaction, caller: Caller, request: Record) -> Record:
+    assert isinstance(request, SetDataRequest)
+    node = _valid_node(transaction, request.path)
+    insist(node.acl, Permission.WRITE, caller.identities)
+    transaction.run(SetData(request.path, request.data, request.version))
+    return StatResponse(stat_of(_node(transaction, request.path)))
+
+
+def _set_acl(transaction: Transaction, caller: Caller, request: Record) -> Record:
+    assert isinstance(request, SetACLRequest)
+    if not is_path(request.path):
+        raise RefusedError(Code.BAD_ARGUMENTS)
+    acl = accept(request.acl, caller.identities)
+    node = _node(transaction, request.path)
+    insist(node.acl, Permission.ADMIN, caller.identities)
+    transaction.run(SetAcl(request.path, acl, request.version))
+    return StatResponse(stat_of(_node(transaction, request.path)))
+
+
+def _check(transaction: Transaction, caller: Caller, request: Record) -> None:
+    assert isinstance(request, PathVersionRequest)
+    node = _valid_node(transaction, request.path)
+    insist(node.acl, Permission.READ, caller.identities)
+    transaction.run(Check(request.path, request.version))
+
+
+_RUN: Final[Mapping[OpCode, Callable[[Transaction, Caller, Record], Record | None]]] = {
+    OpCode.CREATE: _create,
+    OpCode.CREATE2: _create2,
+    OpCode.CREATE_CONTAINER: _create_not_served,
+    OpCode.CREATE_TTL: _create_not_served,
+    OpCode.DELETE: _delete,
+    OpCode.SET_DATA: _set_data,
+    OpCode.SET_ACL: _set_acl,
+    OpCode.CHECK: _check,
+}
+
+REQUESTS: Final[Mapping[OpCode, type[Record]]] = {
+    OpCode.CREATE: CreateRequest,
+    OpCode.CREATE2: CreateRequest,
+    OpCode.CREATE_CONTAINER: CreateRequest,
+    OpCode.CREATE_TTL: CreateTTLRequest,
+    OpCode.DELETE: PathVersionRequest,
+    OpCode.SET_DATA: SetDataRequest,
+    OpCode.SET_ACL: SetACLRequest,
+}
+"""The requests that change something, each a transaction of its own."""
+
+MULTI_REQUESTS: Final[Mapping[OpCode, type[Record]]] = {
+    **{kind: request for kind, request in REQUESTS.items() if kind is not OpCode.SET_ACL},
+    OpCode.CHECK: PathVersionRequest,
+}
+"""The operations of a `multi`."""
+
+
+def _insist_on_session(transaction: Transaction, caller: Caller) -> None:
+    if not transaction.has_session(caller.session_id):
+        raise RefusedError(Code.SESSION_EXPIRED)
+
+
+def _parent_of(path: str) -> str:
+    return path[: path.rindex("/")] or ROOT
+
+
+def _valid_node(transaction: Transaction, path: str) -> Node:
+    if not is_path(path):
+        raise RefusedError(Code.BAD_ARGUMENTS)
+    return _node(transaction, path)
+
+
+def _node(transaction: Transaction, path: str) -> Node:
+    node = transaction.find(path)
+    if node is None:
+        raise NoNodeError(path)
+    return node
