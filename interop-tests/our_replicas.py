@@ -84,7 +84,7 @@ class OurReplicas:
             broker_id=broker_id,
             config=config.current,
             served=SERVED,
-            cluster=image,
+            metadata=image,
             configs=_NothingToHear(),
             replicas=self.replicas,
             logs=self._logs,

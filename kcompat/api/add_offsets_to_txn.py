@@ -36,12 +36,12 @@ def handle(
     if not context.may(Operation.READ, Resource.group(request.group_id)):
         return AddOffsetsToTxnResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     services = context.services
-    partition = services.groups.partition_of(request.group_id)
+    partition = services.coordinators.groups.partition_of(request.group_id)
     if partition == NOWHERE:
         return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
     place = (CONSUMER_OFFSETS, partition)
     producer = Producer(request.producer_id, request.producer_epoch)
-    added = services.transactions.add_partitions(request.transactional_id, producer, [place], 0)
+    added = services.coordinators.transactions.add_partitions(request.transactional_id, producer, [place], 0)
     return added.map(
         lambda error: AddOffsetsToTxnResponse(
             error_code=known_to(context.api_version, FIRST_WITH_FENCED, error)

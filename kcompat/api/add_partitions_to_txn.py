@@ -89,7 +89,7 @@ def _of_client(context: RequestContext, asked: Asked) -> Promise[Errors]:
 
 
 def _add(context: RequestContext, asked: Asked, refused: Errors) -> Promise[Errors]:
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     partitions = _partitions(asked)
     for each in partitions:
         if each not in refused and image.partition(*each) is None:
@@ -98,7 +98,7 @@ def _add(context: RequestContext, asked: Asked, refused: Errors) -> Promise[Erro
         rest = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
         return Promise.resolved(rest | refused)
     name, producer = asked.transactional_id, Producer(asked.producer_id, asked.producer_epoch)
-    transactions = context.services.transactions
+    transactions = context.services.coordinators.transactions
     if asked.verify_only:
         return Promise.resolved(transactions.verify(name, producer, partitions))
     version = context.api_version

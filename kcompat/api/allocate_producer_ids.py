@@ -30,7 +30,9 @@ def handle(
     """Have the controller of this process decide."""
     if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return AllocateProducerIdsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    return context.services.decisions.allocate_block(request.broker_id, request.broker_epoch).map(_response)
+    return context.services.cluster.decisions.allocate_block(request.broker_id, request.broker_epoch).map(
+        _response
+    )
 
 
 def _response(block: ProducerIdBlock | ErrorCode) -> AllocateProducerIdsResponse:

@@ -42,7 +42,7 @@ def handle(
     if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return AlterPartitionResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     version = context.api_version
-    return context.services.decisions.alter_partition(event_of(request, version)).map(response_of)
+    return context.services.cluster.decisions.alter_partition(event_of(request, version)).map(response_of)
 
 
 def event_of(request: AlterPartitionRequest, version: int) -> AlterPartition:

@@ -59,7 +59,7 @@ def handle(
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         denied = dict.fromkeys(wanted, Outcome(error, error.message))
         return _response(denied, error, keeps_size=keeps_size)
-    return context.services.decisions.reassign(wanted, keeps_size=keeps_size).map(answered)
+    return context.services.cluster.decisions.reassign(wanted, keeps_size=keeps_size).map(answered)
 
 
 def _response(

@@ -47,7 +47,7 @@ def handle(context: RequestContext, request: AlterReplicaLogDirsRequest) -> Alte
     for (topic_name, index), path in wanted.items():
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         if is_allowed:
-            error = context.services.moves.move(topic_name, index, path)
+            error = context.services.storage.moves.move(topic_name, index, path)
         answer = answers.setdefault(topic_name, TopicAnswer(topic_name))
         answer.partitions.append(PartitionAnswer(index, error))
     return AlterReplicaLogDirsResponse(results=list(answers.values()))

@@ -55,7 +55,7 @@ def handle(
         rows += [_topic(context, topics[name], ErrorCode.NONE, altered.outcomes) for name in offsets]
         return AlterShareGroupOffsetsResponse(responses=rows)
 
-    return context.services.share_groups.alter_offsets(request.group_id, offsets).map(answer)
+    return context.services.coordinators.share_groups.alter_offsets(request.group_id, offsets).map(answer)
 
 
 def _refused(error: ErrorCode, message: str | None = None) -> AlterShareGroupOffsetsResponse:
@@ -65,14 +65,14 @@ def _refused(error: ErrorCode, message: str | None = None) -> AlterShareGroupOff
 def _topic_error(context: RequestContext, name: str) -> ErrorCode:
     if not context.may(Operation.READ, Resource.topic(name)):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    known = name in context.services.cluster.image.topics
+    known = name in context.services.cluster.metadata.image.topics
     return ErrorCode.NONE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _topic(
     context: RequestContext, asked: Asked, error: ErrorCode, outcomes: dict[tuple[str, int], Outcome]
 ) -> Topic:
-    topic = context.services.cluster.image.topics.get(asked.topic_name)
+    topic = context.services.cluster.metadata.image.topics.get(asked.topic_name)
     otherwise = error or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     unknown = Outcome(otherwise, otherwise.message)
     rows = []

@@ -42,9 +42,9 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
         for text in (request.client_software_name, request.client_software_version):
             if len(text) > MAX_SOFTWARE_LENGTH or not _SOFTWARE.fullmatch(text):
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    features = context.services.features
+    features = context.services.cluster.features
     return ApiVersionsResponse(
-        api_keys=_rows(served_at(BROKER_LISTENERS, context.services.served)),
+        api_keys=_rows(served_at(BROKER_LISTENERS, context.services.server.served)),
         supported_features=_supported(context.api_version),
         finalized_features_epoch=features.epoch,
         finalized_features=[_Finalized(name, level, level) for name, level in features.levels.items()],

@@ -99,7 +99,7 @@ def claim(
     producers = {(header.producer_id, header.producer_epoch) for header in headers.values()}
     if len(producers) > 1:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    version, verifier = context.api_version, context.services.verifier
+    version, verifier = context.api_version, context.services.coordinators.verifier
     adds = version >= FIRST_THAT_ADDS
     if not producers or not (adds or verifier.is_required):
         return Promise.resolved(Claimed(adds, {}, dict.fromkeys(headers, WITHOUT_PROOF)))
@@ -137,9 +137,9 @@ class _Asking:
     def _ask(self) -> None:
         claimed = Claimed(self._claim.adds, {}, {})
         services, claim = self._context.services, self._claim
-        now_ms = services.clock.now_ms()
+        now_ms = services.server.clock.now_ms()
         for place, header in self._headers.items():
-            partition = services.replicas.find(*place)
+            partition = services.storage.replicas.find(*place)
             if not isinstance(partition, Partition):
                 continue  # and is refused for that
             proof = begin_verification(
@@ -150,14 +150,14 @@ class _Asking:
             elif proof:
                 claimed.errors[place] = proof
         if claimed.terms:
-            services.verifier.ask(claim, list(claimed.terms)).then(
+            services.coordinators.verifier.ask(claim, list(claimed.terms)).then(
                 partial(self._answered, claimed), self._promise.fail
             )
         else:
             self._promise.complete(claimed)
 
     def _answered(self, claimed: Claimed, errors: dict[TopicPartition, ErrorCode]) -> None:
-        clock = self._context.services.clock
+        clock = self._context.services.server.clock
         is_ending = self._claim.adds and ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
         if is_ending and clock.now_ms() < self._until_ms:
             clock.call_later(PAUSE_MS, self._ask)

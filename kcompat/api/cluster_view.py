@@ -30,15 +30,15 @@ def reachable_brokers(context: RequestContext) -> dict[int, tuple[str, int]]:
     is under way there.
     """
     services, listener = context.services, context.listener
-    image = services.cluster.image
+    image = services.cluster.metadata.image
     brokers = image.brokers
     if (
-        brokers.keys() == {services.broker_id}
+        brokers.keys() == {services.cluster.broker_id}
         and not image.presumed_dead
-        and services.keeps_metadata
-        and listener not in services.config.advertised
+        and services.cluster.keeps_metadata
+        and listener not in services.server.config.advertised
     ):
-        return {services.broker_id: context.local_address}
+        return {services.cluster.broker_id: context.local_address}
     return {
         broker.id: broker.endpoints[listener] for broker in brokers.values() if listener in broker.endpoints
     }
@@ -48,7 +48,7 @@ def listed_brokers(context: RequestContext, reachable: Mapping[int, tuple[str, i
     """Return the brokers that a client is told of: its `reachable_brokers`, and after them those that are
     presumed dead and have its listener.
     """
-    image, listener = context.services.cluster.image, context.listener
+    image, listener = context.services.cluster.metadata.image, context.listener
     live = [(each, *at, image.brokers[each].rack) for each, at in reachable.items()]
     dead = [
         (each.id, *each.endpoints[listener], each.rack)

@@ -38,7 +38,11 @@ class CommitRows:
         self, context: RequestContext, topic: Any, name: str | None, partition: Any, error: ErrorCode
     ) -> None:
         index = partition.partition_index
-        if name is not None and not error and context.services.cluster.image.partition(name, index) is None:
+        if (
+            name is not None
+            and not error
+            and context.services.cluster.metadata.image.partition(name, index) is None
+        ):
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         row = self._partition_answer(partition_index=index, error_code=error)
         if name is None or error:
@@ -93,7 +97,7 @@ def refuse_all(topics: Sequence[Any], answers: tuple[type, type], error: ErrorCo
 
 def _name(context: RequestContext, topic_id: bytes) -> str | None:
     """The topic's name; None for an id that nobody has."""
-    image = context.services.cluster.image.topic_by_id(topic_id)
+    image = context.services.cluster.metadata.image.topic_by_id(topic_id)
     return None if image is None else image.name
 
 

@@ -46,9 +46,9 @@ class AlteredResource(Struct, frozen=True):
 
 def config_in_force(services: Services) -> BrokerConfig:
     """The broker's configuration with the dynamic values that the image holds now."""
-    image = services.cluster.image
-    return services.config.with_stored(
-        image.configs("brokers", str(services.broker_id)), image.configs("brokers", DEFAULT_ENTITY)
+    image = services.cluster.metadata.image
+    return services.server.config.with_stored(
+        image.configs("brokers", str(services.cluster.broker_id)), image.configs("brokers", DEFAULT_ENTITY)
     )
 
 
@@ -135,7 +135,7 @@ def _store(
         stored.complete(outcome)
         return
     kind, name = _STORED_AS[ConfigResourceType(resource.type)], resource.name or DEFAULT_ENTITY
-    basis = services.cluster.image.configs(kind, name)
+    basis = services.cluster.metadata.image.configs(kind, name)
 
     def answered(error: ErrorCode) -> None:
         if error is ErrorCode.INVALID_UPDATE_VERSION:
@@ -143,7 +143,7 @@ def _store(
         else:
             stored.complete(outcome if error is ErrorCode.NONE else Change(error, error.message))
 
-    asked = services.configs.replace(kind, name, dict(outcome.configs), basis)
+    asked = services.cluster.configs.replace(kind, name, dict(outcome.configs), basis)
     asked.then(answered, stored.fail)
 
 
@@ -156,7 +156,7 @@ def _judge(
         case ConfigResourceType.BROKER:
             return _judge_broker(services, config, resource, replace=replace)
         case ConfigResourceType.GROUP:
-            current = {} if replace else services.cluster.image.configs(GROUPS, resource.name)
+            current = {} if replace else services.cluster.metadata.image.configs(GROUPS, resource.name)
             return change_group(config, resource.name, current, resource.alterations)
         case ConfigResourceType.BROKER_LOGGER if not replace:
             return _judge_loggers(services, resource, validate_only=validate_only)
@@ -172,7 +172,7 @@ def _judge(
 def _judge_topic(
     services: Services, config: BrokerConfig, resource: AlteredResource, *, replace: bool
 ) -> Change:
-    image = services.cluster.image
+    image = services.cluster.metadata.image
     current = {} if replace else image.configs("topics", resource.name)
     change = change_topic(config, resource.name, current, resource.alterations)
     if change.error is ErrorCode.NONE and resource.name not in image.topics:
@@ -188,7 +188,7 @@ def _judge_broker(
     )
     if refusal is not None:
         return refusal
-    stored = services.cluster.image.configs("brokers", resource.name or DEFAULT_ENTITY)
+    stored = services.cluster.metadata.image.configs("brokers", resource.name or DEFAULT_ENTITY)
     return change_broker(
         config, {} if replace else stored, resource.alterations, cluster_default=not resource.name
     )
@@ -204,9 +204,9 @@ def _not_this_broker(services: Services, resource: AlteredResource, words: str) 
     broker_id = id_of(resource.name)
     if broker_id is None:
         return Change(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {resource.name}")
-    if broker_id != services.broker_id:
+    if broker_id != services.cluster.broker_id:
         return Change(
             ErrorCode.INVALID_REQUEST,
-            f"Unexpected {words} {services.broker_id}, but received {broker_id}",
+            f"Unexpected {words} {services.cluster.broker_id}, but received {broker_id}",
         )
     return None

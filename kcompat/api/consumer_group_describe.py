@@ -40,7 +40,7 @@ _Row = ConsumerGroupDescribeResponse.TopicPartitions
 
 def handle(context: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
     """Describe each group."""
-    groups = context.services.groups
+    groups = context.services.coordinators.groups
 
     def described(group_id: str) -> _Group:
         return _response(context, groups.describe_consumers(group_id))
@@ -101,7 +101,7 @@ def _member(context: RequestContext, member: DescribedConsumer) -> _Member:
 
 
 def _assignment(context: RequestContext, partitions: Mapping[bytes, tuple[int, ...]]) -> _Assignment:
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     rows = []
     for topic_id, indexes in partitions.items():
         topic = image.topic_by_id(topic_id)

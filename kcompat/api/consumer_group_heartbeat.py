@@ -39,7 +39,7 @@ def handle(
     context: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse | Promise[ConsumerGroupHeartbeatResponse]:
     """Take the heartbeat, and tell the member what follows."""
-    groups = context.services.groups
+    groups = context.services.coordinators.groups
     if not serves_consumer_groups(context.services):
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not context.may(Operation.READ, Resource.group(request.group_id)):

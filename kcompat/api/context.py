@@ -48,7 +48,7 @@ ANONYMOUS = "User:ANONYMOUS"
 
 
 class ImageHolder(Protocol):
-    """Where the current picture of the cluster is found."""
+    """The holder of the current image of the cluster, which is replaced as a whole."""
 
     image: ClusterImage
 
@@ -79,49 +79,72 @@ class Features(Protocol):
         """Find out what the store says; done when that is in force here."""
 
 
-class Services(Struct):
-    """The parts of the broker that handlers use, put together once by `kcompat.node.parts`."""
+class Storage(Struct):
+    """The logs of this broker, and its role in the replication of each."""
 
-    broker_id: int
-    served: tuple[Served, ...]
-    config_feed: ConfigFeed
-    cluster: ImageHolder
-    briefing: Briefing
-    coordinator_check: CoordinatorCheck
-    decisions: Decisions
-    configs: ConfigChanges
-    producer_ids: ProducerIds
-    replicas: ReplicaManager
     logs: LogManager
+    replicas: ReplicaManager
     moves: Moves
+    fetch_sessions: FetchSessions
+
+
+class Coordinators(Struct):
+    """The coordinators of groups, transactions and share groups, and what their handlers use beside them."""
+
     groups: GroupCoordinator
+    streams_groups: StreamsGroups
+    share_groups: ShareGroups
+    share_partitions: SharePartitions
+    share_sessions: ShareSessions
+    share_coordinator: Persister
     transactions: TransactionCoordinator
     verifier: Verifier
     markers: MarkerWriter
-    share_coordinator: Persister
-    """The share coordinator of this broker."""
-    shares: SharePartitions
-    share_sessions: ShareSessions
-    share_groups: ShareGroups
-    streams_groups: StreamsGroups
-    fetch_sessions: FetchSessions
-    clock: Clock
-    helpers: Helpers
-    authorizer: Authorizer
-    local: BrokerPort
-    """This broker, as a controller reaches it."""
+    producer_ids: ProducerIds
+    coordinator_check: CoordinatorCheck
+
+
+class Cluster(Struct):
+    """The cluster as this broker knows it, its own place in it, and the ways to change it."""
+
+    broker_id: int
     broker_epoch: Callable[[], int]
     """The czxid of this broker's registration; -1 before there is one."""
-    keeps_metadata: bool
-    """Whether the metadata store is this broker's own."""
+    local: BrokerPort
+    """This broker, as a controller reaches it."""
+    metadata: ImageHolder
+    briefing: Briefing
+    decisions: Decisions
+    configs: ConfigChanges
     features: Features
     quorum: MetadataQuorum
     """The metadata store, as DescribeQuorum shows it."""
+    keeps_metadata: bool
+    """Whether the metadata store is this broker's own."""
+
+
+class Server(Struct):
+    """The means to serve any request: what is served, the configuration, time, threads, permissions."""
+
+    served: tuple[Served, ...]
+    config_feed: ConfigFeed
+    clock: Clock
+    helpers: Helpers
+    authorizer: Authorizer
 
     @property
     def config(self) -> BrokerConfig:
         """The configuration in force."""
         return self.config_feed.current
+
+
+class Services(Struct):
+    """The parts of the broker that handlers use, put together once by `kcompat.node.parts`."""
+
+    storage: Storage
+    coordinators: Coordinators
+    cluster: Cluster
+    server: Server
 
 
 class RequestContext(Struct):
@@ -140,18 +163,20 @@ class RequestContext(Struct):
 
     def may(self, operation: Operation, resource: Resource) -> bool:
         """Whether the client may do this."""
-        authorizer = self.services.authorizer
+        authorizer = self.services.server.authorizer
         return authorizer.allows_everything or authorizer.may(
             self.principal, self.client_host, operation, resource
         )
 
     def may_on_any(self, operation: Operation, resource_type: ResourceType) -> bool:
         """Whether there can be a resource of this type to which the client may do this."""
-        return self.services.authorizer.may_on_any(self.principal, self.client_host, operation, resource_type)
+        return self.services.server.authorizer.may_on_any(
+            self.principal, self.client_host, operation, resource_type
+        )
 
     def operations_on(self, resource: Resource) -> int:
         """All that the client may do to a resource, as a bit field of a response (KIP-430)."""
-        if self.services.authorizer.allows_everything:
+        if self.services.server.authorizer.allows_everything:
             return ALL_OPERATIONS[resource.type]
         possible = SUPPORTED_OPERATIONS[resource.type]
         return bit_field(operation for operation in possible if self.may(operation, resource))

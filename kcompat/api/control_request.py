@@ -24,7 +24,7 @@ def refusal(context: RequestContext, broker_epoch: int) -> ErrorCode:
     """
     if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    if broker_epoch != UNKNOWN_BROKER_EPOCH and broker_epoch < context.services.broker_epoch():
+    if broker_epoch != UNKNOWN_BROKER_EPOCH and broker_epoch < context.services.cluster.broker_epoch():
         return ErrorCode.STALE_BROKER_EPOCH
     return ErrorCode.NONE
 
@@ -32,5 +32,5 @@ def refusal(context: RequestContext, broker_epoch: int) -> ErrorCode:
 def give(context: RequestContext, news: News) -> Promise[Reply]:
     """Have this broker take the news."""
     replied: Promise[Reply] = Promise()
-    context.services.local.give(news, replied.complete)
+    context.services.cluster.local.give(news, replied.complete)
     return replied

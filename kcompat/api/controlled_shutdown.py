@@ -37,7 +37,7 @@ def handle(
     """Have the controller of this process decide."""
     if not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return ControlledShutdownResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    decisions = context.services.decisions
+    decisions = context.services.cluster.decisions
     return decisions.controlled_shutdown(request.broker_id, request.broker_epoch).map(_response)
 
 

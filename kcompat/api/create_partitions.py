@@ -55,7 +55,7 @@ def handle(
     ]
     if not specs:
         return _response(names, refused)
-    growing = context.services.decisions.create_partitions(specs, validate_only=request.validate_only)
+    growing = context.services.cluster.decisions.create_partitions(specs, validate_only=request.validate_only)
     return growing.map(lambda outcomes: _response(names, {**refused, **outcomes}))
 
 

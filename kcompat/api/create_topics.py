@@ -65,7 +65,9 @@ def handle(
         made = {result.name: _answer(context, result) for result in results}
         return _response(names, {**refused, **made})
 
-    return context.services.decisions.create_topics(specs, validate_only=request.validate_only).map(created)
+    return context.services.cluster.decisions.create_topics(specs, validate_only=request.validate_only).map(
+        created
+    )
 
 
 def _refusal(context: RequestContext, name: str, times: int, request: CreateTopicsRequest) -> Answer | None:
@@ -103,7 +105,7 @@ def _answer(context: RequestContext, result: TopicResult) -> Answer:
                 config_source=entry.source,
                 is_sensitive=entry.sensitive,
             )
-            for entry in describe_topic(context.services.config, result.configs)
+            for entry in describe_topic(context.services.server.config, result.configs)
         ]
     return answer
 

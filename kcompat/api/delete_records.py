@@ -61,7 +61,7 @@ def handle(
 
 def _find(context: RequestContext, topic: str, index: int) -> Partition | ErrorCode:
     """The partition, or why its records cannot be deleted."""
-    partition = context.services.replicas.find(topic, index)
+    partition = context.services.storage.replicas.find(topic, index)
     if partition != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_internal(topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     return partition
@@ -81,4 +81,4 @@ def _wait(
 
     required = {partition: offset for partition, (offset, _) in waiting.items()}
     operation = Settling(required, settle, response, Partition.deleted)
-    return context.services.replicas.deletions.wait(operation, tuple(waiting), timeout_ms).promise
+    return context.services.storage.replicas.deletions.wait(operation, tuple(waiting), timeout_ms).promise

@@ -48,7 +48,7 @@ def handle(
         return DeleteShareGroupOffsetsResponse(responses=rows + found)
 
     allowed = [name for name in names if name not in denied]
-    return context.services.share_groups.delete_offsets(request.group_id, allowed).map(answer)
+    return context.services.coordinators.share_groups.delete_offsets(request.group_id, allowed).map(answer)
 
 
 def _refused(error: ErrorCode, message: str | None = None) -> DeleteShareGroupOffsetsResponse:
@@ -57,7 +57,7 @@ def _refused(error: ErrorCode, message: str | None = None) -> DeleteShareGroupOf
 
 def _row(context: RequestContext, name: str, outcome: Outcome) -> Topic:
     """What became of a topic. One that the share coordinator was not asked about comes without its id."""
-    topic = context.services.cluster.image.topics.get(name)
+    topic = context.services.cluster.metadata.image.topics.get(name)
     was_asked = topic is not None and outcome.error != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     topic_id = topic.topic_id if topic is not None and was_asked else ZERO_UUID
     return Topic(name, topic_id, outcome.error, outcome.message)

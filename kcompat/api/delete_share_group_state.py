@@ -27,7 +27,7 @@ def handle(
     context: RequestContext, request: DeleteShareGroupStateRequest
 ) -> Promise[DeleteShareGroupStateResponse]:
     """Forget each share partition."""
-    coordinator = context.services.share_coordinator
+    coordinator = context.services.coordinators.share_coordinator
     answered = answer_each(context, request, lambda key, _: coordinator.delete(key), _WORDING)
     return answered.map(DeleteShareGroupStateResponse)
 

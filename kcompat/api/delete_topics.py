@@ -48,12 +48,12 @@ def handle(
     asked = request.topics
     if context.api_version < FIRST_WITH_TOPIC_IDS:
         asked = [Question(name=name) for name in request.topic_names]
-    if not context.services.config.delete_topic_enable:
+    if not context.services.server.config.delete_topic_enable:
         return _all(asked, _deletion_disabled(context.api_version))
     if request.timeout_ms <= 0:
         return DeleteTopicsResponse(responses=_too_late(asked))
     may_all = context.may(Operation.DELETE, CLUSTER)
-    rows = _resolve(asked, context.services.cluster.image, None if may_all else context)
+    rows = _resolve(asked, context.services.cluster.metadata.image, None if may_all else context)
     names = [row.name for row in rows if row.error_code == ErrorCode.NONE and row.name is not None]
     if not names:
         return DeleteTopicsResponse(responses=rows)
@@ -64,7 +64,7 @@ def handle(
                 row.error_code, row.error_message = outcomes[row.name].error, outcomes[row.name].message
         return DeleteTopicsResponse(responses=rows)
 
-    return context.services.decisions.delete_topics(names).map(deleted)
+    return context.services.cluster.decisions.delete_topics(names).map(deleted)
 
 
 def _deletion_disabled(version: int) -> ErrorCode:

@@ -44,11 +44,11 @@ def handle(
             error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
-    return context.services.briefing.once_told(lambda: _describe(context, request))
+    return context.services.cluster.briefing.once_told(lambda: _describe(context, request))
 
 
 def _describe(context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     operations = NOT_REQUESTED
     if request.include_cluster_authorized_operations:
         operations = cluster_operations(context)

@@ -105,7 +105,7 @@ class _Description:
         if problem is not None:
             message = f"Topic name is invalid: {problem}"
             return _refused(resource, ErrorCode.INVALID_TOPIC_EXCEPTION, message)
-        image = self._services.cluster.image
+        image = self._services.cluster.metadata.image
         if name not in image.topics:
             return _refused(resource, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
         # Only what a topic sets itself differs from topic to topic; the rest is described once.
@@ -123,7 +123,7 @@ class _Description:
     def _group(self, resource: Question) -> Result:
         if not resource.resource_name:
             return _refused(resource, ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-        overrides = self._services.cluster.image.configs(GROUPS, resource.resource_name)
+        overrides = self._services.cluster.metadata.image.configs(GROUPS, resource.resource_name)
         return _answered(resource, self._rows(describe_group(self._config, overrides, _names(resource))))
 
     def _broker(self, resource: Question) -> Result:
@@ -146,8 +146,8 @@ class _Description:
         broker_id = id_of(resource.resource_name)
         if broker_id is None:
             message = f"Broker id must be an integer, but it is: {resource.resource_name}"
-        elif broker_id != self._services.broker_id:
-            expected = f"{self._services.broker_id}{alternative}"
+        elif broker_id != self._services.cluster.broker_id:
+            expected = f"{self._services.cluster.broker_id}{alternative}"
             message = f"Unexpected broker id, expected {expected} but received {broker_id}"
         else:
             return None

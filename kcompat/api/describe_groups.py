@@ -37,7 +37,7 @@ def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeG
             denied = ErrorCode.GROUP_AUTHORIZATION_FAILED
             response.groups.append(DescribedGroup(group_id=group_id, error_code=denied))
             continue
-        described = _response(context.services.groups.describe(group_id), context.api_version)
+        described = _response(context.services.coordinators.groups.describe(group_id), context.api_version)
         if request.include_authorized_operations and described.error_code == ErrorCode.NONE:
             described.authorized_operations = context.operations_on(resource)
         response.groups.append(described)

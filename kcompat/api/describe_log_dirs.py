@@ -41,7 +41,9 @@ def handle(context: RequestContext, request: DescribeLogDirsRequest) -> Describe
         else {(topic.topic, index) for topic in request.topics for index in topic.partitions}
     )
     return DescribeLogDirsResponse(
-        results=[_describe(context, directory, wanted) for directory in context.services.logs.directories]
+        results=[
+            _describe(context, directory, wanted) for directory in context.services.storage.logs.directories
+        ]
     )
 
 
@@ -67,8 +69,8 @@ def _describe(
 
 
 def _describe_log(context: RequestContext, log: Log) -> PartitionAnswer:
-    partition = context.services.replicas.get(log.topic, log.partition)
-    is_future = context.services.logs.futures.get(log.topic, log.partition) is log
+    partition = context.services.storage.replicas.get(log.topic, log.partition)
+    is_future = context.services.storage.logs.futures.get(log.topic, log.partition) is log
     if partition is None or partition.log.is_failed:
         lag = UNKNOWN_LAG
     elif is_future:

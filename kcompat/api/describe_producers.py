@@ -45,14 +45,14 @@ def _refusal(context: RequestContext, topic: str) -> ErrorCode | None:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if not context.may(Operation.READ, Resource.topic(topic)):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    if topic not in context.services.cluster.image.topics:
+    if topic not in context.services.cluster.metadata.image.topics:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return None
 
 
 def _describe(context: RequestContext, topic: str, index: int) -> PartitionAnswer:
     answer = PartitionAnswer(partition_index=index)
-    partition = context.services.replicas.find(topic, index)
+    partition = context.services.storage.replicas.find(topic, index)
     if isinstance(partition, ErrorCode):
         answer.error_code = partition
     elif partition.log.is_failed:

@@ -49,7 +49,7 @@ def handle(
     asked = [(topic.topic_name, row.partition_index) for topic in request.topics for row in topic.partitions]
     if asked != [(METADATA_TOPIC, 0)] or len(request.topics) > 1:
         return _unknown_partitions(request)
-    return context.services.quorum.read().map(lambda state: _response(context, state))
+    return context.services.cluster.quorum.read().map(lambda state: _response(context, state))
 
 
 def _refused(error: ErrorCode) -> DescribeQuorumResponse:
@@ -71,9 +71,9 @@ def _unknown_partitions(request: DescribeQuorumRequest) -> DescribeQuorumRespons
 def _response(context: RequestContext, state: QuorumState | None) -> DescribeQuorumResponse:
     if state is None:
         return _refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    brokers = context.services.cluster.image.brokers
+    brokers = context.services.cluster.metadata.image.brokers
     leader, end = state.controller_id, state.last_zxid
-    up_to_date = {leader, context.services.broker_id}
+    up_to_date = {leader, context.services.cluster.broker_id}
 
     def replica(broker_id: int) -> _Replica:
         if broker_id in up_to_date:

@@ -46,7 +46,7 @@ def handle(
 
 
 def _describe(context: RequestContext, asked: Asked) -> Promise[Group]:
-    group_id, share_groups = asked.group_id, context.services.share_groups
+    group_id, share_groups = asked.group_id, context.services.coordinators.share_groups
     if not serves_share_groups(context.services):
         return Promise.resolved(Group(group_id, error_code=ErrorCode.UNSUPPORTED_VERSION))
     if not context.may(Operation.DESCRIBE, Resource.group(group_id)):
@@ -59,7 +59,7 @@ def _describe(context: RequestContext, asked: Asked) -> Promise[Group]:
             return Group(group_id, topics, error, error.message if error else None)
 
         return share_groups.all_offsets(group_id).map(everything)
-    known = context.services.cluster.image.topics
+    known = context.services.cluster.metadata.image.topics
     allowed = [topic for topic in asked.topics if _may(context, topic.topic_name)]
     wanted = {topic.topic_name: topic.partitions for topic in allowed if topic.topic_name in known}
     rest = [
@@ -86,7 +86,7 @@ def _denied(topic: DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsReq
 
 
 def _topics(context: RequestContext, offsets: StartOffsets) -> list[Topic]:
-    known = context.services.cluster.image.topics
+    known = context.services.cluster.metadata.image.topics
     topics: dict[str, Topic] = {}
     for (name, index), offset in offsets.items():
         topic_id = known[name].topic_id if name in known else ZERO_UUID

@@ -45,13 +45,13 @@ def handle(
     context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse | Promise[DescribeTopicPartitionsResponse]:
     """Describe the topics from the cursor on, as far as the limit allows."""
-    return context.services.briefing.once_told(lambda: _answer(context, request))
+    return context.services.cluster.briefing.once_told(lambda: _answer(context, request))
 
 
 def _answer(
     context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     names = {topic.name for topic in request.topics}
     cursor = request.cursor
     first_name, first_partition = ("", 0) if cursor is None else (cursor.topic_name, cursor.partition_index)
@@ -59,7 +59,7 @@ def _answer(
         return DescribeTopicPartitionsResponse(
             topics=[TopicAnswer(error_code=ErrorCode.INVALID_REQUEST, name=name) for name in sorted(names)]
         )
-    largest = context.services.config.max_request_partition_size_limit
+    largest = context.services.server.config.max_request_partition_size_limit
     room = max(min(request.response_partition_limit, largest), 1)
     reachable = reachable_brokers(context).keys()
     response = DescribeTopicPartitionsResponse()

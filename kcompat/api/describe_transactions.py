@@ -35,7 +35,7 @@ def handle(context: RequestContext, request: DescribeTransactionsRequest) -> Des
 def _describe(context: RequestContext, name: str) -> Row:
     if not context.may(Operation.DESCRIBE, Resource.transactional_id(name)):
         return Row(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, name)
-    found = context.services.transactions.describe(name)
+    found = context.services.coordinators.transactions.describe(name)
     transaction = found.transaction
     if transaction is None:
         return Row(found.error, name)

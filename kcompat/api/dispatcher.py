@@ -107,9 +107,9 @@ class Dispatcher:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._now_ms = services.clock.now_ms
+        self._now_ms = services.server.clock.now_ms
         self._routes: dict[tuple[int, int], Route] = {}
-        self._served = {served.key: served for served in served_at(BROKER_LISTENERS, services.served)}
+        self._served = {served.key: served for served in served_at(BROKER_LISTENERS, services.server.served)}
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
         """Answer one request, now or later."""
@@ -231,5 +231,5 @@ def _refuse_version(frame: memoryview, services: Services) -> Settled:
     (KIP-511).
     """
     correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
-    response = api_versions.unsupported(services.served)
+    response = api_versions.unsupported(services.server.served)
     return compile_framer(ApiVersionsResponse, 0)(response, correlation_id, 0)

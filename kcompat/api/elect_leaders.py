@@ -50,7 +50,7 @@ def handle(
     except ValueError:
         return _refusal(context, named, ErrorCode.INVALID_REQUEST)
     if asked is None:
-        topics = context.services.cluster.image.topics.values()
+        topics = context.services.cluster.metadata.image.topics.values()
         named = [(topic.name, index) for topic in topics for index in topic.partitions]
 
     def answered(outcomes: Mapping[tuple[str, int], Outcome]) -> ElectLeadersResponse:
@@ -59,7 +59,7 @@ def handle(
             outcomes = {key: outcome for key, outcome in outcomes.items() if outcome.error != needless}
         return _response(outcomes)
 
-    return context.services.decisions.elect_leaders(kind, named).map(answered)
+    return context.services.cluster.decisions.elect_leaders(kind, named).map(answered)
 
 
 def _refusal(

@@ -47,4 +47,4 @@ def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnResponse | 
             error_code=error, producer_id=answer.producer.id, producer_epoch=answer.producer.epoch
         )
 
-    return context.services.transactions.end(end).map(told)
+    return context.services.coordinators.transactions.end(end).map(told)

@@ -82,7 +82,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
         _resolve(context, session.targets, reader),
         reader,
         min_bytes=request.min_bytes,
-        max_bytes=min(request.max_bytes, context.services.config.fetch_max_bytes),
+        max_bytes=min(request.max_bytes, context.services.server.config.fetch_max_bytes),
         hard_limit=context.api_version < FIRST_WITH_MAX_BYTES,
     )
     results = fetch.read()
@@ -91,12 +91,12 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
 
     def answer(results: Results) -> FetchResponse:
         if reader.is_replica:
-            fetch.count(results, context.services.clock.now_ms())
+            fetch.count(results, context.services.server.clock.now_ms())
         return _respond(context, session, results)
 
     if request.max_wait_ms <= 0 or not session.targets or fetch.must_answer(results):
         return answer(results)
-    replicas = context.services.replicas
+    replicas = context.services.storage.replicas
     purgatory = replicas.replica_fetches if reader.is_replica else replicas.fetches
     delayed = purgatory.wait(fetch, fetch.keys, request.max_wait_ms)
     return Interruptible(delayed.promise.map(answer), delayed.expire)
@@ -136,7 +136,7 @@ def _open_session(context: RequestContext, request: FetchRequest, reader: Reader
         for topic in request.forgotten_topics_data
         for index in topic.partitions
     ]
-    return context.services.fetch_sessions.open(
+    return context.services.storage.fetch_sessions.open(
         request.session_id,
         request.session_epoch if context.api_version >= FIRST_WITH_SESSIONS else FINAL_EPOCH,
         list(wanted.values()),
@@ -156,9 +156,9 @@ def _reader(context: RequestContext, request: FetchRequest) -> Reader:
     choice: SameRack | None = None
     if request.rack_id and replica_id < 0 and not is_old:
         services = context.services
-        if services.config.get("replica.selector.class") == RACK_AWARE_SELECTOR:
-            brokers = services.cluster.image.brokers
-            choice = SameRack(request.rack_id, context.listener, services.broker_id, brokers)
+        if services.server.config.get("replica.selector.class") == RACK_AWARE_SELECTOR:
+            brokers = services.cluster.metadata.image.brokers
+            choice = SameRack(request.rack_id, context.listener, services.cluster.broker_id, brokers)
     return Reader(
         request.isolation_level,
         replica_id,
@@ -174,7 +174,7 @@ def _resolve(
     """The partition that each target names, or why there is none."""
     if reader.is_replica and not context.may(Operation.CLUSTER_ACTION, CLUSTER):
         return [(target, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for target in targets]
-    find = context.services.replicas.find
+    find = context.services.storage.replicas.find
     found: list[tuple[FetchTarget, Partition | ErrorCode]] = []
     asked: TopicKey | None = None
     topic: str | ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID
@@ -190,10 +190,10 @@ def _resolve(
 
 def _readable_topic(context: RequestContext, key: TopicKey, is_follower: bool) -> str | ErrorCode:
     """The name of a topic that the client may read, or why it may not."""
-    name = context.services.cluster.image.topic_names.get(key) if isinstance(key, bytes) else key
+    name = context.services.cluster.metadata.image.topic_names.get(key) if isinstance(key, bytes) else key
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    may_all = is_follower or context.services.authorizer.allows_everything
+    may_all = is_follower or context.services.server.authorizer.allows_everything
     if may_all or context.may(Operation.READ, Resource.topic(name)):
         return name
     return ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -207,7 +207,7 @@ def _not_zstd(partition: Partition | ErrorCode) -> Partition | ErrorCode:
 
 def _respond(context: RequestContext, session: FetchContext, results: Results) -> FetchResponse:
     if context.api_version < FIRST_WITH_BATCHES:
-        results = in_old_format(results, context.api_version, context.services.replicas)
+        results = in_old_format(results, context.api_version, context.services.storage.replicas)
     session_id, told = session.answer(results, context.now_ms)
     response = FetchResponse(session_id=session_id if context.api_version >= FIRST_WITH_SESSIONS else 0)
     leaders: list[int] = []
@@ -254,6 +254,6 @@ def _respond(context: RequestContext, session: FetchContext, results: Results) -
 def _say_who_leads(context: RequestContext, target: FetchTarget, answer: PartitionAnswer) -> int:
     """Say it in the answer; the id of the leader."""
     key = target.topic
-    name = context.services.cluster.image.topic_names.get(key, "") if isinstance(key, bytes) else key
+    name = context.services.cluster.metadata.image.topic_names.get(key, "") if isinstance(key, bytes) else key
     answer.current_leader = PartitionAnswer.LeaderIdAndEpoch(*current_leader(context, name, target.index))
     return answer.current_leader.leader_id

@@ -56,25 +56,25 @@ def handle(context: RequestContext, request: FindCoordinatorRequest) -> Promise[
     topic = TOPICS.get(request.key_type)
     if (
         topic is None
-        or topic in context.services.cluster.image.topics
+        or topic in context.services.cluster.metadata.image.topics
         or all(_refusal(context, request.key_type, key) for key in _keys(context, request))
     ):
         return _once_settled(context, request)
-    creating = context.services.decisions.ensure_topics([topic])
+    creating = context.services.cluster.decisions.ensure_topics([topic])
     return creating.flat_map(lambda _: _once_settled(context, request))
 
 
 def _once_settled(
     context: RequestContext, request: FindCoordinatorRequest
 ) -> Promise[FindCoordinatorResponse]:
-    return context.services.coordinator_check.once_settled(
+    return context.services.coordinators.coordinator_check.once_settled(
         lambda: _coordinators(context, request), lambda: _response(context, request)
     )
 
 
 def _coordinators(context: RequestContext, request: FindCoordinatorRequest) -> set[int]:
     """Return the brokers that the image names to the client as coordinators, dead ones included."""
-    known = reachable_brokers(context).keys() | context.services.cluster.image.presumed_dead.keys()
+    known = reachable_brokers(context).keys() | context.services.cluster.metadata.image.presumed_dead.keys()
     partitions = [
         _partition(context, request.key_type, key)
         for key in _keys(context, request)
@@ -146,17 +146,17 @@ def _find(context: RequestContext, key_type: int, key: str) -> tuple[ErrorCode, 
     if (
         partition is None
         or endpoint is None
-        or not context.services.coordinator_check.may_name(partition.leader)
+        or not context.services.coordinators.coordinator_check.may_name(partition.leader)
     ):
         return (ErrorCode.COORDINATOR_NOT_AVAILABLE, *_NOBODY)
     if key_type == GROUP:
-        context.services.groups.note_question(context.connection, key)
+        context.services.coordinators.groups.note_question(context.connection, key)
     return ErrorCode.NONE, partition.leader, endpoint
 
 
 def _partition(context: RequestContext, key_type: int, key: str) -> PartitionInfo | None:
     """Return the partition that keeps the state of a key; None where it is not known."""
-    topic = context.services.cluster.image.topics.get(TOPICS[key_type])
+    topic = context.services.cluster.metadata.image.topics.get(TOPICS[key_type])
     if topic is None:
         return None
     hashed = _share_partition(key) or key if key_type == SHARE else key

@@ -24,16 +24,16 @@ FIRST_WITH_STREAMS_GROUPS = 1
 
 def serves_consumer_groups(services: Services) -> bool:
     """Whether the configuration has consumer groups served, and all brokers of the cluster can."""
-    is_known = services.features.level(GROUP_VERSION) >= FIRST_WITH_CONSUMER_GROUPS
-    return is_known and services.groups.serves(CONSUMER)
+    is_known = services.cluster.features.level(GROUP_VERSION) >= FIRST_WITH_CONSUMER_GROUPS
+    return is_known and services.coordinators.groups.serves(CONSUMER)
 
 
 def serves_share_groups(services: Services) -> bool:
     """Whether the cluster has share groups."""
-    return services.features.level(SHARE_VERSION) >= FIRST_WITH_SHARE_GROUPS
+    return services.cluster.features.level(SHARE_VERSION) >= FIRST_WITH_SHARE_GROUPS
 
 
 def serves_streams_groups(services: Services) -> bool:
     """Whether the configuration has streams groups served, and the cluster has them."""
-    is_known = services.features.level(STREAMS_VERSION) >= FIRST_WITH_STREAMS_GROUPS
-    return is_known and services.groups.serves(STREAMS)
+    is_known = services.cluster.features.level(STREAMS_VERSION) >= FIRST_WITH_STREAMS_GROUPS
+    return is_known and services.coordinators.groups.serves(STREAMS)

@@ -26,7 +26,10 @@ def handle(context: RequestContext, request: HeartbeatRequest) -> HeartbeatRespo
     """Take the sign of life."""
     if not context.may(Operation.READ, Resource.group(request.group_id)):
         return HeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
-    groups, member = context.services.groups, MemberIdentity(request.member_id, request.group_instance_id)
+    groups, member = (
+        context.services.coordinators.groups,
+        MemberIdentity(request.member_id, request.group_instance_id),
+    )
     groups.heard(context.connection, request.group_id, request.member_id)
     error = groups.heartbeat(request.group_id, member, request.generation_id)
     return HeartbeatResponse(error_code=error)

@@ -45,14 +45,16 @@ def handle(
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
         return _refusal(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is None:
-        return context.services.producer_ids.next().map(_given)
+        return context.services.coordinators.producer_ids.next().map(_given)
     has_former = request.producer_id != NO_PRODUCER_ID
     init = InitRequest(
         request.transactional_id,
         request.transaction_timeout_ms,
         Producer(request.producer_id, request.producer_epoch) if has_former else None,
     )
-    return context.services.transactions.initialize(init).map(partial(_told, context.api_version))
+    return context.services.coordinators.transactions.initialize(init).map(
+        partial(_told, context.api_version)
+    )
 
 
 def _told(version: int, answer: ProducerAnswer) -> InitProducerIdResponse:

@@ -29,7 +29,7 @@ def handle(
     context: RequestContext, request: InitializeShareGroupStateRequest
 ) -> Promise[InitializeShareGroupStateResponse]:
     """Initialise each share partition."""
-    coordinator = context.services.share_coordinator
+    coordinator = context.services.coordinators.share_coordinator
 
     def ask(key: SharePartitionKey, row: InitializeShareGroupStateRequest.PartitionData) -> Promise[Outcome]:
         return coordinator.initialize(key, row.state_epoch, row.start_offset)

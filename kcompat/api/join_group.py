@@ -52,7 +52,7 @@ def handle(
         can_skip_assignment=version >= 9,
         may_describe=lambda topic: context.may(Operation.DESCRIBE, Resource.topic(topic)),
     )
-    return context.services.groups.join(join).map(lambda answer: _response(answer, version))
+    return context.services.coordinators.groups.join(join).map(lambda answer: _response(answer, version))
 
 
 def _response(answer: JoinAnswer, version: int) -> JoinGroupResponse:

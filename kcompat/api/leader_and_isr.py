@@ -41,7 +41,7 @@ def handle(
     context: RequestContext, request: LeaderAndIsrRequest
 ) -> LeaderAndIsrResponse | Promise[LeaderAndIsrResponse]:
     """Take the roles."""
-    news = leader_and_isr.news_of(request, context.services.config.inter_broker_listener)
+    news = leader_and_isr.news_of(request, context.services.server.config.inter_broker_listener)
 
     illegal = {
         (each.topic, each.index): ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -70,5 +70,5 @@ def handle(
         else:
             taken.fail(error)
 
-    context.services.configs.ensure({each.topic for each in legal}).then(take, unheard)
+    context.services.cluster.configs.ensure({each.topic for each in legal}).then(take, unheard)
     return taken

@@ -20,16 +20,16 @@ def current_leader(context: RequestContext, topic: str, index: int) -> tuple[int
     """The leader of a partition and its epoch: as this broker follows it, else as it is shown to clients; -1
     where nobody knows.
     """
-    partition = context.services.replicas.find(topic, index)
+    partition = context.services.storage.replicas.find(topic, index)
     if not isinstance(partition, ErrorCode):
         return partition.role.leader, partition.role.leader_epoch
-    shown = context.services.cluster.image.partition(topic, index)
+    shown = context.services.cluster.metadata.image.partition(topic, index)
     return (NO_LEADER, NO_EPOCH) if shown is None else (shown.leader, shown.leader_epoch)
 
 
 def endpoints(context: RequestContext, leaders: Iterable[int]) -> list[Endpoint]:
     """Where the client reaches those of these brokers that it can reach."""
-    reachable, brokers = reachable_brokers(context), context.services.cluster.image.brokers
+    reachable, brokers = reachable_brokers(context), context.services.cluster.metadata.image.brokers
     return [
         (leader, *reachable[leader], brokers[leader].rack)
         for leader in dict.fromkeys(leaders)

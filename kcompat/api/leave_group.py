@@ -36,7 +36,7 @@ def handle(
         leaving = tuple(MemberIdentity(m.member_id, m.group_instance_id) for m in request.members)
     else:
         leaving = (MemberIdentity(request.member_id),)
-    left = context.services.groups.leave(request.group_id, leaving)
+    left = context.services.coordinators.groups.leave(request.group_id, leaving)
     return left.map(_per_member if context.api_version >= 3 else _single)
 
 

@@ -41,7 +41,9 @@ def handle(context: RequestContext, request: ListConfigResourcesRequest) -> List
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     return ListConfigResourcesResponse(
         config_resources=[
-            row for row in _all_resources(context.services.cluster.image) if row.resource_type in wanted
+            row
+            for row in _all_resources(context.services.cluster.metadata.image)
+            if row.resource_type in wanted
         ]
     )
 

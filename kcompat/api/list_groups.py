@@ -25,7 +25,7 @@ def handle(context: RequestContext, request: ListGroupsRequest) -> ListGroupsRes
     """List the groups that pass the filters."""
     states = {state.lower() for state in request.states_filter}
     types = {group_type.lower() for group_type in request.types_filter}
-    error, groups = context.services.groups.list_groups(states, types)
+    error, groups = context.services.coordinators.groups.list_groups(states, types)
     if not context.may(Operation.DESCRIBE, CLUSTER):
         groups = [row for row in groups if context.may(Operation.DESCRIBE, Resource.group(row.group_id))]
     return ListGroupsResponse(

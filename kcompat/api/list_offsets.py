@@ -80,7 +80,7 @@ def _answer(context: RequestContext, topic: str, question: Question, reader: Rea
     if not _is_known(question.timestamp, version):
         answer.error_code = ErrorCode.UNSUPPORTED_VERSION
         return answer
-    partition = context.services.replicas.find(topic, question.partition_index)
+    partition = context.services.storage.replicas.find(topic, question.partition_index)
     if isinstance(partition, ErrorCode):
         answer.error_code = partition
         return answer

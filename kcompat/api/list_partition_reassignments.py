@@ -43,7 +43,7 @@ def handle(
     asked = None
     if request.topics is not None:
         asked = [(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
-    return context.services.decisions.reassignments(asked).map(_response)
+    return context.services.cluster.decisions.reassignments(asked).map(_response)
 
 
 def _response(

@@ -34,7 +34,7 @@ def handle(
     context: RequestContext, request: ListTransactionsRequest
 ) -> ListTransactionsResponse | Promise[ListTransactionsResponse]:
     """List those that pass the filters."""
-    transactions, pattern = context.services.transactions, request.transactional_id_pattern
+    transactions, pattern = context.services.coordinators.transactions, request.transactional_id_pattern
     labels = list(dict.fromkeys(request.state_filters))
     error, found = transactions.list_all(_filter(request, labels))
     if error or (pattern and problem(pattern)):

@@ -65,13 +65,13 @@ Question = MetadataRequest.MetadataRequestTopic
 
 def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Promise[MetadataResponse]:
     """Describe brokers and topics, after creating the topics that are missing."""
-    return context.services.briefing.once_told(lambda: _answer(context, request))
+    return context.services.cluster.briefing.once_told(lambda: _answer(context, request))
 
 
 def _answer(
     context: RequestContext, request: MetadataRequest
 ) -> MetadataResponse | Promise[MetadataResponse]:
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     asked = request.topics
     if asked is None or (not asked and context.api_version < FIRST_WITH_NULL_FOR_ALL):
         shown = [topic for topic in image.topics.values() if _may_describe(context, topic.name)]
@@ -83,12 +83,16 @@ def _answer(
     names = list(dict.fromkeys(topic.name for topic in asked if topic.name is not None))
     denied = {name for name in names if not _may_describe(context, name)}
     missing = [name for name in names if name not in image.topics and name not in denied]
-    may_create = request.allow_auto_topic_creation and context.services.config.auto_create_topics_enable
+    may_create = (
+        request.allow_auto_topic_creation and context.services.server.config.auto_create_topics_enable
+    )
     if not missing or not may_create or not image.is_told:
         return _by_name(context, request, names, denied, {})
     if not context.may(Operation.CREATE, CLUSTER):
         denied.update(name for name in missing if not context.may(Operation.CREATE, Resource.topic(name)))
-    creating = context.services.decisions.ensure_topics([name for name in missing if name not in denied])
+    creating = context.services.cluster.decisions.ensure_topics(
+        [name for name in missing if name not in denied]
+    )
     return creating.map(lambda errors: _by_name(context, request, names, denied, errors))
 
 
@@ -117,7 +121,7 @@ def _refusal(asked: Sequence[Question], version: int) -> MetadataResponse:
 
 
 def _by_id(context: RequestContext, request: MetadataRequest, asked: Sequence[Question]) -> MetadataResponse:
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
     found, failed = [], []
     for topic_id in ids:
@@ -138,7 +142,7 @@ def _by_name(
     errors: Mapping[str, ErrorCode],
 ) -> MetadataResponse:
     """Answer for names. Of those denied nothing is told; `errors` says why others could not be created."""
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     found, failed = [], []
     for name in names:
         if name in denied:
@@ -154,7 +158,7 @@ def _by_name(
 def _response(
     context: RequestContext, request: MetadataRequest, topics: Sequence[TopicImage], failed: list[TopicAnswer]
 ) -> MetadataResponse:
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     reachable = reachable_brokers(context)
     rows = [
         TopicAnswer(

@@ -65,7 +65,7 @@ def handle(
         knows_epochs=version >= FIRST_WITH_EPOCHS,
     )
     told = partial(_told, version)
-    committed = context.services.groups.commit(commit)
+    committed = context.services.coordinators.groups.commit(commit)
     return committed.map(lambda errors: OffsetCommitResponse(topics=rows.settle(errors, told)))
 
 

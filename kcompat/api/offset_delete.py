@@ -29,7 +29,7 @@ def handle(
     """Delete what may be deleted."""
     if not context.may(Operation.DELETE, Resource.group(request.group_id)):
         return OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     refused: dict[tuple[str, int], ErrorCode] = {}
     present: list[tuple[str, int]] = []
     for asked in request.topics:
@@ -53,4 +53,4 @@ def handle(
             topic.partitions.append(PartitionAnswer(partition_index=index, error_code=error))
         return OffsetDeleteResponse(topics=list(topics.values()))
 
-    return context.services.groups.delete_offsets(request.group_id, present).map(answer)
+    return context.services.coordinators.groups.delete_offsets(request.group_id, present).map(answer)

@@ -63,7 +63,7 @@ def _fetch(
     if not context.may(Operation.DESCRIBE, Resource.group(asker.group_id)):
         return Promise.resolved((FetchAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED), wanted or []))
     if wanted is None:
-        return context.services.groups.fetch(asker, None, require_stable).map(
+        return context.services.coordinators.groups.fetch(asker, None, require_stable).map(
             lambda answer: (
                 answer,
                 [row for row in _by_topic(answer.offsets) if _may_describe(context, row[0])],
@@ -74,7 +74,7 @@ def _fetch(
     shown = [partition for partition in asked if partition[0] not in hidden]
     refusal = FetchedOffset(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     refused = {partition: refusal for partition in asked if partition[0] in hidden}
-    return context.services.groups.fetch(asker, shown, require_stable).map(
+    return context.services.coordinators.groups.fetch(asker, shown, require_stable).map(
         lambda answer: (FetchAnswer(answer.error, {**answer.offsets, **refused}), wanted)
     )
 
@@ -152,7 +152,7 @@ def _group_topic(
     """The offsets of a topic; None in version 10 if the topic is gone and so has no id to be named by."""
     topic = GroupTopic(name=name)
     if context.api_version >= 10:
-        image = context.services.cluster.image.topics.get(name)
+        image = context.services.cluster.metadata.image.topics.get(name)
         if image is None:
             return None
         topic.topic_id = image.topic_id
@@ -173,7 +173,7 @@ def _group_topic(
 def _topic_name(context: RequestContext, topic: OffsetFetchRequest.OffsetFetchRequestTopics) -> str | None:
     if context.api_version < 10:
         return topic.name
-    image = context.services.cluster.image.topic_by_id(topic.topic_id)
+    image = context.services.cluster.metadata.image.topic_by_id(topic.topic_id)
     return None if image is None else image.name
 
 

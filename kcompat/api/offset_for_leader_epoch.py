@@ -40,7 +40,7 @@ def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> Off
             if not is_allowed:
                 answer.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
                 continue
-            partition = context.services.replicas.find(topic.topic, asked.partition)
+            partition = context.services.storage.replicas.find(topic.topic, asked.partition)
             if isinstance(partition, ErrorCode):
                 answer.error_code = partition
             else:

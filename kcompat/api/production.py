@@ -96,7 +96,7 @@ class Production(Struct):
         `accepted` is what became of that one.
         """
         context, request, answers = self.context, self.request, self.answers
-        find = context.services.replicas.find
+        find = context.services.storage.replicas.find
         for topic in request.topic_data[len(answers) :]:
             if self.admitted:
                 name, refusal = self.admitted[len(answers)]
@@ -158,10 +158,10 @@ class Production(Struct):
         return Busy(outcome, holds)
 
     def _await(self, task: Acceptance, outcome: Promise[AtOnce]) -> None:
-        task.begin(self.context.services.helpers).then(partial(self._resume, outcome), outcome.fail)
+        task.begin(self.context.services.server.helpers).then(partial(self._resume, outcome), outcome.fail)
 
     def _resume(self, outcome: Promise[AtOnce], accepted: Accepted | None) -> None:
-        self.context.now_ms = self.context.services.clock.now_ms()
+        self.context.now_ms = self.context.services.server.clock.now_ms()
         answer = self.go_on(accepted)
         if isinstance(answer, Acceptance):
             self._await(answer, outcome)
@@ -242,7 +242,7 @@ class Production(Struct):
         if isinstance(batch, memoryview) and self.context.api_version >= FIRST_WITH_BATCHES:
             for _, header in islice(iter_headers(batch), 1):
                 error = ErrorCode.of(answer.error_code)
-                self.context.services.replicas.note_refusal(topic, data.index, header, error)
+                self.context.services.storage.replicas.note_refusal(topic, data.index, header, error)
 
     def _say_who_leads(self, topic: str, answer: PartitionAnswer) -> None:
         """Beside the error that another broker leads, say which (KIP-951)."""
@@ -278,14 +278,16 @@ class Production(Struct):
         required = {partition: offset for partition, (offset, _) in waiting.items()}
         operation = Settling(required, settle, response, _done_for(request.acks))
         timeout_ms = request.timeout_ms if request.acks == ACKS_ALL else None
-        return self.context.services.replicas.produces.wait(operation, tuple(waiting), timeout_ms).promise
+        return self.context.services.storage.replicas.produces.wait(
+            operation, tuple(waiting), timeout_ms
+        ).promise
 
 
 def resolve(context: RequestContext, topic: TopicData) -> str:
     """The name of a topic; `NO_TOPIC` for an id that no topic has."""
     if context.api_version < FIRST_WITH_IDS:
         return topic.name
-    return context.services.cluster.image.topic_names.get(topic.topic_id, NO_TOPIC)
+    return context.services.cluster.metadata.image.topic_names.get(topic.topic_id, NO_TOPIC)
 
 
 def admit(context: RequestContext, name: str, acks: int) -> ErrorCode:
@@ -293,7 +295,8 @@ def admit(context: RequestContext, name: str, acks: int) -> ErrorCode:
     if name == NO_TOPIC and context.api_version >= FIRST_WITH_IDS:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if not (
-        context.services.authorizer.allows_everything or context.may(Operation.WRITE, Resource.topic(name))
+        context.services.server.authorizer.allows_everything
+        or context.may(Operation.WRITE, Resource.topic(name))
     ):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     if acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):

@@ -28,7 +28,7 @@ def handle(
     context: RequestContext, request: ReadShareGroupStateRequest
 ) -> Promise[ReadShareGroupStateResponse]:
     """Read each share partition."""
-    coordinator = context.services.share_coordinator
+    coordinator = context.services.coordinators.share_coordinator
     answered = answer_each(
         context, request, lambda key, row: coordinator.read(key, row.leader_epoch), _WORDING
     )

@@ -31,7 +31,7 @@ def handle(
     context: RequestContext, request: ReadShareGroupStateSummaryRequest
 ) -> Promise[ReadShareGroupStateSummaryResponse]:
     """Sum up each share partition."""
-    coordinator = context.services.share_coordinator
+    coordinator = context.services.coordinators.share_coordinator
     answered = answer_each(
         context, request, lambda key, row: coordinator.summary(key, row.leader_epoch), _WORDING
     )

@@ -63,7 +63,7 @@ class RepeatedProduces:
 
     def __init__(self, services: Services, version: int, read: Reader) -> None:
         self._services = services
-        self._now_ms = services.clock.now_ms
+        self._now_ms = services.server.clock.now_ms
         self._version = version
         self._read = read
         self._known: dict[bytes, _Known] = {}
@@ -72,7 +72,7 @@ class RepeatedProduces:
         """See `Shortcut`."""
         services, version = self._services, self._version
         found = find_single_batch(frame, version)
-        if found is None or not services.authorizer.allows_everything:
+        if found is None or not services.server.authorizer.allows_everything:
             return None
         head, start, end = found
         known = self._known.get(head)
@@ -81,10 +81,10 @@ class RepeatedProduces:
             return None
         topic, row, request = known.topic, known.row, known.request
         if version >= FIRST_WITH_IDS and (
-            services.cluster.image.topic_names.get(request.topic_data[0].topic_id) != topic
+            services.cluster.metadata.image.topic_names.get(request.topic_data[0].topic_id) != topic
         ):
             return None
-        partition = services.replicas.find(topic, row.index)
+        partition = services.storage.replicas.find(topic, row.index)
         if not isinstance(partition, Partition):
             return None
         batch, now_ms = frame[start:end], self._now_ms()
@@ -111,12 +111,14 @@ class RepeatedProduces:
         topic = request.topic_data[0]
         index = topic.partition_data[0].index
         topic.partition_data[0].records = None
-        context = RequestContext(connection, services, self._version, client_id, services.clock.now_ms())
+        context = RequestContext(
+            connection, services, self._version, client_id, services.server.clock.now_ms()
+        )
         name = resolve(context, topic)
         if (
             request.acks == ACKS_NONE
             or admit(context, name, request.acks)
-            or not isinstance(services.replicas.find(name, index), Partition)
+            or not isinstance(services.storage.replicas.find(name, index), Partition)
         ):
             return
         row = PartitionAnswer(index)

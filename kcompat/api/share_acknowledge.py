@@ -39,10 +39,10 @@ def handle(
     assert request.member_id is not None
     services, epoch = context.services, request.share_session_epoch
     member = ShareSessionKey(request.group_id, request.member_id)
-    error = services.share_sessions.acknowledge(member, epoch)
+    error = services.coordinators.share_sessions.acknowledge(member, epoch)
     if error:
         return ShareAcknowledgeResponse(error_code=error)
-    session = services.share_sessions.find(member)
+    session = services.coordinators.share_sessions.find(member)
     assert session is not None
 
     def answer(outcomes: Outcomes) -> ShareAcknowledgeResponse:
@@ -61,13 +61,13 @@ def _response(
     for (topic_id, index), outcome in outcomes.items():
         row = Answer(partition_index=index, error_code=outcome.error, error_message=outcome.message)
         if outcome.error in SERVED_ELSEWHERE:
-            name = context.services.cluster.image.topic_names.get(topic_id, "")
+            name = context.services.cluster.metadata.image.topic_names.get(topic_id, "")
             row.current_leader = ShareAcknowledgeResponse.LeaderIdAndEpoch(
                 *current_leader(context, name, index)
             )
             leaders.append(row.current_leader.leader_id)
         topics.setdefault(topic_id, TopicAnswer(topic_id)).partitions.append(row)
-    limits = context.services.shares.settings.limits(member.group_id)
+    limits = context.services.coordinators.share_partitions.settings.limits(member.group_id)
     return ShareAcknowledgeResponse(
         error_code=ErrorCode.NONE,
         acquisition_lock_timeout_ms=limits.record_lock_duration_ms,

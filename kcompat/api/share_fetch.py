@@ -86,7 +86,7 @@ def _says_something(request: ShareFetchRequest) -> bool:
 def _session(
     context: RequestContext, request: ShareFetchRequest, member: ShareSessionKey
 ) -> ShareSession | ErrorCode:
-    session = context.services.share_sessions.fetch(
+    session = context.services.coordinators.share_sessions.fetch(
         member,
         request.share_session_epoch,
         [(topic.topic_id, row.partition_index) for topic in request.topics for row in topic.partitions],
@@ -103,13 +103,13 @@ def _later(
     context: RequestContext, delay_ms: int, response: ShareFetchResponse
 ) -> Promise[ShareFetchResponse]:
     promise: Promise[ShareFetchResponse] = Promise()
-    context.services.clock.call_later(delay_ms, partial(promise.complete, response))
+    context.services.server.clock.call_later(delay_ms, partial(promise.complete, response))
     return promise
 
 
 def _serve(context: RequestContext, request: ShareFetchRequest, session: ShareSession) -> Response:
     epoch, expected_epoch = request.share_session_epoch, session.epoch
-    sessions = context.services.share_sessions
+    sessions = context.services.coordinators.share_sessions
     said: Promise[Outcomes] = Promise.resolved({})
     if _says_something(request):
         said = acknowledge(context, session.key, request.topics, renews=_renews(context, request))
@@ -133,7 +133,9 @@ def _serve(context: RequestContext, request: ShareFetchRequest, session: ShareSe
 
     if epoch == FINAL_EPOCH or _renews(context, request):
         return said.map(lambda outcomes: answer([], outcomes))
-    delayed = context.services.shares.wait(_fetch(context, request, session, is_awaited), request.max_wait_ms)
+    delayed = context.services.coordinators.share_partitions.wait(
+        _fetch(context, request, session, is_awaited), request.max_wait_ms
+    )
     both = delayed.promise.flat_map(lambda results: said.map(lambda outcomes: answer(results, outcomes)))
     return Interruptible(both, delayed.expire)
 
@@ -148,13 +150,13 @@ def _fetch(
     session: ShareSession,
     is_awaited: Callable[[], bool],
 ) -> ShareFetch:
-    shares, group_id = context.services.shares, session.key.group_id
+    shares, group_id = context.services.coordinators.share_partitions, session.key.group_id
     targets = [
         (of, topic_error(context, of) or shares.lead(group_id, of))
         for of in session.rotated(request.share_session_epoch)
     ]
     is_limit = request.share_acquire_mode == AcquireMode.RECORD_LIMIT
-    max_bytes = min(request.max_bytes, context.services.config.fetch_max_bytes)
+    max_bytes = min(request.max_bytes, context.services.server.config.fetch_max_bytes)
     spec = ShareFetchSpec(
         session.key.member_id,
         min(request.min_bytes, max_bytes),
@@ -174,7 +176,7 @@ def _response(
     for (topic_id, index), handed in results:
         row = rows[topic_id, index] = _row(index, handed)
         if handed.outcome.error in SERVED_ELSEWHERE:
-            name = context.services.cluster.image.topic_names.get(topic_id, "")
+            name = context.services.cluster.metadata.image.topic_names.get(topic_id, "")
             row.current_leader = ShareFetchResponse.LeaderIdAndEpoch(*current_leader(context, name, index))
             leaders.append(row.current_leader.leader_id)
     for of, outcome in outcomes.items():
@@ -182,7 +184,7 @@ def _response(
     topics: dict[bytes, TopicAnswer] = {}
     for (topic_id, _), row in rows.items():
         topics.setdefault(topic_id, TopicAnswer(topic_id)).partitions.append(row)
-    limits = context.services.shares.settings.limits(member.group_id)
+    limits = context.services.coordinators.share_partitions.settings.limits(member.group_id)
     return ShareFetchResponse(
         acquisition_lock_timeout_ms=limits.record_lock_duration_ms,
         responses=list(topics.values()),

@@ -35,7 +35,7 @@ _Row = ShareGroupDescribeResponse.TopicPartitions
 
 def handle(context: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
     """Describe each group."""
-    groups = context.services.share_groups
+    groups = context.services.coordinators.share_groups
 
     def described(group_id: str) -> _Group:
         return _response(context, groups.describe(group_id))
@@ -73,7 +73,7 @@ def _response(context: RequestContext, group: DescribedShareGroup) -> _Group:
 
 
 def _member(context: RequestContext, member: DescribedSharer) -> _Member:
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     topics = {topic_id: image.topic_by_id(topic_id) for topic_id in member.assigned}
     return _Member(
         member_id=member.member_id,

@@ -82,7 +82,7 @@ def is_member_id(text: str | None) -> bool:
 
 def topic_error(context: RequestContext, of: TopicIdPartition) -> Outcome | None:
     """Why a client cannot have a partition, None if it can."""
-    image = context.services.cluster.image
+    image = context.services.cluster.metadata.image
     name = image.topic_names.get(of[0])
     if name is None:
         return Outcome(ErrorCode.UNKNOWN_TOPIC_ID)
@@ -98,7 +98,7 @@ def acknowledge(
     """Do what a member says of its records. Where nothing is said of a partition all is well; that is told
     beside what was done of others.
     """
-    names = context.services.cluster.image.topic_names
+    names = context.services.cluster.metadata.image.topic_names
     outcomes: Outcomes = {}
     silent: Outcomes = {}
     asked: dict[TopicIdPartition, Promise[Outcome]] = {}
@@ -116,7 +116,9 @@ def acknowledge(
                 silent[of] = Outcome()
             else:
                 key = SharePartitionKey(member.group_id, *of)
-                asked[of] = context.services.shares.acknowledge(key, member.member_id, said)
+                asked[of] = context.services.coordinators.share_partitions.acknowledge(
+                    key, member.member_id, said
+                )
     if not asked:
         return Promise.resolved(outcomes)
 
@@ -150,8 +152,10 @@ def end_session(services: Services, session: ShareSession) -> None:
 
     Not if the member has begun anew since it asked for the end: what it has belongs to the new session.
     """
-    if services.share_sessions.find(session.key) is session:
-        services.shares.release(session.key, services.share_sessions.end(session.key))
+    if services.coordinators.share_sessions.find(session.key) is session:
+        services.coordinators.share_partitions.release(
+            session.key, services.coordinators.share_sessions.end(session.key)
+        )
 
 
 def follow(context: RequestContext, group_id: str) -> None:
@@ -164,13 +168,15 @@ def _disconnected(services: Services, connection: Connection, group_id: str) -> 
     """Take back what the member has that was there last. Once nobody of its group is here any more, what is
     known here of the group is forgotten: administrators may have its share partitions begin anew.
     """
-    session = services.share_sessions.disconnected(connection)
+    session = services.coordinators.share_sessions.disconnected(connection)
     released = (
-        Promise.resolved([]) if session is None else services.shares.release(session.key, session.partitions)
+        Promise.resolved([])
+        if session is None
+        else services.coordinators.share_partitions.release(session.key, session.partitions)
     )
 
     def forget(_: object) -> None:
-        if not services.share_sessions.has_members(group_id):
-            services.shares.forget_group(group_id)
+        if not services.coordinators.share_sessions.has_members(group_id):
+            services.coordinators.share_partitions.forget_group(group_id)
 
     released.then(forget)

@@ -42,7 +42,7 @@ _Row = StreamsGroupDescribeResponse.TaskIds
 
 def handle(context: RequestContext, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:
     """Describe each group."""
-    groups = context.services.streams_groups
+    groups = context.services.coordinators.streams_groups
 
     def described(group_id: str) -> _Group:
         return _response(context, groups.describe(group_id))

@@ -58,8 +58,8 @@ def handle(
     def told(answer: StreamsHeartbeatAnswer) -> StreamsGroupHeartbeatResponse:
         return _response(answer, _make_topics(context, answer))
 
-    context.services.groups.heard(context.connection, request.group_id, request.member_id)
-    return context.services.streams_groups.heartbeat(_heartbeat(context, request)).map(told)
+    context.services.coordinators.groups.heard(context.connection, request.group_id, request.member_id)
+    return context.services.coordinators.streams_groups.heartbeat(_heartbeat(context, request)).map(told)
 
 
 # --- topics that a topology names
@@ -107,7 +107,7 @@ def _make_topics(context: RequestContext, answer: StreamsHeartbeatAnswer) -> tup
         denied = [name for name in names if not context.may(Operation.CREATE, Resource.topic(name))]
         if denied:
             return _with_detail(answer.statuses, f"; Unauthorized to CREATE on topics {', '.join(denied)}.")
-    topics = context.services.streams_groups.topics
+    topics = context.services.coordinators.streams_groups.topics
     topics.make(names, 2 * answer.heartbeat_interval_ms)
     failures = list(topics.failures(names).items())
     if not failures:

@@ -43,7 +43,7 @@ def handle(
         protocol_name=request.protocol_name,
         assignments=tuple((entry.member_id, entry.assignment) for entry in request.assignments),
     )
-    groups = context.services.groups
+    groups = context.services.coordinators.groups
     groups.heard(context.connection, request.group_id, request.member_id)
     return groups.sync(sync).map(_response)
 

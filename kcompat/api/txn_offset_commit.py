@@ -66,7 +66,7 @@ def handle(
         knows_abortable=version >= FIRST_WITH_ABORTABLE,
     )
     told = partial(_told, version)
-    committed = context.services.groups.commit_in_transaction(commit, claim)
+    committed = context.services.coordinators.groups.commit_in_transaction(commit, claim)
     return committed.map(lambda errors: TxnOffsetCommitResponse(topics=rows.settle(errors, told)))
 
 

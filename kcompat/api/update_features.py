@@ -48,9 +48,9 @@ def handle(
     wanted = UpdateFeatures(updates, request.validate_only, version >= FIRST_FOR_ALL_OR_NOTHING)
 
     def in_force(found: Mapping[str, Outcome] | ErrorCode) -> Promise[UpdateFeaturesResponse]:
-        return context.services.features.read_again().map(lambda _: _response(found, version))
+        return context.services.cluster.features.read_again().map(lambda _: _response(found, version))
 
-    return context.services.decisions.update_features(wanted).flat_map(in_force)
+    return context.services.cluster.decisions.update_features(wanted).flat_map(in_force)
 
 
 def _kind(row: UpdateFeaturesRequest.FeatureUpdateKey, version: int) -> UpgradeType:

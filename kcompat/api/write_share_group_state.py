@@ -33,7 +33,7 @@ def handle(
     context: RequestContext, request: WriteShareGroupStateRequest
 ) -> Promise[WriteShareGroupStateResponse]:
     """Store what each share partition has delivered."""
-    coordinator = context.services.share_coordinator
+    coordinator = context.services.coordinators.share_coordinator
 
     def ask(key: SharePartitionKey, row: WriteShareGroupStateRequest.PartitionData) -> Promise[Outcome]:
         batches = tuple(

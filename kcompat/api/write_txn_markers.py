@@ -40,7 +40,7 @@ def handle(
     if not (context.may(Operation.ALTER, CLUSTER) or context.may(Operation.CLUSTER_ACTION, CLUSTER)):
         denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         return _response(request, [dict.fromkeys(_marker(row).partitions, denied) for row in request.markers])
-    written = [context.services.markers.write(_marker(row)) for row in request.markers]
+    written = [context.services.coordinators.markers.write(_marker(row)) for row in request.markers]
     return gather(written).map(lambda errors: _response(request, errors))
 
 

@@ -129,7 +129,7 @@ class BrokerNode:
         administration = world.administration(config.log_dirs[0], {"compact": self.compacting})
         await administration.open()
         began(administration.close, administration.abandon)
-        imports = LateImports(world.clock, parts.services.served)
+        imports = LateImports(world.clock, parts.services.server.served)
         began(imports.stop, imports.stop)
         imports.start()
         self._is_serving = True

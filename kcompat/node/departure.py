@@ -38,7 +38,9 @@ async def hand_leaderships_over(parts: Parts) -> None:
 
     def ask() -> Promise[StillLed]:
         if parts.candidacy.is_here:
-            return parts.decisions.controlled_shutdown(parts.services.broker_id, parts.registration.epoch)
+            return parts.decisions.controlled_shutdown(
+                parts.services.cluster.broker_id, parts.registration.epoch
+            )
         return parts.peering.controller.controlled_shutdown().map(
             lambda response: StillLed(
                 error_of(response.error_code),
@@ -48,7 +50,9 @@ async def hand_leaderships_over(parts: Parts) -> None:
 
     config = parts.config.current
     if config.get("controlled.shutdown.enable"):
-        await Departure(parts.services.broker_id, ask, parts.cluster, parts.session, config).hand_over()
+        await Departure(
+            parts.services.cluster.broker_id, ask, parts.cluster, parts.session, config
+        ).hand_over()
 
 
 class Departure:

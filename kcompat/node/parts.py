@@ -12,7 +12,7 @@ from uuid import UUID
 
 from kcompat.api.alter_partition import event_of, response_of
 from kcompat.api.briefing import Briefing
-from kcompat.api.context import Services
+from kcompat.api.context import Cluster, Coordinators, Server, Services, Storage
 from kcompat.api.coordinator_check import CoordinatorCheck
 from kcompat.api.dispatcher import Dispatcher
 from kcompat.api.registry import SERVED
@@ -168,36 +168,44 @@ class Parts:
         )
         self.helpers = Helpers(clock, world.start_worker)
         self.services = Services(
-            broker_id=config.broker_id,
-            served=SERVED,
-            config_feed=self.config,
-            cluster=self.cluster,
-            briefing=Briefing(self.cluster, clock),
-            coordinator_check=CoordinatorCheck(self.cluster, clock, self.peering.reachability),
-            decisions=self.decisions,
-            configs=self.configs,
-            producer_ids=self.producer_ids,
-            replicas=self.replicas,
-            logs=self.logs,
-            moves=self.moves,
-            groups=self.groups,
-            transactions=self.transactions,
-            verifier=self.verification,
-            markers=self.markers,
-            share_coordinator=self.sharing.coordinator,
-            shares=self.sharing.partitions,
-            share_sessions=self.sharing.sessions,
-            share_groups=self.sharing.groups,
-            streams_groups=StreamsGroups(self.groups, InternalTopics(self.decisions.make_topics, clock)),
-            fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, world.random),
-            clock=clock,
-            helpers=self.helpers,
-            authorizer=authorizer,
-            local=self.local,
-            broker_epoch=lambda: self.registration.epoch,
-            keeps_metadata=keeps_metadata,
-            features=self.features,
-            quorum=self.quorum,
+            Storage(
+                logs=self.logs,
+                replicas=self.replicas,
+                moves=self.moves,
+                fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, world.random),
+            ),
+            Coordinators(
+                groups=self.groups,
+                streams_groups=StreamsGroups(self.groups, InternalTopics(self.decisions.make_topics, clock)),
+                share_groups=self.sharing.groups,
+                share_partitions=self.sharing.partitions,
+                share_sessions=self.sharing.sessions,
+                share_coordinator=self.sharing.coordinator,
+                transactions=self.transactions,
+                verifier=self.verification,
+                markers=self.markers,
+                producer_ids=self.producer_ids,
+                coordinator_check=CoordinatorCheck(self.cluster, clock, self.peering.reachability),
+            ),
+            Cluster(
+                broker_id=config.broker_id,
+                broker_epoch=lambda: self.registration.epoch,
+                local=self.local,
+                metadata=self.cluster,
+                briefing=Briefing(self.cluster, clock),
+                decisions=self.decisions,
+                configs=self.configs,
+                features=self.features,
+                quorum=self.quorum,
+                keeps_metadata=keeps_metadata,
+            ),
+            Server(
+                served=SERVED,
+                config_feed=self.config,
+                clock=clock,
+                helpers=self.helpers,
+                authorizer=authorizer,
+            ),
         )
         self.dispatcher = Dispatcher(self.services)
         self.cluster.subscribe_to_configs(self._configs_changed)
@@ -211,7 +219,7 @@ class Parts:
         await self.features.start()
         await self.config_watch.start()
         await self.registration.start(registration, self.config.current.inter_broker_listener)
-        self.cluster.begin_with(registration.info(self.services.broker_id))
+        self.cluster.begin_with(registration.info(self.services.cluster.broker_id))
         await self.candidacy.start()
         self.offline_directories.start()
 
@@ -249,7 +257,7 @@ class Parts:
 
     def _port_of(self, broker: RegisteredBroker) -> BrokerPort:
         """How the controller beside this broker reaches a broker: this one by direct calls."""
-        return self.local if broker.info.id == self.services.broker_id else self.peering.port(broker)
+        return self.local if broker.info.id == self.services.cluster.broker_id else self.peering.port(broker)
 
     def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
         """Have the controller decide on ISRs, wherever it is (as `ControllerPort`)."""
@@ -313,7 +321,7 @@ class Parts:
 
     def _configs_changed(self, changed: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
         """Obey them."""
-        mine = ("brokers", str(self.services.broker_id))
+        mine = ("brokers", str(self.services.cluster.broker_id))
         everyone = ("brokers", DEFAULT_ENTITY)
         if mine in changed or everyone in changed:
             configs = self.cluster.image.configs

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from kcompat.api.context import RequestContext, Services
+from kcompat.api.context import Cluster, Coordinators, RequestContext, Server, Services, Storage
 from kcompat.config.feed import ConfigFeed
 from kcompat.promise import Promise
 from kcompat.security.authorizer import AllowEverything
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
     from kcompat.security.authorizer import Resource
     from kcompat.security.operations import Operation, ResourceType
+
+T = TypeVar("T", Storage, Coordinators, Cluster, Server)
 
 LOCAL_ADDRESS = ("10.0.0.1", 19092)
 NOW_MS = 1_700_000_000_000
@@ -72,6 +74,9 @@ class _Absent:
         raise AssertionError("the handler asks for something that this test does not say")
 
 
+_ABSENT: Final[Any] = _Absent()
+
+
 class Denying:
     """An authorizer that denies these operations on these resources, and on whole types of them."""
 
@@ -109,13 +114,19 @@ class Finalized:
 
 
 def services_of(*, config: BrokerConfig | None = None, **parts: Any) -> Services:
-    """A broker's parts; to touch one that is not given is a failure. Everything is allowed if nothing else is
-    said.
+    """Return a broker's services, sorted into their groups by name. A handler that uses a part which is not
+    given fails the test. Everything is allowed unless `authorizer` is given.
     """
-    whole: dict[str, Any] = dict.fromkeys(Services.__struct_fields__, _Absent())
     if config is not None:
-        whole["config_feed"] = ConfigFeed(config)
-    return Services(**{**whole, "authorizer": AllowEverything(), **parts})
+        parts["config_feed"] = ConfigFeed(config)
+    parts.setdefault("authorizer", AllowEverything())
+
+    def group(kind: type[T]) -> T:
+        return kind(*(parts.pop(name, _ABSENT) for name in kind.__struct_fields__))
+
+    services = Services(group(Storage), group(Coordinators), group(Cluster), group(Server))
+    assert not parts, f"no service is named {', '.join(parts)}"
+    return services
 
 
 def context_of(

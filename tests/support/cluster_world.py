@@ -211,7 +211,7 @@ class ClusterWorld:
         services = services_of(
             broker_id=1,
             config=self.config,
-            cluster=self.cluster,
+            metadata=self.cluster,
             briefing=self.briefing,
             coordinator_check=self.coordinator_check,
             decisions=self.decisions,

@@ -63,7 +63,7 @@ class ConfigWorld:
         self.services = services_of(
             broker_id=1,
             config=config,
-            cluster=self.cluster,
+            metadata=self.cluster,
             configs=self.configs,
         )
 

@@ -82,7 +82,7 @@ class GroupHandlers:
             groups=self.world.coordinator,
             share_groups=self.share_groups,
             streams_groups=self.streams_groups,
-            cluster=self.cluster,
+            metadata=self.cluster,
             authorizer=self.authorizer,
             features=self.features,
         )

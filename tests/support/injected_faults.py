@@ -295,12 +295,15 @@ def faulty_dispatcher(parts: Parts, injector: Injector) -> Dispatcher:
 
     parts.cluster.subscribe(lambda _old, _new: injector.come_by("listener: new image"))
     services = parts.services
-    faulty = replace(
-        services,
-        served=tuple(_faulty(served, injector) for served in services.served),
-        decisions=Decisions(submit, services.broker_id, parts.config, parts.world.random),
+    decisions = Decisions(submit, services.cluster.broker_id, parts.config, parts.world.random)
+    served = tuple(_faulty(each, injector) for each in services.server.served)
+    return Dispatcher(
+        replace(
+            services,
+            cluster=replace(services.cluster, decisions=decisions),
+            server=replace(services.server, served=served),
+        )
     )
-    return Dispatcher(faulty)
 
 
 def follow(parts: Parts, injector: Injector, topics: Iterable[str]) -> None:

@@ -82,7 +82,7 @@ class LogWorld:
         self.services = services_of(
             config=BrokerConfig(),
             replicas=self.replicas,
-            cluster=self.cluster,
+            metadata=self.cluster,
             clock=self.clock,
             helpers=self.helpers,
             fetch_sessions=FetchSessions(100, Random(0)),

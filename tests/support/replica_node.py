@@ -88,7 +88,7 @@ class Node:
         self.services = services_of(
             config=BrokerConfig(),
             replicas=self.replicas,
-            cluster=self.metadata,
+            metadata=self.metadata,
             clock=clock,
             fetch_sessions=FetchSessions(100, Random(broker_id)),
         )

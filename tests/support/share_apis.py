@@ -37,9 +37,9 @@ class ShareApis:
         """Ends the wait of the last fetch that may wait, as its connection does when it closes."""
         self.services = services_of(
             config=BrokerConfig(),
-            cluster=self.world.cluster,
+            metadata=self.world.cluster,
             replicas=self.world.replicas,
-            shares=self.world.shares,
+            share_partitions=self.world.shares,
             share_sessions=self.sessions,
             features=Finalized(share_version=1),
             clock=self.world.clock,
@@ -48,7 +48,7 @@ class ShareApis:
 
     def admit(self, authorizer: Authorizer) -> None:
         """Have others decide on who may do what."""
-        self.services.authorizer = authorizer
+        self.services.server.authorizer = authorizer
 
     def fetch(
         self,

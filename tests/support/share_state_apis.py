@@ -25,7 +25,7 @@ class ShareStateApi:
 
     def admit(self, authorizer: Authorizer) -> None:
         """Have others decide on who may do what."""
-        self.services.authorizer = authorizer
+        self.services.server.authorizer = authorizer
 
     def ask(self, *indexes: int, version: int = 0, group_id: str = KEY.group_id, **fields: Any) -> Any:
         """The rows of the answer, by partition; `fields` are the same for all."""

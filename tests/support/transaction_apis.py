@@ -62,7 +62,7 @@ class TransactionHandlers:
             transactions=self.world.coordinator,
             groups=self.groups.coordinator,
             markers=self.markers,
-            cluster=self.cluster,
+            metadata=self.cluster,
             authorizer=self.authorizer,
         )
         return ask(module, version, request, services)

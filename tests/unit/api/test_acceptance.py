@@ -338,7 +338,7 @@ class BuggyReplicas(ReplicaManager):
 
 def test_a_bug_after_the_work_fails_the_outcome(broker: LogWorld) -> None:
     answer = broker.produce((0, batch(ORDINARY, Codec.GZIP)))
-    broker.services.replicas = BuggyReplicas(ME, broker.clock, broker.cluster)
+    broker.services.storage.replicas = BuggyReplicas(ME, broker.clock, broker.cluster)
     broker.helpers.work()
     with pytest.raises(ZeroDivisionError):
         _ = answer.outcome.value

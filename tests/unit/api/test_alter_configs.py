@@ -26,7 +26,7 @@ def test_replacing_forgets_what_the_request_does_not_name(world: ConfigWorld) ->
 
 
 def test_needs_to_alter_the_configs_of_the_topic_or_the_cluster(world: ConfigWorld) -> None:
-    world.services.authorizer = Denying(
+    world.services.server.authorizer = Denying(
         *((Operation.ALTER_CONFIGS, resource) for resource in (CLUSTER, Resource.topic("t1")))
     )
     answers = world.replace((TOPIC, "t1", {}), (TOPIC, "t2", {}), (BROKER, "1", {}), (LOGGER, "1", {}))

@@ -94,6 +94,6 @@ def test_a_log_that_is_no_replica_of_this_broker_has_no_lag(services: Services, 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_needs_to_alter_the_cluster(services: Services, world: MovesWorld, version: int) -> None:
-    services.authorizer = Denying((Operation.ALTER, CLUSTER))
+    services.server.authorizer = Denying((Operation.ALTER, CLUSTER))
     assert errors(services, version, (world.c, "t", [0, 7])) == {"t-0": 31, "t-7": 31}
     assert shown(services, world)["c"] == []

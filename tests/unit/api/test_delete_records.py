@@ -57,7 +57,7 @@ def test_what_cannot_be_deleted(world: LogWorld) -> None:
 
 def test_needs_to_delete_in_the_topic(world: LogWorld) -> None:
     hidden = ("t", "none")
-    world.services.authorizer = Denying(*((Operation.DELETE, Resource.topic(name)) for name in hidden))
+    world.services.server.authorizer = Denying(*((Operation.DELETE, Resource.topic(name)) for name in hidden))
     assert rows(world, 2, ("t", 0, 1), ("none", 0, 0), ("u", 0, 0)) == [(29, -1), (29, -1), (0, 0)]
     assert world.partition("t").log.log_start_offset == 0
 

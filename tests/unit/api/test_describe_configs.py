@@ -116,7 +116,7 @@ def test_a_group_shows_what_it_sets_itself_and_what_the_broker_gives(world: Conf
 
 
 def test_needs_to_describe_the_configs_of_the_group(world: ConfigWorld) -> None:
-    world.services.authorizer = Denying((Operation.DESCRIBE_CONFIGS, Resource.group("g")))
+    world.services.server.authorizer = Denying((Operation.DESCRIBE_CONFIGS, Resource.group("g")))
     denied, shown = world.describe((GROUP, "g", None), (GROUP, "other", None))
     assert (denied.error_code, denied.error_message, denied.configs) == (
         30,
@@ -133,7 +133,7 @@ def test_a_resource_may_repeat_but_not_without_end(world: ConfigWorld) -> None:
 
 
 def test_needs_to_describe_the_configs_of_the_topic_or_the_cluster(world: ConfigWorld) -> None:
-    world.services.authorizer = Denying(
+    world.services.server.authorizer = Denying(
         *(
             (Operation.DESCRIBE_CONFIGS, resource)
             for resource in (CLUSTER, Resource.topic("t1"), Resource.topic("none"))

@@ -65,6 +65,6 @@ def test_only_the_partitions_that_are_asked_for(services: Services) -> None:
 
 @pytest.mark.parametrize("version", range(6))
 def test_needs_to_describe_the_cluster(services: Services, version: int) -> None:
-    services.authorizer = Denying((Operation.DESCRIBE, CLUSTER))
+    services.server.authorizer = Denying((Operation.DESCRIBE, CLUSTER))
     answer = ask(describe_log_dirs, version, DescribeLogDirsRequest(topics=None), services)
     assert (answer.error_code, answer.results) == (31 if version >= 3 else 0, [])

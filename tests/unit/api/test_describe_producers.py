@@ -61,6 +61,6 @@ def test_partitions_that_have_none_to_show(world: LogWorld) -> None:
 
 def test_needs_to_read_the_topic_once_its_name_is_one(world: LogWorld) -> None:
     hidden = ("t", "none", "a b")
-    world.services.authorizer = Denying(*((Operation.READ, Resource.topic(name)) for name in hidden))
+    world.services.server.authorizer = Denying(*((Operation.READ, Resource.topic(name)) for name in hidden))
     found = rows(world, ("t", 0), ("t", 9), ("none", 0), ("a b", 0), ("u", 0))
     assert [row.error_code for row in found] == [29, 29, 29, 17, 0]

@@ -50,7 +50,7 @@ def described(
     version: int, request: DescribeQuorumRequest = METADATA, image: ClusterImage = IMAGE, **parts: Any
 ) -> Any:
     """Return the answer of broker 1."""
-    usual = {"broker_id": 1, "cluster": Holder(image), "quorum": Known(), "keeps_metadata": False}
+    usual = {"broker_id": 1, "metadata": Holder(image), "quorum": Known(), "keeps_metadata": False}
     services = services_of(**{**usual, **parts})
     return ask(describe_quorum, version, request, services)
 

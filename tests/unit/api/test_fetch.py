@@ -111,13 +111,13 @@ def test_a_topic_that_demands_zstd_is_not_for_old_versions(world: LogWorld) -> N
 @pytest.mark.parametrize("version", [4, 12])
 def test_needs_to_read_the_topic_and_learns_nothing_else(world: LogWorld, version: int) -> None:
     hidden = ("u", "none")
-    world.services.authorizer = Denying(*((Operation.READ, Resource.topic(name)) for name in hidden))
+    world.services.server.authorizer = Denying(*((Operation.READ, Resource.topic(name)) for name in hidden))
     answer = ask(world, version, asking(("t", 0), ("u", 0), ("none", 0), ("gone", 0)))
     assert errors(answer) == [0, 29, 29, 3]
 
 
 def test_an_unknown_id_is_no_secret(world: LogWorld) -> None:
-    world.services.authorizer = Denying((Operation.READ, Resource.topic("u")))
+    world.services.server.authorizer = Denying((Operation.READ, Resource.topic("u")))
     assert errors(ask(world, 13, asking((ONE, 0), (TWO, 0), (STRANGE, 0)))) == [0, 29, 100]
 
 
@@ -127,9 +127,9 @@ def test_whoever_says_that_it_is_a_follower_must_be_a_broker(world: LogWorld, ve
     known: tuple[Any, Any] = (ONE, STRANGE) if version >= BY_ID else ("t", "none")
     state = FetchRequest.ReplicaState(replica_id=2)
     follower = asking((known[0], 0), (known[1], 0), replica_id=2, replica_state=state)
-    world.services.authorizer = Denying((Operation.CLUSTER_ACTION, CLUSTER))
+    world.services.server.authorizer = Denying((Operation.CLUSTER_ACTION, CLUSTER))
     assert errors(ask(world, version, follower)) == [29, 29]
-    world.services.authorizer = Denying((Operation.READ, Resource.topic("t")))
+    world.services.server.authorizer = Denying((Operation.READ, Resource.topic("t")))
     assert errors(ask(world, version, follower)) == [6, 100 if version >= BY_ID else 3]
 
 
@@ -229,8 +229,8 @@ def racks(leading: LogWorld) -> LogWorld:
     names = {"PLAINTEXT": ("other", 9093)}
     brokers = {ME: BrokerInfo(ME, "here", {}), FOLLOWER: BrokerInfo(FOLLOWER, "there", names)}
     leading.cluster.image = replace(leading.cluster.image, brokers=brokers)
-    leading.services.broker_id = ME
-    leading.services.config_feed.replace(BrokerConfig({"replica.selector.class": RACK_AWARE_SELECTOR}))
+    leading.services.cluster.broker_id = ME
+    leading.services.server.config_feed.replace(BrokerConfig({"replica.selector.class": RACK_AWARE_SELECTOR}))
     ask(leading, 11, following(11, ("t", 0, 1), ("u", 0, 0)))
     return leading
 
@@ -251,7 +251,7 @@ def test_else_it_reads_from_the_leader(racks: LogWorld, rack: str) -> None:
 
 
 def test_nobody_is_sent_away_unless_that_is_configured(racks: LogWorld) -> None:
-    racks.services.config_feed.replace(BrokerConfig())
+    racks.services.server.config_feed.replace(BrokerConfig())
     assert sent_to(ask(racks, 11, asking(("t", 0), rack_id="there"))) == [-1]
 
 

@@ -142,7 +142,7 @@ def test_a_change_from_another_connection_in_between_is_kept(world: ConfigWorld)
 
 
 def test_needs_to_alter_the_configs_of_the_topic_or_the_cluster(world: ConfigWorld) -> None:
-    world.services.authorizer = Denying(
+    world.services.server.authorizer = Denying(
         *((Operation.ALTER_CONFIGS, resource) for resource in (CLUSTER, Resource.topic("t1")))
     )
     asked: list[tuple[int, str, list[Element]]] = [
@@ -173,7 +173,7 @@ def test_a_group_has_settings_before_it_exists_and_loses_them_one_by_one(world: 
 
 
 def test_needs_to_alter_the_configs_of_the_group(world: ConfigWorld) -> None:
-    world.services.authorizer = Denying((Operation.ALTER_CONFIGS, Resource.group("g")))
+    world.services.server.authorizer = Denying((Operation.ALTER_CONFIGS, Resource.group("g")))
     elements: list[Element] = [("consumer.heartbeat.interval.ms", SET, "6000")]
     assert world.increment((GROUP, "g", elements)) == [
         (30, ErrorCode.GROUP_AUTHORIZATION_FAILED.message, GROUP, "g")

@@ -58,6 +58,6 @@ def test_the_first_version_knows_client_metrics_only(world: ConfigWorld) -> None
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_needs_to_describe_the_configs_of_the_cluster(world: ConfigWorld, version: int) -> None:
-    world.services.authorizer = Denying((Operation.DESCRIBE_CONFIGS, CLUSTER))
+    world.services.server.authorizer = Denying((Operation.DESCRIBE_CONFIGS, CLUSTER))
     response = list_config_resources.handle(world.context(version), ListConfigResourcesRequest())
     assert (response.error_code, response.config_resources) == (31, [])

@@ -93,6 +93,8 @@ def test_a_partition_named_twice_is_refused_but_for_version_0(world: LogWorld) -
 @pytest.mark.parametrize("version", [0, 1, 11])
 def test_needs_to_describe_the_topic_before_anything_is_said_of_it(world: LogWorld, version: int) -> None:
     hidden = ("t", "none")
-    world.services.authorizer = Denying(*((Operation.DESCRIBE, Resource.topic(name)) for name in hidden))
+    world.services.server.authorizer = Denying(
+        *((Operation.DESCRIBE, Resource.topic(name)) for name in hidden)
+    )
     assert [row.error_code for row in rows(world, version, "t", "none", "u")] == [29, 29, 0]
     assert [row.error_code for row in rows(world, version, "t", times=2, timestamp=-99)] == [29, 29]

@@ -43,7 +43,7 @@ def test_the_current_epoch_of_the_client_is_checked(world: LogWorld) -> None:
 
 def test_needs_to_describe_the_topic_or_to_be_a_broker(world: LogWorld) -> None:
     hidden = [(Operation.DESCRIBE, Resource.topic(name)) for name in ("t", "none")]
-    world.services.authorizer = Denying(*hidden)
+    world.services.server.authorizer = Denying(*hidden)
     assert [row[0] for row in rows(world, 3, "t", "none", "u")] == [0, 3, 0]
-    world.services.authorizer = Denying(*hidden, (Operation.CLUSTER_ACTION, CLUSTER))
+    world.services.server.authorizer = Denying(*hidden, (Operation.CLUSTER_ACTION, CLUSTER))
     assert [row[0] for row in rows(world, 3, "t", "none", "u")] == [29, 29, 0]

@@ -55,7 +55,7 @@ def test_a_partition_whose_role_has_not_come_is_not_led_here(broker: LogWorld, a
 
 
 def test_needs_to_write_to_the_topic_before_anything_is_said_of_it(broker: LogWorld) -> None:
-    broker.services.authorizer = Denying((Operation.WRITE, ResourceType.TOPIC))
+    broker.services.server.authorizer = Denying((Operation.WRITE, ResourceType.TOPIC))
     for topic, acks in (("t", 1), ("none", 1), ("__consumer_offsets", 1), ("t", 7)):
         assert rows(broker.produce((0, batch(b"v")), topic=topic, acks=acks)) == [(0, 29, -1)]
     assert broker.produce((0, batch(b"v")), acks=0) is CLOSE
@@ -68,7 +68,7 @@ def test_that_a_partition_is_unknown_is_said_before_what_else_is_wrong(broker: L
 
 
 def test_needs_to_write_to_the_transactional_id(broker: LogWorld) -> None:
-    broker.services.authorizer = Denying(
+    broker.services.server.authorizer = Denying(
         (Operation.WRITE, Resource.transactional_id("x")), (Operation.WRITE, ResourceType.TOPIC)
     )
     sent = batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
@@ -128,7 +128,7 @@ def test_a_batch_that_is_there_already_is_not_acknowledged_where_the_disk_has_fa
 
 
 def test_a_transaction_in_a_batch_that_another_replaces_needs_its_permission(broker: LogWorld) -> None:
-    broker.services.authorizer = Denying((Operation.WRITE, Resource.transactional_id("x")))
+    broker.services.server.authorizer = Denying((Operation.WRITE, Resource.transactional_id("x")))
     sent = batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
     entries = [topic_data((0, sent)), topic_data((0, batch(b"v")))]
     answer = broker.produce_all(entries, transactional_id="x")
@@ -155,7 +155,7 @@ def who_leads(answer: Any) -> tuple[int, int, int, list[tuple[int, str, int, str
 def among_others(broker: LogWorld) -> LogWorld:
     way = {"PLAINTEXT": ("other", 9093)}
     broker.cluster.image = replace(broker.cluster.image, brokers={OTHER: BrokerInfo(OTHER, "rack", way)})
-    broker.services.broker_id = ME
+    broker.services.cluster.broker_id = ME
     return broker
 
 

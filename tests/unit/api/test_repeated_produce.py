@@ -45,7 +45,7 @@ class Wire:
         self.world.create("t", partitions=3, topic_id=ONE)
         self.handled = 0
         """Requests that the handler has had."""
-        self.world.services.served = (
+        self.world.services.server.served = (
             replace(
                 PRODUCE,
                 handler=lambda: self._handle,
@@ -276,7 +276,7 @@ def test_a_topic_of_the_same_name_and_another_id_is_another(pair: Pair) -> None:
 def test_a_right_that_is_taken_away_is_missed(pair: Pair) -> None:
     pair.send(batch(b"v"))
     for wire in (pair.short, pair.long):
-        wire.world.services.authorizer = Denying((Operation.WRITE, ResourceType.TOPIC))
+        wire.world.services.server.authorizer = Denying((Operation.WRITE, ResourceType.TOPIC))
     assert rows(pair.send(batch(b"w"))) == [(0, ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1)]
 
 
@@ -300,7 +300,7 @@ def test_what_is_refused_is_not_remembered(pair: Pair, change: dict[str, Any], e
 def test_a_bug_is_answered_as_in_a_handler(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
     pair.send(batch(b"v"))
     for wire in (pair.short, pair.long):
-        wire.world.services.replicas = None  # type: ignore[assignment]
+        wire.world.services.storage.replicas = None  # type: ignore[assignment]
     assert pair.send(batch(b"v")) is CLOSE
     assert caplog.text.count("PRODUCE v9") == 2
     assert pair.short.handled == 1

@@ -141,7 +141,7 @@ def test_a_state_that_another_leader_has_read_is_fenced(apis: ShareApis) -> None
 
 
 def test_a_cluster_without_share_groups(apis: ShareApis) -> None:
-    apis.services.features = Finalized()
+    apis.services.cluster.features = Finalized()
     assert apis.acknowledge().error_code == ErrorCode.UNSUPPORTED_VERSION
 
 

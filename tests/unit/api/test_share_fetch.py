@@ -230,5 +230,5 @@ def test_partitions_take_turns(apis: ShareApis) -> None:
 
 
 def test_a_cluster_without_share_groups(apis: ShareApis) -> None:
-    apis.services.features = Finalized()
+    apis.services.cluster.features = Finalized()
     assert apis.fetch().error_code == ErrorCode.UNSUPPORTED_VERSION
