@@ -120,7 +120,7 @@ _BOTH: Final = _BROKER | _CONTROLLER
 
 @dataclass(frozen=True, slots=True)
 class ApiFacts:
-    """What is fixed about an API, whatever a broker serves of it.
+    """Facts that Kafka's schema fixes for an API, whichever of its versions a broker serves.
 
     `last` is the highest version there is (all begin at 0), `first_flexible` the first with KIP-482
     encoding, or None. `listeners` are the kinds of Kafka node that answer it: `broker`, `controller`, or

@@ -1,4 +1,4 @@
-"""Who reads and writes messages: the native codec where it was built, else functions generated in Python."""
+"""The choice of the codec: the native one where it was built, else functions generated in Python."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def of(cls, code: int) -> ErrorCode:
-        """What another broker answered; a code that is not known here is UNKNOWN_SERVER_ERROR."""
+        """Return the member of a code that a broker answered, UNKNOWN_SERVER_ERROR for an unknown one."""
         found = cls._value2member_map_.get(code, cls.UNKNOWN_SERVER_ERROR)
         assert isinstance(found, ErrorCode)
         return found

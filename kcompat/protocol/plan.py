@@ -109,7 +109,7 @@ def plan_message(cls: type[Declaration], version: int) -> StructPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """What a declaration says of one field, for all versions."""
+    """The declaration of one field, for all versions of its message."""
 
     name: str
     wire: Wire

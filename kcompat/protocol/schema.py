@@ -1,4 +1,4 @@
-"""What a message declaration is made of: wire facts of a field, version ranges, facts of the whole.
+"""The parts of a message declaration: wire types of fields, version ranges, facts of the whole message.
 
 A declaration lives in `kcompat.protocol.messages` and reads like Kafka's own message schema: one class for
 the union of all versions, one annotated field per Kafka field, in wire order. `decoding` and `encoding`
@@ -24,7 +24,7 @@ OPEN_END: Final = 1 << 15
 
 
 Payload: TypeAlias = Sized
-"""What a `records` field may be when a message is written: bytes, a memoryview, or a range of a file."""
+"""Value of a `records` field when a message is written: bytes, a memoryview, or a range of a file."""
 
 
 class ProtocolViolation(Exception):  # noqa: N818 - it is what happened
@@ -79,7 +79,7 @@ class Part(msgspec.Struct, gc=False):
 
 
 class Declaration(msgspec.Struct, gc=False):
-    """What is known of a message beside its fields.
+    """The facts of a message beside its fields.
 
     `versions` is every version that exists, `latest_stable` the highest a broker may advertise, `flexible`
     those with compact lengths and tagged fields (KIP-482). `api_key` is -1 outside requests and responses;

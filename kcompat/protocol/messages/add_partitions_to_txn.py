@@ -13,14 +13,10 @@ class AddPartitionsToTxnRequest(Message):
     """Adds partitions to transactions, or verifies that they are in (key 24, v0 to v5)."""
 
     class AddPartitionsToTxnTopic(Part):
-        """One element of `topics` and `v3_and_below_topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class AddPartitionsToTxnTransaction(Part):
-        """One element of `transactions`."""
-
         transactional_id: Annotated[str, string("4+")] = ""
         producer_id: Annotated[int, int64("4+")] = 0
         producer_epoch: Annotated[int, int16("4+")] = 0
@@ -41,22 +37,16 @@ class AddPartitionsToTxnResponse(Message):
     """Answers per partition (key 24, v0 to v5)."""
 
     class AddPartitionsToTxnPartitionResult(Part):
-        """One element of `results_by_partition`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         partition_error_code: Annotated[int, int16("0+")] = 0
 
     class AddPartitionsToTxnTopicResult(Part):
-        """One element of `topic_results` and `results_by_topic_v3_and_below`."""
-
         name: Annotated[str, string("0+")] = ""
         results_by_partition: Annotated[
             list[AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult], struct("0+")
         ] = []
 
     class AddPartitionsToTxnResult(Part):
-        """One element of `results_by_transaction`."""
-
         transactional_id: Annotated[str, string("4+")] = ""
         topic_results: Annotated[
             list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult], struct("4+")

@@ -13,8 +13,6 @@ class AddRaftVoterRequest(Message):
     """Adds a voter to the KRaft quorum (KIP-853) (key 80, v0 to v1)."""
 
     class Listener(Part):
-        """One element of `listeners`."""
-
         name: Annotated[str, string("0+")] = ""
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0

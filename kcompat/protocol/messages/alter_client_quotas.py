@@ -13,21 +13,15 @@ class AlterClientQuotasRequest(Message):
     """Sets or removes quotas (key 49, v0 to v1)."""
 
     class EntityData(Part):
-        """One element of `entity`."""
-
         entity_type: Annotated[str, string("0+")] = ""
         entity_name: Annotated[str | None, string("0+", nullable="0+")] = ""
 
     class OpData(Part):
-        """One element of `ops`."""
-
         key: Annotated[str, string("0+")] = ""
         value: Annotated[float, float64("0+")] = 0.0
         remove: Annotated[bool, boolean("0+")] = False
 
     class EntryData(Part):
-        """One element of `entries`."""
-
         entity: Annotated[list[AlterClientQuotasRequest.EntityData], struct("0+")] = []
         ops: Annotated[list[AlterClientQuotasRequest.OpData], struct("0+")] = []
 
@@ -40,14 +34,10 @@ class AlterClientQuotasResponse(Message):
     """Answers per entity (key 49, v0 to v1)."""
 
     class EntityData(Part):
-        """One element of `entity`."""
-
         entity_type: Annotated[str, string("0+")] = ""
         entity_name: Annotated[str | None, string("0+", nullable="0+")] = ""
 
     class EntryData(Part):
-        """One element of `entries`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
         entity: Annotated[list[AlterClientQuotasResponse.EntityData], struct("0+")] = []

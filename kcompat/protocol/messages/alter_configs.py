@@ -13,14 +13,10 @@ class AlterConfigsRequest(Message):
     """Replaces the dynamic configuration of resources (key 33, v0 to v2)."""
 
     class AlterableConfig(Part):
-        """One element of `configs`."""
-
         name: Annotated[str, string("0+")] = ""
         value: Annotated[str | None, string("0+", nullable="0+")] = ""
 
     class AlterConfigsResource(Part):
-        """One element of `resources`."""
-
         resource_type: Annotated[int, int8("0+")] = 0
         resource_name: Annotated[str, string("0+")] = ""
         configs: Annotated[list[AlterConfigsRequest.AlterableConfig], struct("0+")] = []
@@ -34,8 +30,6 @@ class AlterConfigsResponse(Message):
     """Answers per resource (key 33, v0 to v2)."""
 
     class AlterConfigsResourceResponse(Part):
-        """One element of `responses`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
         resource_type: Annotated[int, int8("0+")] = 0

@@ -13,14 +13,10 @@ class AlterPartitionRequest(Message):
     """A leader proposes a new ISR to the controller (key 56, v0 to v3)."""
 
     class BrokerState(Part):
-        """One element of `new_isr_with_epochs`."""
-
         broker_id: Annotated[int, int32("3+")] = 0
         broker_epoch: Annotated[int, int64("3+")] = -1
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
         new_isr: Annotated[list[int], int32("0-2")] = []
@@ -29,8 +25,6 @@ class AlterPartitionRequest(Message):
         partition_epoch: Annotated[int, int32("0+")] = 0
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0-1", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("2+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[list[AlterPartitionRequest.PartitionData], struct("0+")] = []
@@ -45,8 +39,6 @@ class AlterPartitionResponse(Message):
     """Gives the state the controller settled on (key 56, v0 to v3)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         leader_id: Annotated[int, int32("0+")] = 0
@@ -56,8 +48,6 @@ class AlterPartitionResponse(Message):
         partition_epoch: Annotated[int, int32("0+")] = 0
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0-1", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("2+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[list[AlterPartitionResponse.PartitionData], struct("0+")] = []

@@ -13,14 +13,10 @@ class AlterPartitionReassignmentsRequest(Message):
     """Starts or cancels the move of partitions to other brokers (key 45, v0 to v1)."""
 
     class ReassignablePartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         replicas: Annotated[list[int] | None, int32("0+", nullable="0+")] = None
 
     class ReassignableTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[
             list[AlterPartitionReassignmentsRequest.ReassignablePartition], struct("0+")
@@ -36,15 +32,11 @@ class AlterPartitionReassignmentsResponse(Message):
     """Answers per partition (key 45, v0 to v1)."""
 
     class ReassignablePartitionResponse(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
 
     class ReassignableTopicResponse(Part):
-        """One element of `responses`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[
             list[AlterPartitionReassignmentsResponse.ReassignablePartitionResponse], struct("0+")

@@ -13,14 +13,10 @@ class AlterReplicaLogDirsRequest(Message):
     """Moves replicas between the log directories of a broker (key 34, v0 to v2)."""
 
     class AlterReplicaLogDirTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class AlterReplicaLogDir(Part):
-        """One element of `dirs`."""
-
         path: Annotated[str, string("0+")] = ""
         topics: Annotated[list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic], struct("0+")] = []
 
@@ -32,14 +28,10 @@ class AlterReplicaLogDirsResponse(Message):
     """Answers per partition (key 34, v0 to v2)."""
 
     class AlterReplicaLogDirPartitionResult(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
     class AlterReplicaLogDirTopicResult(Part):
-        """One element of `results`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[
             list[AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult], struct("0+")

@@ -13,14 +13,10 @@ class AlterShareGroupOffsetsRequest(Message):
     """Sets the start offsets of a share group (key 91, v0)."""
 
     class AlterShareGroupOffsetsRequestPartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         start_offset: Annotated[int, int64("0+")] = 0
 
     class AlterShareGroupOffsetsRequestTopic(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[
             list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition], struct("0+")
@@ -37,15 +33,11 @@ class AlterShareGroupOffsetsResponse(Message):
     """Answers per partition (key 91, v0)."""
 
     class AlterShareGroupOffsetsResponsePartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
 
     class AlterShareGroupOffsetsResponseTopic(Part):
-        """One element of `responses`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[

@@ -13,14 +13,10 @@ class AlterUserScramCredentialsRequest(Message):
     """Sets or deletes SCRAM credentials (key 51, v0)."""
 
     class ScramCredentialDeletion(Part):
-        """One element of `deletions`."""
-
         name: Annotated[str, string("0+")] = ""
         mechanism: Annotated[int, int8("0+")] = 0
 
     class ScramCredentialUpsertion(Part):
-        """One element of `upsertions`."""
-
         name: Annotated[str, string("0+")] = ""
         mechanism: Annotated[int, int8("0+")] = 0
         iterations: Annotated[int, int32("0+")] = 0
@@ -36,8 +32,6 @@ class AlterUserScramCredentialsResponse(Message):
     """Answers per user (key 51, v0)."""
 
     class AlterUserScramCredentialsResult(Part):
-        """One element of `results`."""
-
         user: Annotated[str, string("0+")] = ""
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""

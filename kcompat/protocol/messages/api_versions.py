@@ -23,22 +23,16 @@ class ApiVersionsResponse(Message):
     """Lists the APIs, and the features of the cluster (key 18, v0 to v5)."""
 
     class ApiVersion(Part):
-        """One element of `api_keys`."""
-
         api_key: Annotated[int, int16("0+")] = 0
         min_version: Annotated[int, int16("0+")] = 0
         max_version: Annotated[int, int16("0+")] = 0
 
     class SupportedFeatureKey(Part):
-        """One element of `supported_features`."""
-
         name: Annotated[str, string("3+")] = ""
         min_version: Annotated[int, int16("3+")] = 0
         max_version: Annotated[int, int16("3+")] = 0
 
     class FinalizedFeatureKey(Part):
-        """One element of `finalized_features`."""
-
         name: Annotated[str, string("3+")] = ""
         max_version_level: Annotated[int, int16("3+")] = 0
         min_version_level: Annotated[int, int16("3+")] = 0

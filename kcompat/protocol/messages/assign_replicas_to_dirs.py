@@ -13,19 +13,13 @@ class AssignReplicasToDirsRequest(Message):
     """A broker tells the controller in which log directories replicas are (key 73, v0)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[AssignReplicasToDirsRequest.PartitionData], struct("0+")] = []
 
     class DirectoryData(Part):
-        """One element of `directories`."""
-
         id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topics: Annotated[list[AssignReplicasToDirsRequest.TopicData], struct("0+")] = []
 
@@ -39,20 +33,14 @@ class AssignReplicasToDirsResponse(Message):
     """Answers per partition (key 73, v0)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[AssignReplicasToDirsResponse.PartitionData], struct("0+")] = []
 
     class DirectoryData(Part):
-        """One element of `directories`."""
-
         id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topics: Annotated[list[AssignReplicasToDirsResponse.TopicData], struct("0+")] = []
 

@@ -13,22 +13,16 @@ class BeginQuorumEpochRequest(Message):
     """A KRaft leader announces itself (key 53, v0 to v1)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         voter_directory_id: Annotated[bytes, uuid("1+", ignorable=True)] = ZERO_UUID
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[BeginQuorumEpochRequest.PartitionData], struct("0+")] = []
 
     class LeaderEndpoint(Part):
-        """One element of `leader_endpoints`."""
-
         name: Annotated[str, string("1+")] = ""
         host: Annotated[str, string("1+")] = ""
         port: Annotated[int, uint16("1+")] = 0
@@ -46,22 +40,16 @@ class BeginQuorumEpochResponse(Message):
     """Acknowledges it (key 53, v0 to v1)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[BeginQuorumEpochResponse.PartitionData], struct("0+")] = []
 
     class NodeEndpoint(Part):
-        """One element of `node_endpoints`."""
-
         node_id: Annotated[int, int32("1+")] = 0
         host: Annotated[str, string("1+")] = ""
         port: Annotated[int, uint16("1+")] = 0

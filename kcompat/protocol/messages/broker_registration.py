@@ -24,16 +24,12 @@ class BrokerRegistrationRequest(Message):
     """A KRaft broker registers with the controller (key 62, v0 to v4)."""
 
     class Listener(Part):
-        """One element of `listeners`."""
-
         name: Annotated[str, string("0+")] = ""
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
         security_protocol: Annotated[int, int16("0+")] = 0
 
     class Feature(Part):
-        """One element of `features`."""
-
         name: Annotated[str, string("0+")] = ""
         min_supported_version: Annotated[int, int16("0+")] = 0
         max_supported_version: Annotated[int, int16("0+")] = 0

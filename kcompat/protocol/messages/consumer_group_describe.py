@@ -23,20 +23,14 @@ class ConsumerGroupDescribeResponse(Message):
     """Describes the groups (key 69, v0 to v1)."""
 
     class TopicPartitions(Part):
-        """One element of `topic_partitions`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class Assignment(Part):
-        """The value of `assignment` and `target_assignment`."""
-
         topic_partitions: Annotated[list[ConsumerGroupDescribeResponse.TopicPartitions], struct("0+")] = []
 
     class Member(Part):
-        """One element of `members`."""
-
         member_id: Annotated[str, string("0+")] = ""
         instance_id: Annotated[str | None, string("0+", nullable="0+")] = None
         rack_id: Annotated[str | None, string("0+", nullable="0+")] = None
@@ -54,8 +48,6 @@ class ConsumerGroupDescribeResponse(Message):
         member_type: Annotated[int, int8("1+", ignorable=True)] = -1
 
     class DescribedGroup(Part):
-        """One element of `groups`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
         group_id: Annotated[str, string("0+")] = ""

@@ -13,8 +13,6 @@ class ConsumerGroupHeartbeatRequest(Message):
     """A member of a consumer group says what it has and wants (KIP-848) (key 68, v0 to v1)."""
 
     class TopicPartitions(Part):
-        """One element of `topic_partitions`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[int], int32("0+")] = []
 
@@ -37,14 +35,10 @@ class ConsumerGroupHeartbeatResponse(Message):
     """Gives the member its epoch and assignment (key 68, v0 to v1)."""
 
     class TopicPartitions(Part):
-        """One element of `topic_partitions`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[int], int32("0+")] = []
 
     class Assignment(Part):
-        """The value of `assignment`."""
-
         topic_partitions: Annotated[list[ConsumerGroupHeartbeatResponse.TopicPartitions], struct("0+")] = []
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0

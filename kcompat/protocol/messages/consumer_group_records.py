@@ -76,14 +76,10 @@ class ConsumerGroupPartitionMetadataValue(Message):
     """The consumer group partition metadata record (record type 4, v0)."""
 
     class PartitionMetadata(Part):
-        """One element of `partition_metadata`."""
-
         partition: Annotated[int, int32("0+")] = 0
         racks: Annotated[list[str], string("0+")] = []
 
     class TopicMetadata(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topic_name: Annotated[str, string("0+")] = ""
         num_partitions: Annotated[int, int32("0+")] = 0
@@ -99,14 +95,10 @@ class ConsumerGroupMemberMetadataValue(Message):
     """The consumer group member metadata record (record type 5, v0)."""
 
     class ClassicProtocol(Part):
-        """One element of `supported_protocols`."""
-
         name: Annotated[str, string("0+")] = ""
         metadata: Annotated[bytes, binary("0+")] = b""
 
     class ClassicMemberMetadata(Part):
-        """The value of `classic_member_metadata`."""
-
         session_timeout_ms: Annotated[int, int32("0+")] = 0
         supported_protocols: Annotated[
             list[ConsumerGroupMemberMetadataValue.ClassicProtocol], struct("0+")
@@ -138,8 +130,6 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
     """The consumer group target assignment member record (record type 7, v0)."""
 
     class TopicPartition(Part):
-        """One element of `topic_partitions`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[int], int32("0+")] = []
 
@@ -153,8 +143,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     """The consumer group current member assignment record (record type 8, v0)."""
 
     class TopicPartitions(Part):
-        """One element of `assigned_partitions` and `partitions_pending_revocation`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[int], int32("0+")] = []
         assignment_epochs: Annotated[list[int] | None, int32("0+", nullable="0+", tag=0)] = None

@@ -1,4 +1,6 @@
-"""What consumers of a classic group tell each other through JoinGroup and SyncGroup."""
+"""Subscriptions and assignments: the bytes that consumers of a classic group exchange through JoinGroup and
+SyncGroup.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,9 @@ from kcompat.protocol.schema import Part, binary, int32, string, struct
 
 @message("0-3")
 class ConsumerProtocolAssignment(Message):
-    """What the leader of a consumer group assigns to a member (v0 to v3)."""
+    """The partitions that the leader of a consumer group assigns to one member (v0 to v3)."""
 
     class TopicPartition(Part):
-        """One element of `assigned_partitions`."""
-
         topic: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
@@ -24,11 +24,9 @@ class ConsumerProtocolAssignment(Message):
 
 @message("0-3")
 class ConsumerProtocolSubscription(Message):
-    """What a member of a consumer group subscribes to and owns (v0 to v3)."""
+    """The topics that a member of a consumer group subscribes to, and the partitions it owns (v0 to v3)."""
 
     class TopicPartition(Part):
-        """One element of `owned_partitions`."""
-
         topic: Annotated[str, string("1+")] = ""
         partitions: Annotated[list[int], int32("1+")] = []
 

@@ -37,8 +37,6 @@ class LeaderChangeMessage(Message):
     """The value of a KRaft leader change control record (v0 to v1)."""
 
     class Voter(Part):
-        """One element of `voters` and `granting_voters`."""
-
         voter_id: Annotated[int, int32("0+")] = 0
         voter_directory_id: Annotated[bytes, uuid("1+")] = ZERO_UUID
 
@@ -68,21 +66,15 @@ class VotersRecord(Message):
     """The value of a KRaft voters control record (v0)."""
 
     class Endpoint(Part):
-        """One element of `endpoints`."""
-
         name: Annotated[str, string("0+")] = ""
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
 
     class KRaftVersionFeature(Part):
-        """The value of `kraft_version_feature`."""
-
         min_supported_version: Annotated[int, int16("0+")] = 0
         max_supported_version: Annotated[int, int16("0+")] = 0
 
     class Voter(Part):
-        """One element of `voters`."""
-
         voter_id: Annotated[int, int32("0+")] = 0
         voter_directory_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         endpoints: Annotated[list[VotersRecord.Endpoint], struct("0+")] = []

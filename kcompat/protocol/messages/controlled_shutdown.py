@@ -21,8 +21,6 @@ class ControlledShutdownResponse(Message):
     """Lists partitions that still have their leader there (key 7, v0 to v3)."""
 
     class RemainingPartition(Part):
-        """One element of `remaining_partitions`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partition_index: Annotated[int, int32("0+")] = 0
 

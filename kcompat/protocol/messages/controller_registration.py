@@ -13,16 +13,12 @@ class ControllerRegistrationRequest(Message):
     """A KRaft controller registers with the active one (key 70, v0)."""
 
     class Listener(Part):
-        """One element of `listeners`."""
-
         name: Annotated[str, string("0+")] = ""
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
         security_protocol: Annotated[int, int16("0+")] = 0
 
     class Feature(Part):
-        """One element of `features`."""
-
         name: Annotated[str, string("0+")] = ""
         min_supported_version: Annotated[int, int16("0+")] = 0
         max_supported_version: Annotated[int, int16("0+")] = 0

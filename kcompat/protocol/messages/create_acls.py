@@ -13,8 +13,6 @@ class CreateAclsRequest(Message):
     """Adds ACLs (key 30, v0 to v3)."""
 
     class AclCreation(Part):
-        """One element of `creations`."""
-
         resource_type: Annotated[int, int8("0+")] = 0
         resource_name: Annotated[str, string("0+")] = ""
         resource_pattern_type: Annotated[int, int8("1+")] = 3
@@ -31,8 +29,6 @@ class CreateAclsResponse(Message):
     """Answers per ACL (key 30, v0 to v3)."""
 
     class AclCreationResult(Part):
-        """One element of `results`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
 

@@ -13,8 +13,6 @@ class CreateDelegationTokenRequest(Message):
     """Asks for a delegation token (key 38, v0 to v3)."""
 
     class CreatableRenewers(Part):
-        """One element of `renewers`."""
-
         principal_type: Annotated[str, string("0+")] = ""
         principal_name: Annotated[str, string("0+")] = ""
 

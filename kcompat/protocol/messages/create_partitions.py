@@ -13,13 +13,9 @@ class CreatePartitionsRequest(Message):
     """Adds partitions to topics (key 37, v0 to v3)."""
 
     class CreatePartitionsAssignment(Part):
-        """One element of `assignments`."""
-
         broker_ids: Annotated[list[int], int32("0+")] = []
 
     class CreatePartitionsTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         count: Annotated[int, int32("0+")] = 0
         assignments: Annotated[
@@ -36,8 +32,6 @@ class CreatePartitionsResponse(Message):
     """Answers per topic (key 37, v0 to v3)."""
 
     class CreatePartitionsTopicResult(Part):
-        """One element of `results`."""
-
         name: Annotated[str, string("0+")] = ""
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None

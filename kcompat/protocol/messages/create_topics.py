@@ -13,20 +13,14 @@ class CreateTopicsRequest(Message):
     """Creates topics (key 19, v0 to v7)."""
 
     class CreatableReplicaAssignment(Part):
-        """One element of `assignments`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         broker_ids: Annotated[list[int], int32("0+")] = []
 
     class CreatableTopicConfig(Part):
-        """One element of `configs`."""
-
         name: Annotated[str, string("0+")] = ""
         value: Annotated[str | None, string("0+", nullable="0+")] = ""
 
     class CreatableTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         num_partitions: Annotated[int, int32("0+")] = 0
         replication_factor: Annotated[int, int16("0+")] = 0
@@ -43,8 +37,6 @@ class CreateTopicsResponse(Message):
     """Answers per topic, with what was created (key 19, v0 to v7)."""
 
     class CreatableTopicConfigs(Part):
-        """One element of `configs`."""
-
         name: Annotated[str, string("5+")] = ""
         value: Annotated[str | None, string("5+", nullable="5+")] = ""
         read_only: Annotated[bool, boolean("5+")] = False
@@ -52,8 +44,6 @@ class CreateTopicsResponse(Message):
         is_sensitive: Annotated[bool, boolean("5+")] = False
 
     class CreatableTopicResult(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         topic_id: Annotated[bytes, uuid("7+", ignorable=True)] = ZERO_UUID
         error_code: Annotated[int, int16("0+")] = 0

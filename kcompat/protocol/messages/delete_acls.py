@@ -13,8 +13,6 @@ class DeleteAclsRequest(Message):
     """Deletes the ACLs that match filters (key 31, v0 to v3)."""
 
     class DeleteAclsFilter(Part):
-        """One element of `filters`."""
-
         resource_type_filter: Annotated[int, int8("0+")] = 0
         resource_name_filter: Annotated[str | None, string("0+", nullable="0+")] = ""
         pattern_type_filter: Annotated[int, int8("1+")] = 3
@@ -31,8 +29,6 @@ class DeleteAclsResponse(Message):
     """Lists what each filter deleted (key 31, v0 to v3)."""
 
     class DeleteAclsMatchingAcl(Part):
-        """One element of `matching_acls`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
         resource_type: Annotated[int, int8("0+")] = 0
@@ -44,8 +40,6 @@ class DeleteAclsResponse(Message):
         permission_type: Annotated[int, int8("0+")] = 0
 
     class DeleteAclsFilterResult(Part):
-        """One element of `filter_results`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
         matching_acls: Annotated[list[DeleteAclsResponse.DeleteAclsMatchingAcl], struct("0+")] = []

@@ -20,8 +20,6 @@ class DeleteGroupsResponse(Message):
     """Answers per group (key 42, v0 to v3)."""
 
     class DeletableGroupResult(Part):
-        """One element of `results`."""
-
         group_id: Annotated[str, string("0+")] = ""
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("3+", nullable="3+", ignorable=True)] = None

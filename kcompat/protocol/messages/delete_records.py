@@ -13,14 +13,10 @@ class DeleteRecordsRequest(Message):
     """Moves the start of partitions up to given offsets (key 21, v0 to v2)."""
 
     class DeleteRecordsPartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         offset: Annotated[int, int64("0+")] = 0
 
     class DeleteRecordsTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[DeleteRecordsRequest.DeleteRecordsPartition], struct("0+")] = []
 
@@ -33,15 +29,11 @@ class DeleteRecordsResponse(Message):
     """Gives the new low watermarks (key 21, v0 to v2)."""
 
     class DeleteRecordsPartitionResult(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         low_watermark: Annotated[int, int64("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
     class DeleteRecordsTopicResult(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[DeleteRecordsResponse.DeleteRecordsPartitionResult], struct("0+")] = []
 

@@ -13,8 +13,6 @@ class DeleteShareGroupOffsetsRequest(Message):
     """Deletes the start offsets of a share group (key 92, v0)."""
 
     class DeleteShareGroupOffsetsRequestTopic(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
 
     group_id: Annotated[str, string("0+")] = ""
@@ -28,8 +26,6 @@ class DeleteShareGroupOffsetsResponse(Message):
     """Answers per topic (key 92, v0)."""
 
     class DeleteShareGroupOffsetsResponseTopic(Part):
-        """One element of `responses`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         error_code: Annotated[int, int16("0+")] = 0

@@ -13,13 +13,9 @@ class DeleteShareGroupStateRequest(Message):
     """Deletes the persisted state of share partitions (key 86, v0)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
 
     class DeleteStateData(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[DeleteShareGroupStateRequest.PartitionData], struct("0+")] = []
 
@@ -32,15 +28,11 @@ class DeleteShareGroupStateResponse(Message):
     """Answers per partition (key 86, v0)."""
 
     class PartitionResult(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
 
     class DeleteStateResult(Part):
-        """One element of `results`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[DeleteShareGroupStateResponse.PartitionResult], struct("0+")] = []
 

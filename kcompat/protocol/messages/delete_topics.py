@@ -13,8 +13,6 @@ class DeleteTopicsRequest(Message):
     """Deletes topics by name or id (key 20, v0 to v6)."""
 
     class DeleteTopicState(Part):
-        """One element of `topics`."""
-
         name: Annotated[str | None, string("6+", nullable="6+")] = None
         topic_id: Annotated[bytes, uuid("6+")] = ZERO_UUID
 
@@ -28,8 +26,6 @@ class DeleteTopicsResponse(Message):
     """Answers per topic (key 20, v0 to v6)."""
 
     class DeletableTopicResult(Part):
-        """One element of `responses`."""
-
         name: Annotated[str | None, string("0+", nullable="6+")] = ""
         topic_id: Annotated[bytes, uuid("6+", ignorable=True)] = ZERO_UUID
         error_code: Annotated[int, int16("0+")] = 0

@@ -26,16 +26,12 @@ class DescribeAclsResponse(Message):
     """Lists them by resource (key 29, v0 to v3)."""
 
     class AclDescription(Part):
-        """One element of `acls`."""
-
         principal: Annotated[str, string("0+")] = ""
         host: Annotated[str, string("0+")] = ""
         operation: Annotated[int, int8("0+")] = 0
         permission_type: Annotated[int, int8("0+")] = 0
 
     class DescribeAclsResource(Part):
-        """One element of `resources`."""
-
         resource_type: Annotated[int, int8("0+")] = 0
         resource_name: Annotated[str, string("0+")] = ""
         pattern_type: Annotated[int, int8("1+")] = 3

@@ -13,8 +13,6 @@ class DescribeClientQuotasRequest(Message):
     """Asks for the quotas that match a filter (key 48, v0 to v1)."""
 
     class ComponentData(Part):
-        """One element of `components`."""
-
         entity_type: Annotated[str, string("0+")] = ""
         match_type: Annotated[int, int8("0+")] = 0
         match: Annotated[str | None, string("0+", nullable="0+")] = ""
@@ -28,20 +26,14 @@ class DescribeClientQuotasResponse(Message):
     """Lists them by entity (key 48, v0 to v1)."""
 
     class EntityData(Part):
-        """One element of `entity`."""
-
         entity_type: Annotated[str, string("0+")] = ""
         entity_name: Annotated[str | None, string("0+", nullable="0+")] = ""
 
     class ValueData(Part):
-        """One element of `values`."""
-
         key: Annotated[str, string("0+")] = ""
         value: Annotated[float, float64("0+")] = 0.0
 
     class EntryData(Part):
-        """One element of `entries`."""
-
         entity: Annotated[list[DescribeClientQuotasResponse.EntityData], struct("0+")] = []
         values: Annotated[list[DescribeClientQuotasResponse.ValueData], struct("0+")] = []
 

@@ -22,8 +22,6 @@ class DescribeClusterResponse(Message):
     """Describes them (key 60, v0 to v2)."""
 
     class DescribeClusterBroker(Part):
-        """One element of `brokers`."""
-
         broker_id: Annotated[int, int32("0+")] = 0
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, int32("0+")] = 0

@@ -13,8 +13,6 @@ class DescribeConfigsRequest(Message):
     """Asks for the configuration of topics, brokers and others (key 32, v0 to v4)."""
 
     class DescribeConfigsResource(Part):
-        """One element of `resources`."""
-
         resource_type: Annotated[int, int8("0+")] = 0
         resource_name: Annotated[str, string("0+")] = ""
         configuration_keys: Annotated[list[str] | None, string("0+", nullable="0+")] = []
@@ -29,15 +27,11 @@ class DescribeConfigsResponse(Message):
     """Gives the entries with where they come from (key 32, v0 to v4)."""
 
     class DescribeConfigsSynonym(Part):
-        """One element of `synonyms`."""
-
         name: Annotated[str, string("1+")] = ""
         value: Annotated[str | None, string("1+", nullable="1+")] = ""
         source: Annotated[int, int8("1+")] = 0
 
     class DescribeConfigsResourceResult(Part):
-        """One element of `configs`."""
-
         name: Annotated[str, string("0+")] = ""
         value: Annotated[str | None, string("0+", nullable="0+")] = ""
         read_only: Annotated[bool, boolean("0+")] = False
@@ -51,8 +45,6 @@ class DescribeConfigsResponse(Message):
         documentation: Annotated[str | None, string("3+", nullable="3+", ignorable=True)] = ""
 
     class DescribeConfigsResult(Part):
-        """One element of `results`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
         resource_type: Annotated[int, int8("0+")] = 0

@@ -13,8 +13,6 @@ class DescribeDelegationTokenRequest(Message):
     """Asks for the delegation tokens of owners (key 41, v0 to v3)."""
 
     class DescribeDelegationTokenOwner(Part):
-        """One element of `owners`."""
-
         principal_type: Annotated[str, string("0+")] = ""
         principal_name: Annotated[str, string("0+")] = ""
 
@@ -28,14 +26,10 @@ class DescribeDelegationTokenResponse(Message):
     """Lists the tokens (key 41, v0 to v3)."""
 
     class DescribedDelegationTokenRenewer(Part):
-        """One element of `renewers`."""
-
         principal_type: Annotated[str, string("0+")] = ""
         principal_name: Annotated[str, string("0+")] = ""
 
     class DescribedDelegationToken(Part):
-        """One element of `tokens`."""
-
         principal_type: Annotated[str, string("0+")] = ""
         principal_name: Annotated[str, string("0+")] = ""
         token_requester_principal_type: Annotated[str, string("3+")] = ""

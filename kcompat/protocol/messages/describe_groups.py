@@ -21,8 +21,6 @@ class DescribeGroupsResponse(Message):
     """Describes the groups (key 15, v0 to v6)."""
 
     class DescribedGroupMember(Part):
-        """One element of `members`."""
-
         member_id: Annotated[str, string("0+")] = ""
         group_instance_id: Annotated[str | None, string("4+", nullable="4+", ignorable=True)] = None
         client_id: Annotated[str, string("0+")] = ""
@@ -31,8 +29,6 @@ class DescribeGroupsResponse(Message):
         member_assignment: Annotated[bytes, binary("0+")] = b""
 
     class DescribedGroup(Part):
-        """One element of `groups`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("6+", nullable="6+")] = None
         group_id: Annotated[str, string("0+")] = ""

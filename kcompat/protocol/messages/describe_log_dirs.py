@@ -13,8 +13,6 @@ class DescribeLogDirsRequest(Message):
     """Asks what lies in the log directories of a broker (key 35, v0 to v5)."""
 
     class DescribableLogDirTopic(Part):
-        """One element of `topics`."""
-
         topic: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
@@ -28,22 +26,16 @@ class DescribeLogDirsResponse(Message):
     """Gives sizes per directory and partition (key 35, v0 to v5)."""
 
     class DescribeLogDirsPartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         partition_size: Annotated[int, int64("0+")] = 0
         offset_lag: Annotated[int, int64("0+")] = 0
         is_future_key: Annotated[bool, boolean("0+")] = False
 
     class DescribeLogDirsTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[DescribeLogDirsResponse.DescribeLogDirsPartition], struct("0+")] = []
 
     class DescribeLogDirsResult(Part):
-        """One element of `results`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         log_dir: Annotated[str, string("0+")] = ""
         topics: Annotated[list[DescribeLogDirsResponse.DescribeLogDirsTopic], struct("0+")] = []

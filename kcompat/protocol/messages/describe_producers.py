@@ -13,8 +13,6 @@ class DescribeProducersRequest(Message):
     """Asks for the active producers of partitions (key 61, v0)."""
 
     class TopicRequest(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partition_indexes: Annotated[list[int], int32("0+")] = []
 
@@ -26,8 +24,6 @@ class DescribeProducersResponse(Message):
     """Describes their state (key 61, v0)."""
 
     class ProducerState(Part):
-        """One element of `active_producers`."""
-
         producer_id: Annotated[int, int64("0+")] = 0
         producer_epoch: Annotated[int, int32("0+")] = 0
         last_sequence: Annotated[int, int32("0+")] = -1
@@ -36,16 +32,12 @@ class DescribeProducersResponse(Message):
         current_txn_start_offset: Annotated[int, int64("0+")] = -1
 
     class PartitionResponse(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
         active_producers: Annotated[list[DescribeProducersResponse.ProducerState], struct("0+")] = []
 
     class TopicResponse(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[DescribeProducersResponse.PartitionResponse], struct("0+")] = []
 

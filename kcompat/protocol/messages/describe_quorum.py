@@ -13,13 +13,9 @@ class DescribeQuorumRequest(Message):
     """Asks for the state of the KRaft quorum (key 55, v0 to v2)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[DescribeQuorumRequest.PartitionData], struct("0+")] = []
 
@@ -31,8 +27,6 @@ class DescribeQuorumResponse(Message):
     """Describes voters and observers (key 55, v0 to v2)."""
 
     class ReplicaState(Part):
-        """One element of `current_voters` and `observers`."""
-
         replica_id: Annotated[int, int32("0+")] = 0
         replica_directory_id: Annotated[bytes, uuid("2+")] = ZERO_UUID
         log_end_offset: Annotated[int, int64("0+")] = 0
@@ -40,8 +34,6 @@ class DescribeQuorumResponse(Message):
         last_caught_up_timestamp: Annotated[int, int64("1+", ignorable=True)] = -1
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("2+", nullable="2+", ignorable=True)] = ""
@@ -52,21 +44,15 @@ class DescribeQuorumResponse(Message):
         observers: Annotated[list[DescribeQuorumResponse.ReplicaState], struct("0+")] = []
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[DescribeQuorumResponse.PartitionData], struct("0+")] = []
 
     class Listener(Part):
-        """One element of `listeners`."""
-
         name: Annotated[str, string("2+")] = ""
         host: Annotated[str, string("2+")] = ""
         port: Annotated[int, uint16("2+")] = 0
 
     class Node(Part):
-        """One element of `nodes`."""
-
         node_id: Annotated[int, int32("2+")] = 0
         listeners: Annotated[list[DescribeQuorumResponse.Listener], struct("2+")] = []
 

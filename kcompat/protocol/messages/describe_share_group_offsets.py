@@ -13,14 +13,10 @@ class DescribeShareGroupOffsetsRequest(Message):
     """Asks for the start offsets of share groups (key 90, v0 to v1)."""
 
     class DescribeShareGroupOffsetsRequestTopic(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class DescribeShareGroupOffsetsRequestGroup(Part):
-        """One element of `groups`."""
-
         group_id: Annotated[str, string("0+")] = ""
         topics: Annotated[
             list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic] | None,
@@ -37,8 +33,6 @@ class DescribeShareGroupOffsetsResponse(Message):
     """Gives them (key 90, v0 to v1)."""
 
     class DescribeShareGroupOffsetsResponsePartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         start_offset: Annotated[int, int64("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
@@ -47,8 +41,6 @@ class DescribeShareGroupOffsetsResponse(Message):
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
 
     class DescribeShareGroupOffsetsResponseTopic(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[
@@ -56,8 +48,6 @@ class DescribeShareGroupOffsetsResponse(Message):
         ] = []
 
     class DescribeShareGroupOffsetsResponseGroup(Part):
-        """One element of `groups`."""
-
         group_id: Annotated[str, string("0+")] = ""
         topics: Annotated[
             list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic], struct("0+")

@@ -13,13 +13,9 @@ class DescribeTopicPartitionsRequest(Message):
     """Asks for topics and partitions page by page (KIP-966) (key 75, v0)."""
 
     class TopicRequest(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
 
     class Cursor(Part):
-        """The value of `cursor`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partition_index: Annotated[int, int32("0+")] = 0
 
@@ -33,8 +29,6 @@ class DescribeTopicPartitionsResponse(Message):
     """Describes one page, and where the next begins (key 75, v0)."""
 
     class DescribeTopicPartitionsResponsePartition(Part):
-        """One element of `partitions`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         partition_index: Annotated[int, int32("0+")] = 0
         leader_id: Annotated[int, int32("0+")] = 0
@@ -46,8 +40,6 @@ class DescribeTopicPartitionsResponse(Message):
         offline_replicas: Annotated[list[int], int32("0+", ignorable=True)] = []
 
     class DescribeTopicPartitionsResponseTopic(Part):
-        """One element of `topics`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         name: Annotated[str | None, string("0+", nullable="0+")] = ""
         topic_id: Annotated[bytes, uuid("0+", ignorable=True)] = ZERO_UUID
@@ -58,8 +50,6 @@ class DescribeTopicPartitionsResponse(Message):
         topic_authorized_operations: Annotated[int, int32("0+")] = -0x80000000
 
     class Cursor(Part):
-        """The value of `next_cursor`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partition_index: Annotated[int, int32("0+")] = 0
 

@@ -20,14 +20,10 @@ class DescribeTransactionsResponse(Message):
     """Describes them (key 65, v0)."""
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class TransactionState(Part):
-        """One element of `transaction_states`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         transactional_id: Annotated[str, string("0+")] = ""
         transaction_state: Annotated[str, string("0+")] = ""

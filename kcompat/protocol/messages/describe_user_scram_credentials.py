@@ -13,8 +13,6 @@ class DescribeUserScramCredentialsRequest(Message):
     """Asks which SCRAM credentials users have (key 50, v0)."""
 
     class UserName(Part):
-        """One element of `users`."""
-
         name: Annotated[str, string("0+")] = ""
 
     users: Annotated[
@@ -27,14 +25,10 @@ class DescribeUserScramCredentialsResponse(Message):
     """Lists mechanisms and iterations, never secrets (key 50, v0)."""
 
     class CredentialInfo(Part):
-        """One element of `credential_infos`."""
-
         mechanism: Annotated[int, int8("0+")] = 0
         iterations: Annotated[int, int32("0+")] = 0
 
     class DescribeUserScramCredentialsResult(Part):
-        """One element of `results`."""
-
         user: Annotated[str, string("0+")] = ""
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""

@@ -13,8 +13,6 @@ class ElectLeadersRequest(Message):
     """Has leaders elected, preferred or unclean (key 43, v0 to v2)."""
 
     class TopicPartitions(Part):
-        """One element of `topic_partitions`."""
-
         topic: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
@@ -30,15 +28,11 @@ class ElectLeadersResponse(Message):
     """Answers per partition (key 43, v0 to v2)."""
 
     class PartitionResult(Part):
-        """One element of `partition_result`."""
-
         partition_id: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
 
     class ReplicaElectionResult(Part):
-        """One element of `replica_election_results`."""
-
         topic: Annotated[str, string("0+")] = ""
         partition_result: Annotated[list[ElectLeadersResponse.PartitionResult], struct("0+")] = []
 

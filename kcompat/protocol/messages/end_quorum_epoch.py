@@ -13,14 +13,10 @@ class EndQuorumEpochRequest(Message):
     """A KRaft leader resigns (key 54, v0 to v1)."""
 
     class ReplicaInfo(Part):
-        """One element of `preferred_candidates`."""
-
         candidate_id: Annotated[int, int32("1+")] = 0
         candidate_directory_id: Annotated[bytes, uuid("1+")] = ZERO_UUID
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
@@ -30,14 +26,10 @@ class EndQuorumEpochRequest(Message):
         ] = []
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[EndQuorumEpochRequest.PartitionData], struct("0+")] = []
 
     class LeaderEndpoint(Part):
-        """One element of `leader_endpoints`."""
-
         name: Annotated[str, string("1+")] = ""
         host: Annotated[str, string("1+")] = ""
         port: Annotated[int, uint16("1+")] = 0
@@ -52,22 +44,16 @@ class EndQuorumEpochResponse(Message):
     """Acknowledges it (key 54, v0 to v1)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[EndQuorumEpochResponse.PartitionData], struct("0+")] = []
 
     class NodeEndpoint(Part):
-        """One element of `node_endpoints`."""
-
         node_id: Annotated[int, int32("1+")] = 0
         host: Annotated[str, string("1+")] = ""
         port: Annotated[int, uint16("1+")] = 0

@@ -27,14 +27,10 @@ class FetchRequest(Message):
     """Asks for records from given offsets on, and may wait for them (key 1, v0 to v18)."""
 
     class ReplicaState(Struct, frozen=True, gc=False):
-        """The value of `replica_state`."""
-
         replica_id: Annotated[int, int32("15+")] = -1
         replica_epoch: Annotated[int, int64("15+")] = -1
 
     class FetchPartition(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         current_leader_epoch: Annotated[int, int32("9+", ignorable=True)] = -1
         fetch_offset: Annotated[int, int64("0+")] = 0
@@ -45,15 +41,11 @@ class FetchRequest(Message):
         high_watermark: Annotated[int, int64("18+", tag=1, ignorable=True)] = 0x7FFFFFFFFFFFFFFF
 
     class FetchTopic(Part):
-        """One element of `topics`."""
-
         topic: Annotated[str, string("0-12", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("13+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[list[FetchRequest.FetchPartition], struct("0+")] = []
 
     class ForgottenTopic(Part):
-        """One element of `forgotten_topics_data`."""
-
         topic: Annotated[str, string("7-12", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("13+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[list[int], int32("7+")] = []
@@ -77,29 +69,19 @@ class FetchResponse(Message):
     """Carries the records, and what to know about each partition (key 1, v0 to v18)."""
 
     class AbortedTransaction(Part):
-        """One element of `aborted_transactions`."""
-
         producer_id: Annotated[int, int64("4+")] = 0
         first_offset: Annotated[int, int64("4+")] = 0
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         class EpochEndOffset(Struct, frozen=True, gc=False):
-            """The value of `diverging_epoch`."""
-
             epoch: Annotated[int, int32("12+")] = -1
             end_offset: Annotated[int, int64("12+")] = -1
 
         class LeaderIdAndEpoch(Struct, frozen=True, gc=False):
-            """The value of `current_leader`."""
-
             leader_id: Annotated[int, int32("12+")] = -1
             leader_epoch: Annotated[int, int32("12+")] = -1
 
         class SnapshotId(Struct, frozen=True, gc=False):
-            """The value of `snapshot_id`."""
-
             end_offset: Annotated[int, int64("12+")] = -1
             epoch: Annotated[int, int32("12+")] = -1
 
@@ -124,15 +106,11 @@ class FetchResponse(Message):
     SnapshotId = PartitionData.SnapshotId
 
     class FetchableTopicResponse(Part):
-        """One element of `responses`."""
-
         topic: Annotated[str, string("0-12", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("13+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[list[FetchResponse.PartitionData], struct("0+")] = []
 
     class NodeEndpoint(Part):
-        """One element of `node_endpoints`."""
-
         node_id: Annotated[int, int32("16+")] = 0
         host: Annotated[str, string("16+")] = ""
         port: Annotated[int, int32("16+")] = 0

@@ -27,14 +27,10 @@ class FetchSnapshotRequest(Message):
     """Asks for a part of a KRaft snapshot (key 59, v0 to v1)."""
 
     class SnapshotId(Part):
-        """The value of `snapshot_id`."""
-
         end_offset: Annotated[int, int64("0+")] = 0
         epoch: Annotated[int, int32("0+")] = 0
 
     class PartitionSnapshot(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         current_leader_epoch: Annotated[int, int32("0+")] = 0
         snapshot_id: Annotated[FetchSnapshotRequest.SnapshotId, struct("0+")] = field(
@@ -44,8 +40,6 @@ class FetchSnapshotRequest(Message):
         replica_directory_id: Annotated[bytes, uuid("1+", tag=0, ignorable=True)] = ZERO_UUID
 
     class TopicSnapshot(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[FetchSnapshotRequest.PartitionSnapshot], struct("0+")] = []
 
@@ -60,17 +54,11 @@ class FetchSnapshotResponse(Message):
     """Carries that part (key 59, v0 to v1)."""
 
     class SnapshotId(Part):
-        """The value of `snapshot_id`."""
-
         end_offset: Annotated[int, int64("0+")] = 0
         epoch: Annotated[int, int32("0+")] = 0
 
     class PartitionSnapshot(Part):
-        """One element of `partitions`."""
-
         class LeaderIdAndEpoch(Struct, frozen=True, gc=False):
-            """The value of `current_leader`."""
-
             leader_id: Annotated[int, int32("0+")] = 0
             leader_epoch: Annotated[int, int32("0+")] = 0
 
@@ -87,14 +75,10 @@ class FetchSnapshotResponse(Message):
     LeaderIdAndEpoch = PartitionSnapshot.LeaderIdAndEpoch
 
     class TopicSnapshot(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[FetchSnapshotResponse.PartitionSnapshot], struct("0+")] = []
 
     class NodeEndpoint(Part):
-        """One element of `node_endpoints`."""
-
         node_id: Annotated[int, int32("1+")] = 0
         host: Annotated[str, string("1+")] = ""
         port: Annotated[int, uint16("1+")] = 0

@@ -22,8 +22,6 @@ class FindCoordinatorResponse(Message):
     """Names the coordinators (key 10, v0 to v6)."""
 
     class Coordinator(Part):
-        """One element of `coordinators`."""
-
         key: Annotated[str, string("4+")] = ""
         node_id: Annotated[int, int32("4+")] = 0
         host: Annotated[str, string("4+")] = ""

@@ -59,8 +59,6 @@ class GroupMetadataValue(Message):
     """A classic group with its members (record type 2, v0 to v4)."""
 
     class MemberMetadata(Part):
-        """One element of `members`."""
-
         member_id: Annotated[str, string("0+")] = ""
         group_instance_id: Annotated[str | None, string("3+", nullable="3+", ignorable=True)] = None
         client_id: Annotated[str, string("0+")] = ""

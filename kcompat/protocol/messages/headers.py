@@ -10,7 +10,7 @@ from kcompat.protocol.schema import int16, int32, string
 
 @message("0-2", flexible="2+")
 class RequestHeader(Message):
-    """What leads every request (v0 to v2)."""
+    """The header before the body of every request (v0 to v2)."""
 
     request_api_key: Annotated[int, int16("0+")] = 0
     request_api_version: Annotated[int, int16("0+")] = 0
@@ -20,6 +20,6 @@ class RequestHeader(Message):
 
 @message("0-1", flexible="1+")
 class ResponseHeader(Message):
-    """What leads every response (v0 to v1)."""
+    """The header before the body of every response (v0 to v1)."""
 
     correlation_id: Annotated[int, int32("0+")] = 0

@@ -13,15 +13,11 @@ class IncrementalAlterConfigsRequest(Message):
     """Sets, deletes, appends to or subtracts from configuration entries (key 44, v0 to v1)."""
 
     class AlterableConfig(Part):
-        """One element of `configs`."""
-
         name: Annotated[str, string("0+")] = ""
         config_operation: Annotated[int, int8("0+")] = 0
         value: Annotated[str | None, string("0+", nullable="0+")] = ""
 
     class AlterConfigsResource(Part):
-        """One element of `resources`."""
-
         resource_type: Annotated[int, int8("0+")] = 0
         resource_name: Annotated[str, string("0+")] = ""
         configs: Annotated[list[IncrementalAlterConfigsRequest.AlterableConfig], struct("0+")] = []
@@ -35,8 +31,6 @@ class IncrementalAlterConfigsResponse(Message):
     """Answers per resource (key 44, v0 to v1)."""
 
     class AlterConfigsResourceResponse(Part):
-        """One element of `responses`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = ""
         resource_type: Annotated[int, int8("0+")] = 0

@@ -13,15 +13,11 @@ class InitializeShareGroupStateRequest(Message):
     """Creates the persisted state of share partitions (key 83, v0)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         state_epoch: Annotated[int, int32("0+")] = 0
         start_offset: Annotated[int, int64("0+")] = 0
 
     class InitializeStateData(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[InitializeShareGroupStateRequest.PartitionData], struct("0+")] = []
 
@@ -34,15 +30,11 @@ class InitializeShareGroupStateResponse(Message):
     """Answers per partition (key 83, v0)."""
 
     class PartitionResult(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
 
     class InitializeStateResult(Part):
-        """One element of `results`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[InitializeShareGroupStateResponse.PartitionResult], struct("0+")] = []
 

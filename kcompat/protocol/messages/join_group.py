@@ -13,8 +13,6 @@ class JoinGroupRequest(Message):
     """Makes a consumer a member of a classic group (key 11, v0 to v9)."""
 
     class JoinGroupRequestProtocol(Part):
-        """One element of `protocols`."""
-
         name: Annotated[str, string("0+")] = ""
         metadata: Annotated[bytes, binary("0+")] = b""
 
@@ -33,8 +31,6 @@ class JoinGroupResponse(Message):
     """Gives the generation, and to the leader the members (key 11, v0 to v9)."""
 
     class JoinGroupResponseMember(Part):
-        """One element of `members`."""
-
         member_id: Annotated[str, string("0+")] = ""
         group_instance_id: Annotated[str | None, string("5+", nullable="5+", ignorable=True)] = None
         metadata: Annotated[bytes, binary("0+")] = b""

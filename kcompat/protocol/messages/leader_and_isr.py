@@ -13,8 +13,6 @@ class LeaderAndIsrRequest(Message):
     """Tells a broker which replicas it leads or follows (key 4, v0 to v7)."""
 
     class LeaderAndIsrPartitionState(Part):
-        """One element of `ungrouped_partition_states` and `partition_states`."""
-
         topic_name: Annotated[str, string("0-1", ignorable=True)] = ""
         partition_index: Annotated[int, int32("0+")] = 0
         controller_epoch: Annotated[int, int32("0+")] = 0
@@ -29,15 +27,11 @@ class LeaderAndIsrRequest(Message):
         leader_recovery_state: Annotated[int, int8("6+")] = 0
 
     class LeaderAndIsrTopicState(Part):
-        """One element of `topic_states`."""
-
         topic_name: Annotated[str, string("2+")] = ""
         topic_id: Annotated[bytes, uuid("5+", ignorable=True)] = ZERO_UUID
         partition_states: Annotated[list[LeaderAndIsrRequest.LeaderAndIsrPartitionState], struct("2+")] = []
 
     class LeaderAndIsrLiveLeader(Part):
-        """One element of `live_leaders`."""
-
         broker_id: Annotated[int, int32("0+")] = 0
         host_name: Annotated[str, string("0+")] = ""
         port: Annotated[int, int32("0+")] = 0
@@ -59,15 +53,11 @@ class LeaderAndIsrResponse(Message):
     """Answers per partition (key 4, v0 to v7)."""
 
     class LeaderAndIsrPartitionError(Part):
-        """One element of `partition_errors`."""
-
         topic_name: Annotated[str, string("0-4", ignorable=True)] = ""
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
     class LeaderAndIsrTopicError(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("5+")] = ZERO_UUID
         partition_errors: Annotated[list[LeaderAndIsrResponse.LeaderAndIsrPartitionError], struct("5+")] = []
 

@@ -13,8 +13,6 @@ class LeaveGroupRequest(Message):
     """Takes members out of a classic group (key 13, v0 to v5)."""
 
     class MemberIdentity(Part):
-        """One element of `members`."""
-
         member_id: Annotated[str, string("3+")] = ""
         group_instance_id: Annotated[str | None, string("3+", nullable="3+")] = None
         reason: Annotated[str | None, string("5+", nullable="5+", ignorable=True)] = None
@@ -29,8 +27,6 @@ class LeaveGroupResponse(Message):
     """Answers per member (key 13, v0 to v5)."""
 
     class MemberResponse(Part):
-        """One element of `members`."""
-
         member_id: Annotated[str, string("3+")] = ""
         group_instance_id: Annotated[str | None, string("3+", nullable="3+")] = ""
         error_code: Annotated[int, int16("3+")] = 0

@@ -20,8 +20,6 @@ class ListConfigResourcesResponse(Message):
     """Lists them (key 74, v0 to v1)."""
 
     class ConfigResource(Part):
-        """One element of `config_resources`."""
-
         resource_name: Annotated[str, string("0+")] = ""
         resource_type: Annotated[int, int8("1+", ignorable=True)] = 16
 

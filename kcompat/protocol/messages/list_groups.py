@@ -21,8 +21,6 @@ class ListGroupsResponse(Message):
     """Lists the groups (key 16, v0 to v5)."""
 
     class ListedGroup(Part):
-        """One element of `groups`."""
-
         group_id: Annotated[str, string("0+")] = ""
         protocol_type: Annotated[str, string("0+")] = ""
         group_state: Annotated[str, string("4+", ignorable=True)] = ""

@@ -13,16 +13,12 @@ class ListOffsetsRequest(Message):
     """Looks up offsets by timestamp (-1 the end, -2 the start) (key 2, v0 to v11)."""
 
     class ListOffsetsPartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         current_leader_epoch: Annotated[int, int32("4+", ignorable=True)] = -1
         timestamp: Annotated[int, int64("0+")] = 0
         max_num_offsets: Annotated[int, int32("0")] = 1
 
     class ListOffsetsTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[ListOffsetsRequest.ListOffsetsPartition], struct("0+")] = []
 
@@ -37,8 +33,6 @@ class ListOffsetsResponse(Message):
     """Gives one offset per partition (key 2, v0 to v11)."""
 
     class ListOffsetsPartitionResponse(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         old_style_offsets: Annotated[list[int], int64("0")] = []
@@ -47,8 +41,6 @@ class ListOffsetsResponse(Message):
         leader_epoch: Annotated[int, int32("4+")] = -1
 
     class ListOffsetsTopicResponse(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[ListOffsetsResponse.ListOffsetsPartitionResponse], struct("0+")] = []
 

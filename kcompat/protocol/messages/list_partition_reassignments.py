@@ -13,8 +13,6 @@ class ListPartitionReassignmentsRequest(Message):
     """Asks which partitions are being moved (key 46, v0)."""
 
     class ListPartitionReassignmentsTopics(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partition_indexes: Annotated[list[int], int32("0+")] = []
 
@@ -30,16 +28,12 @@ class ListPartitionReassignmentsResponse(Message):
     """Lists their replicas, coming and going (key 46, v0)."""
 
     class OngoingPartitionReassignment(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         replicas: Annotated[list[int], int32("0+")] = []
         adding_replicas: Annotated[list[int], int32("0+")] = []
         removing_replicas: Annotated[list[int], int32("0+")] = []
 
     class OngoingTopicReassignment(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[
             list[ListPartitionReassignmentsResponse.OngoingPartitionReassignment], struct("0+")

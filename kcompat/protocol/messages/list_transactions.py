@@ -23,8 +23,6 @@ class ListTransactionsResponse(Message):
     """Lists them with their states (key 66, v0 to v2)."""
 
     class TransactionState(Part):
-        """One element of `transaction_states`."""
-
         transactional_id: Annotated[str, string("0+")] = ""
         producer_id: Annotated[int, int64("0+")] = 0
         transaction_state: Annotated[str, string("0+")] = ""

@@ -13,8 +13,6 @@ class MetadataRequest(Message):
     """Asks for brokers, topics and partition leaders (key 3, v0 to v13)."""
 
     class MetadataRequestTopic(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("10+", ignorable=True)] = ZERO_UUID
         name: Annotated[str | None, string("0+", nullable="10+")] = ""
 
@@ -29,16 +27,12 @@ class MetadataResponse(Message):
     """Describes the cluster and its topics (key 3, v0 to v13)."""
 
     class MetadataResponseBroker(Part):
-        """One element of `brokers`."""
-
         node_id: Annotated[int, int32("0+")] = 0
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, int32("0+")] = 0
         rack: Annotated[str | None, string("1+", nullable="1+", ignorable=True)] = None
 
     class MetadataResponsePartition(Part):
-        """One element of `partitions`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         partition_index: Annotated[int, int32("0+")] = 0
         leader_id: Annotated[int, int32("0+")] = 0
@@ -48,8 +42,6 @@ class MetadataResponse(Message):
         offline_replicas: Annotated[list[int], int32("5+", ignorable=True)] = []
 
     class MetadataResponseTopic(Part):
-        """One element of `topics`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         name: Annotated[str | None, string("0+", nullable="12+")] = ""
         topic_id: Annotated[bytes, uuid("10+", ignorable=True)] = ZERO_UUID

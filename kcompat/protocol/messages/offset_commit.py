@@ -13,8 +13,6 @@ class OffsetCommitRequest(Message):
     """Stores consumed offsets of a group (key 8, v0 to v10)."""
 
     class OffsetCommitRequestPartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         committed_offset: Annotated[int, int64("0+")] = 0
         committed_leader_epoch: Annotated[int, int32("6+", ignorable=True)] = -1
@@ -22,8 +20,6 @@ class OffsetCommitRequest(Message):
         committed_metadata: Annotated[str | None, string("0+", nullable="0+")] = ""
 
     class OffsetCommitRequestTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0-9", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("10+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[list[OffsetCommitRequest.OffsetCommitRequestPartition], struct("0+")] = []
@@ -41,14 +37,10 @@ class OffsetCommitResponse(Message):
     """Answers per partition (key 8, v0 to v10)."""
 
     class OffsetCommitResponsePartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
     class OffsetCommitResponseTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0-9", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("10+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[list[OffsetCommitResponse.OffsetCommitResponsePartition], struct("0+")] = []

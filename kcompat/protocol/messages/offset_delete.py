@@ -13,13 +13,9 @@ class OffsetDeleteRequest(Message):
     """Deletes committed offsets of a group (key 47, v0)."""
 
     class OffsetDeleteRequestPartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
 
     class OffsetDeleteRequestTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[OffsetDeleteRequest.OffsetDeleteRequestPartition], struct("0+")] = []
 
@@ -32,14 +28,10 @@ class OffsetDeleteResponse(Message):
     """Answers per partition (key 47, v0)."""
 
     class OffsetDeleteResponsePartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
     class OffsetDeleteResponseTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[OffsetDeleteResponse.OffsetDeleteResponsePartition], struct("0+")] = []
 

@@ -13,21 +13,15 @@ class OffsetFetchRequest(Message):
     """Asks for the committed offsets of groups (key 9, v0 to v10)."""
 
     class OffsetFetchRequestTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0-7")] = ""
         partition_indexes: Annotated[list[int], int32("0-7")] = []
 
     class OffsetFetchRequestTopics(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("8-9", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("10+", ignorable=True)] = ZERO_UUID
         partition_indexes: Annotated[list[int], int32("8+")] = []
 
     class OffsetFetchRequestGroup(Part):
-        """One element of `groups`."""
-
         group_id: Annotated[str, string("8+")] = ""
         member_id: Annotated[str | None, string("9+", nullable="9+", ignorable=True)] = None
         member_epoch: Annotated[int, int32("9+", ignorable=True)] = -1
@@ -48,8 +42,6 @@ class OffsetFetchResponse(Message):
     """Gives the committed offsets (key 9, v0 to v10)."""
 
     class OffsetFetchResponsePartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0-7")] = 0
         committed_offset: Annotated[int, int64("0-7")] = 0
         committed_leader_epoch: Annotated[int, int32("5-7", ignorable=True)] = -1
@@ -57,14 +49,10 @@ class OffsetFetchResponse(Message):
         error_code: Annotated[int, int16("0-7")] = 0
 
     class OffsetFetchResponseTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0-7")] = ""
         partitions: Annotated[list[OffsetFetchResponse.OffsetFetchResponsePartition], struct("0-7")] = []
 
     class OffsetFetchResponsePartitions(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("8+")] = 0
         committed_offset: Annotated[int, int64("8+")] = 0
         committed_leader_epoch: Annotated[int, int32("8+", ignorable=True)] = -1
@@ -72,15 +60,11 @@ class OffsetFetchResponse(Message):
         error_code: Annotated[int, int16("8+")] = 0
 
     class OffsetFetchResponseTopics(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("8-9", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("10+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[list[OffsetFetchResponse.OffsetFetchResponsePartitions], struct("8+")] = []
 
     class OffsetFetchResponseGroup(Part):
-        """One element of `groups`."""
-
         group_id: Annotated[str, string("8+")] = ""
         topics: Annotated[list[OffsetFetchResponse.OffsetFetchResponseTopics], struct("8+")] = []
         error_code: Annotated[int, int16("8+")] = 0

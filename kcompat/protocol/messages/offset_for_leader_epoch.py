@@ -13,15 +13,11 @@ class OffsetForLeaderEpochRequest(Message):
     """Asks where leader epochs ended (key 23, v0 to v4)."""
 
     class OffsetForLeaderPartition(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         current_leader_epoch: Annotated[int, int32("2+", ignorable=True)] = -1
         leader_epoch: Annotated[int, int32("0+")] = 0
 
     class OffsetForLeaderTopic(Part):
-        """One element of `topics`."""
-
         topic: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[OffsetForLeaderEpochRequest.OffsetForLeaderPartition], struct("0+")] = []
 
@@ -34,16 +30,12 @@ class OffsetForLeaderEpochResponse(Message):
     """Gives the end offset of each epoch (key 23, v0 to v4)."""
 
     class EpochEndOffset(Part):
-        """One element of `partitions`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         partition: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("1+", ignorable=True)] = -1
         end_offset: Annotated[int, int64("0+")] = -1
 
     class OffsetForLeaderTopicResult(Part):
-        """One element of `topics`."""
-
         topic: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[OffsetForLeaderEpochResponse.EpochEndOffset], struct("0+")] = []
 

@@ -15,14 +15,10 @@ class ProduceRequest(Message):
     """Appends record batches to partitions (key 0, v0 to v13)."""
 
     class PartitionProduceData(Part):
-        """One element of `partition_data`."""
-
         index: Annotated[int, int32("0+")] = 0
         records: Annotated[memoryview | bytes | None, record_bytes("0+", nullable="0+")] = None
 
     class TopicProduceData(Part):
-        """One element of `topic_data`."""
-
         name: Annotated[str, string("0-12", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("13+", ignorable=True)] = ZERO_UUID
         partition_data: Annotated[list[ProduceRequest.PartitionProduceData], struct("0+")] = []
@@ -38,17 +34,11 @@ class ProduceResponse(Message):
     """Says where each batch landed, or why not (key 0, v0 to v13)."""
 
     class BatchIndexAndErrorMessage(Part):
-        """One element of `record_errors`."""
-
         batch_index: Annotated[int, int32("8+")] = 0
         batch_index_error_message: Annotated[str | None, string("8+", nullable="8+")] = None
 
     class PartitionProduceResponse(Part):
-        """One element of `partition_responses`."""
-
         class LeaderIdAndEpoch(Struct, frozen=True, gc=False):
-            """The value of `current_leader`."""
-
             leader_id: Annotated[int, int32("10+")] = -1
             leader_epoch: Annotated[int, int32("10+")] = -1
 
@@ -66,15 +56,11 @@ class ProduceResponse(Message):
     LeaderIdAndEpoch = PartitionProduceResponse.LeaderIdAndEpoch
 
     class TopicProduceResponse(Part):
-        """One element of `responses`."""
-
         name: Annotated[str, string("0-12", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("13+", ignorable=True)] = ZERO_UUID
         partition_responses: Annotated[list[ProduceResponse.PartitionProduceResponse], struct("0+")] = []
 
     class NodeEndpoint(Part):
-        """One element of `node_endpoints`."""
-
         node_id: Annotated[int, int32("10+")] = 0
         host: Annotated[str, string("10+")] = ""
         port: Annotated[int, int32("10+")] = 0

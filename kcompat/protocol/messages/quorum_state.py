@@ -13,8 +13,6 @@ class QuorumStateData(Message):
     """The KRaft quorum-state file (v0 to v1)."""
 
     class Voter(Part):
-        """One element of `current_voters`."""
-
         voter_id: Annotated[int, int32("0")] = 0
 
     cluster_id: Annotated[str, string("0")] = ""

@@ -13,14 +13,10 @@ class ReadShareGroupStateRequest(Message):
     """Reads the persisted state of share partitions (key 84, v0)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
     class ReadStateData(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ReadShareGroupStateRequest.PartitionData], struct("0+")] = []
 
@@ -33,16 +29,12 @@ class ReadShareGroupStateResponse(Message):
     """Gives the state batches (key 84, v0)."""
 
     class StateBatch(Part):
-        """One element of `state_batches`."""
-
         first_offset: Annotated[int, int64("0+")] = 0
         last_offset: Annotated[int, int64("0+")] = 0
         delivery_state: Annotated[int, int8("0+")] = 0
         delivery_count: Annotated[int, int16("0+")] = 0
 
     class PartitionResult(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
@@ -51,8 +43,6 @@ class ReadShareGroupStateResponse(Message):
         state_batches: Annotated[list[ReadShareGroupStateResponse.StateBatch], struct("0+")] = []
 
     class ReadStateResult(Part):
-        """One element of `results`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ReadShareGroupStateResponse.PartitionResult], struct("0+")] = []
 

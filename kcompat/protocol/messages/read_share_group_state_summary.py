@@ -13,14 +13,10 @@ class ReadShareGroupStateSummaryRequest(Message):
     """Reads where share partitions start (key 87, v0 to v1)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
     class ReadStateSummaryData(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ReadShareGroupStateSummaryRequest.PartitionData], struct("0+")] = []
 
@@ -33,8 +29,6 @@ class ReadShareGroupStateSummaryResponse(Message):
     """Gives epochs and start offsets (key 87, v0 to v1)."""
 
     class PartitionResult(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
@@ -44,8 +38,6 @@ class ReadShareGroupStateSummaryResponse(Message):
         delivery_complete_count: Annotated[int, int32("1+", ignorable=True)] = -1
 
     class ReadStateSummaryResult(Part):
-        """One element of `results`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ReadShareGroupStateSummaryResponse.PartitionResult], struct("0+")] = []
 

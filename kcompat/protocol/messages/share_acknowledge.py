@@ -15,23 +15,17 @@ class ShareAcknowledgeRequest(Message):
     """Acknowledges, releases or rejects acquired records (key 79, v0 to v2)."""
 
     class AcknowledgementBatch(Part):
-        """One element of `acknowledgement_batches`."""
-
         first_offset: Annotated[int, int64("0+")] = 0
         last_offset: Annotated[int, int64("0+")] = 0
         acknowledge_types: Annotated[list[int], int8("0+")] = []
 
     class AcknowledgePartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         acknowledgement_batches: Annotated[
             list[ShareAcknowledgeRequest.AcknowledgementBatch], struct("0+")
         ] = []
 
     class AcknowledgeTopic(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ShareAcknowledgeRequest.AcknowledgePartition], struct("0+")] = []
 
@@ -47,14 +41,10 @@ class ShareAcknowledgeResponse(Message):
     """Answers per partition (key 79, v0 to v2)."""
 
     class LeaderIdAndEpoch(Part):
-        """The value of `current_leader`."""
-
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
@@ -63,14 +53,10 @@ class ShareAcknowledgeResponse(Message):
         )
 
     class ShareAcknowledgeTopicResponse(Part):
-        """One element of `responses`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ShareAcknowledgeResponse.PartitionData], struct("0+")] = []
 
     class NodeEndpoint(Part):
-        """One element of `node_endpoints`."""
-
         node_id: Annotated[int, int32("0+")] = 0
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, int32("0+")] = 0

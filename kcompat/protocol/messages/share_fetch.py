@@ -28,28 +28,20 @@ class ShareFetchRequest(Message):
     """Acquires records for a share group member, and acknowledges earlier ones (key 78, v0 to v2)."""
 
     class AcknowledgementBatch(Part):
-        """One element of `acknowledgement_batches`."""
-
         first_offset: Annotated[int, int64("0+")] = 0
         last_offset: Annotated[int, int64("0+")] = 0
         acknowledge_types: Annotated[list[int], int8("0+")] = []
 
     class FetchPartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         partition_max_bytes: Annotated[int, int32("0")] = 0
         acknowledgement_batches: Annotated[list[ShareFetchRequest.AcknowledgementBatch], struct("0+")] = []
 
     class FetchTopic(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ShareFetchRequest.FetchPartition], struct("0+")] = []
 
     class ForgottenTopic(Part):
-        """One element of `forgotten_topics_data`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[int], int32("0+")] = []
 
@@ -72,21 +64,15 @@ class ShareFetchResponse(Message):
     """Carries the acquired records (key 78, v0 to v2)."""
 
     class LeaderIdAndEpoch(Part):
-        """The value of `current_leader`."""
-
         leader_id: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
 
     class AcquiredRecords(Part):
-        """One element of `acquired_records`."""
-
         first_offset: Annotated[int, int64("0+")] = 0
         last_offset: Annotated[int, int64("0+")] = 0
         delivery_count: Annotated[int, int16("0+")] = 0
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
@@ -99,14 +85,10 @@ class ShareFetchResponse(Message):
         acquired_records: Annotated[list[ShareFetchResponse.AcquiredRecords], struct("0+")] = []
 
     class ShareFetchableTopicResponse(Part):
-        """One element of `responses`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[ShareFetchResponse.PartitionData], struct("0+")] = []
 
     class NodeEndpoint(Part):
-        """One element of `node_endpoints`."""
-
         node_id: Annotated[int, int32("0+")] = 0
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, int32("0+")] = 0

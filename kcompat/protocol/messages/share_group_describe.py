@@ -23,20 +23,14 @@ class ShareGroupDescribeResponse(Message):
     """Describes the groups (key 77, v0 to v1)."""
 
     class TopicPartitions(Part):
-        """One element of `topic_partitions`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class Assignment(Part):
-        """The value of `assignment`."""
-
         topic_partitions: Annotated[list[ShareGroupDescribeResponse.TopicPartitions], struct("0+")] = []
 
     class Member(Part):
-        """One element of `members`."""
-
         member_id: Annotated[str, string("0+")] = ""
         rack_id: Annotated[str | None, string("0+", nullable="0+")] = None
         member_epoch: Annotated[int, int32("0+")] = 0
@@ -48,8 +42,6 @@ class ShareGroupDescribeResponse(Message):
         )
 
     class DescribedGroup(Part):
-        """One element of `groups`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
         group_id: Annotated[str, string("0+")] = ""

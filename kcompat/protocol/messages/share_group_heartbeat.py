@@ -24,14 +24,10 @@ class ShareGroupHeartbeatResponse(Message):
     """Gives the member its epoch and assignment (key 76, v0 to v1)."""
 
     class TopicPartitions(Part):
-        """One element of `topic_partitions`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[int], int32("0+")] = []
 
     class Assignment(Part):
-        """The value of `assignment`."""
-
         topic_partitions: Annotated[list[ShareGroupHeartbeatResponse.TopicPartitions], struct("0+")] = []
 
     throttle_time_ms: Annotated[int, int32("0+")] = 0

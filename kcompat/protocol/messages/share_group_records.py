@@ -20,15 +20,11 @@ class ShareGroupPartitionMetadataValue(Message):
     """The share group partition metadata record (record type 9, v0)."""
 
     class TopicPartitionsInfo(Part):
-        """One element of `initialized_topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class TopicInfo(Part):
-        """One element of `deleting_topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topic_name: Annotated[str, string("0+")] = ""
 
@@ -114,8 +110,6 @@ class ShareGroupTargetAssignmentMemberValue(Message):
     """The share group target assignment member record (record type 13, v0)."""
 
     class TopicPartition(Part):
-        """One element of `topic_partitions`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[int], int32("0+")] = []
 
@@ -127,8 +121,6 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     """The share group current member assignment record (record type 14, v0)."""
 
     class TopicPartitions(Part):
-        """One element of `assigned_partitions`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[int], int32("0+")] = []
 
@@ -145,15 +137,11 @@ class ShareGroupStatePartitionMetadataValue(Message):
     """The share group state partition metadata record (record type 15, v0)."""
 
     class TopicPartitionsInfo(Part):
-        """One element of `initializing_topics` and `initialized_topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class TopicInfo(Part):
-        """One element of `deleting_topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         topic_name: Annotated[str, string("0+")] = ""
 

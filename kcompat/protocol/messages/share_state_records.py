@@ -31,8 +31,6 @@ class ShareSnapshotValue(Message):
     """The share snapshot record (record type 0, v0)."""
 
     class StateBatch(Part):
-        """One element of `state_batches`."""
-
         first_offset: Annotated[int, int64("0+")] = 0
         last_offset: Annotated[int, int64("0+")] = 0
         delivery_state: Annotated[int, int8("0+")] = 0
@@ -53,8 +51,6 @@ class ShareUpdateValue(Message):
     """The share update record (record type 1, v0)."""
 
     class StateBatch(Part):
-        """One element of `state_batches`."""
-
         first_offset: Annotated[int, int64("0+")] = 0
         last_offset: Annotated[int, int64("0+")] = 0
         delivery_state: Annotated[int, int8("0+")] = 0

@@ -13,27 +13,19 @@ class StopReplicaRequest(Message):
     """Tells a broker to stop replicas and perhaps delete them (key 5, v0 to v4)."""
 
     class StopReplicaPartitionV0(Part):
-        """One element of `ungrouped_partitions`."""
-
         topic_name: Annotated[str, string("0")] = ""
         partition_index: Annotated[int, int32("0")] = 0
 
     class StopReplicaTopicV1(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("1-2")] = ""
         partition_indexes: Annotated[list[int], int32("1-2")] = []
 
     class StopReplicaPartitionState(Part):
-        """One element of `partition_states`."""
-
         partition_index: Annotated[int, int32("3+")] = 0
         leader_epoch: Annotated[int, int32("3+")] = -1
         delete_partition: Annotated[bool, boolean("3+")] = False
 
     class StopReplicaTopicState(Part):
-        """One element of `topic_states`."""
-
         topic_name: Annotated[str, string("3+")] = ""
         partition_states: Annotated[list[StopReplicaRequest.StopReplicaPartitionState], struct("3+")] = []
 
@@ -52,8 +44,6 @@ class StopReplicaResponse(Message):
     """Answers per partition (key 5, v0 to v4)."""
 
     class StopReplicaPartitionError(Part):
-        """One element of `partition_errors`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0

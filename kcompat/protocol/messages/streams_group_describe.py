@@ -24,22 +24,16 @@ class StreamsGroupDescribeResponse(Message):
     """Describes the groups (key 89, v0 to v1)."""
 
     class KeyValue(Part):
-        """One element of `topic_configs` and `client_tags`."""
-
         key: Annotated[str, string("0+")] = ""
         value: Annotated[str, string("0+")] = ""
 
     class TopicInfo(Part):
-        """One element of `state_changelog_topics` and `repartition_source_topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[int, int32("0+")] = 0
         replication_factor: Annotated[int, int16("0+")] = 0
         topic_configs: Annotated[list[StreamsGroupDescribeResponse.KeyValue], struct("0+")] = []
 
     class Subtopology(Part):
-        """One element of `subtopologies`."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         source_topics: Annotated[list[str], string("0+")] = []
         repartition_sink_topics: Annotated[list[str], string("0+")] = []
@@ -47,42 +41,30 @@ class StreamsGroupDescribeResponse(Message):
         repartition_source_topics: Annotated[list[StreamsGroupDescribeResponse.TopicInfo], struct("0+")] = []
 
     class Topology(Part):
-        """The value of `topology`."""
-
         epoch: Annotated[int, int32("0+")] = 0
         subtopologies: Annotated[
             list[StreamsGroupDescribeResponse.Subtopology] | None, struct("0+", nullable="0+")
         ] = None
 
     class Endpoint(Part):
-        """The value of `user_endpoint`."""
-
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
 
     class TaskOffset(Part):
-        """One element of `task_offsets` and `task_end_offsets`."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         partition: Annotated[int, int32("0+")] = 0
         offset: Annotated[int, int64("0+")] = 0
 
     class TaskIds(Part):
-        """One element of `active_tasks` and `standby_tasks` and `warmup_tasks`."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class Assignment(Part):
-        """The value of `assignment` and `target_assignment`."""
-
         active_tasks: Annotated[list[StreamsGroupDescribeResponse.TaskIds], struct("0+")] = []
         standby_tasks: Annotated[list[StreamsGroupDescribeResponse.TaskIds], struct("0+")] = []
         warmup_tasks: Annotated[list[StreamsGroupDescribeResponse.TaskIds], struct("0+")] = []
 
     class Member(Part):
-        """One element of `members`."""
-
         member_id: Annotated[str, string("0+")] = ""
         member_epoch: Annotated[int, int32("0+")] = 0
         instance_id: Annotated[str | None, string("0+", nullable="0+")] = None
@@ -106,8 +88,6 @@ class StreamsGroupDescribeResponse(Message):
         is_classic: Annotated[bool, boolean("0+")] = False
 
     class TopologyDescriptionNode(Part):
-        """The value of `nodes` and `source` and `processor`."""
-
         name: Annotated[str, string("1+")] = ""
         node_type: Annotated[int, int8("1+")] = 0
         source_topics: Annotated[list[str], string("1+")] = []
@@ -116,14 +96,10 @@ class StreamsGroupDescribeResponse(Message):
         successors: Annotated[list[str], string("1+")] = []
 
     class TopologyDescriptionSubtopology(Part):
-        """One element of `subtopologies`."""
-
         subtopology_id: Annotated[str, string("1+")] = ""
         nodes: Annotated[list[StreamsGroupDescribeResponse.TopologyDescriptionNode], struct("1+")] = []
 
     class TopologyDescriptionGlobalStore(Part):
-        """One element of `global_stores`."""
-
         source: Annotated[StreamsGroupDescribeResponse.TopologyDescriptionNode, struct("1+")] = field(
             default_factory=lambda: StreamsGroupDescribeResponse.TopologyDescriptionNode()
         )
@@ -132,8 +108,6 @@ class StreamsGroupDescribeResponse(Message):
         )
 
     class TopologyDescription(Part):
-        """The value of `topology_description`."""
-
         subtopologies: Annotated[
             list[StreamsGroupDescribeResponse.TopologyDescriptionSubtopology], struct("1+")
         ] = []
@@ -142,8 +116,6 @@ class StreamsGroupDescribeResponse(Message):
         ] = []
 
     class DescribedGroup(Part):
-        """One element of `groups`."""
-
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
         group_id: Annotated[str, string("0+")] = ""

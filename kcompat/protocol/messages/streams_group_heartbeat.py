@@ -15,29 +15,21 @@ class StreamsGroupHeartbeatRequest(Message):
     """A member of a streams group reports (KIP-1071) (key 88, v0 to v1)."""
 
     class KeyValue(Part):
-        """One element of `topic_configs` and `client_tags`."""
-
         key: Annotated[str, string("0+")] = ""
         value: Annotated[str, string("0+")] = ""
 
     class TopicInfo(Part):
-        """One element of `state_changelog_topics` and `repartition_source_topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[int, int32("0+")] = 0
         replication_factor: Annotated[int, int16("0+")] = 0
         topic_configs: Annotated[list[StreamsGroupHeartbeatRequest.KeyValue], struct("0+")] = []
 
     class CopartitionGroup(Part):
-        """One element of `copartition_groups`."""
-
         source_topics: Annotated[list[int], int16("0+")] = []
         source_topic_regex: Annotated[list[int], int16("0+")] = []
         repartition_source_topics: Annotated[list[int], int16("0+")] = []
 
     class Subtopology(Part):
-        """One element of `subtopologies`."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         source_topics: Annotated[list[str], string("0+")] = []
         source_topic_regex: Annotated[list[str], string("0+")] = []
@@ -47,26 +39,18 @@ class StreamsGroupHeartbeatRequest(Message):
         copartition_groups: Annotated[list[StreamsGroupHeartbeatRequest.CopartitionGroup], struct("0+")] = []
 
     class Topology(Part):
-        """The value of `topology`."""
-
         epoch: Annotated[int, int32("0+")] = 0
         subtopologies: Annotated[list[StreamsGroupHeartbeatRequest.Subtopology], struct("0+")] = []
 
     class TaskIds(Part):
-        """One element of `active_tasks` and `standby_tasks` and `warmup_tasks`."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class Endpoint(Part):
-        """The value of `user_endpoint`."""
-
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
 
     class TaskOffset(Part):
-        """One element of `task_offsets` and `task_end_offsets`."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         partition: Annotated[int, int32("0+")] = 0
         offset: Annotated[int, int64("0+")] = 0
@@ -107,32 +91,22 @@ class StreamsGroupHeartbeatResponse(Message):
     """Gives the member its tasks (key 88, v0 to v1)."""
 
     class Status(Part):
-        """One element of `status`."""
-
         status_code: Annotated[int, int8("0+")] = 0
         status_detail: Annotated[str, string("0+")] = ""
 
     class TaskIds(Part):
-        """One element of `active_tasks` and `standby_tasks` and `warmup_tasks`."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class Endpoint(Part):
-        """The value of `user_endpoint`."""
-
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
 
     class TopicPartition(Part):
-        """One element of `active_partitions` and `standby_partitions`."""
-
         topic: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
     class EndpointToPartitions(Part):
-        """One element of `partitions_by_user_endpoint`."""
-
         user_endpoint: Annotated[StreamsGroupHeartbeatResponse.Endpoint, struct("0+")] = field(
             default_factory=lambda: StreamsGroupHeartbeatResponse.Endpoint()
         )

@@ -58,8 +58,6 @@ class StreamsGroupMetadataValue(Message):
     """The streams group metadata record (record type 17, v0)."""
 
     class LastAssignmentConfig(Part):
-        """One element of `last_assignment_configs`."""
-
         key: Annotated[str, string("0+")] = ""
         value: Annotated[str, string("0+")] = ""
 
@@ -78,14 +76,10 @@ class StreamsGroupMemberMetadataValue(Message):
     """The streams group member metadata record (record type 19, v0)."""
 
     class Endpoint(Part):
-        """The value of `user_endpoint`."""
-
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
 
     class KeyValue(Part):
-        """One element of `client_tags`."""
-
         key: Annotated[str, string("0+")] = ""
         value: Annotated[str, string("0+")] = ""
 
@@ -115,8 +109,6 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
     """The streams group target assignment member record (record type 21, v0)."""
 
     class TaskIds(Part):
-        """One element of `active_tasks` and `standby_tasks` and `warmup_tasks`."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
 
@@ -130,8 +122,6 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     """The streams group current member assignment record (record type 22, v0)."""
 
     class TaskIds(Part):
-        """One element of `active_tasks`, `standby_tasks`, ...."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[int], int32("0+")] = []
         assignment_epochs: Annotated[list[int] | None, int32("0+", nullable="0+", tag=0)] = None
@@ -158,29 +148,21 @@ class StreamsGroupTopologyValue(Message):
     """The streams group topology record (record type 23, v0)."""
 
     class TopicConfig(Part):
-        """One element of `topic_configs`."""
-
         key: Annotated[str, string("0+")] = ""
         value: Annotated[str, string("0+")] = ""
 
     class TopicInfo(Part):
-        """One element of `state_changelog_topics` and `repartition_source_topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[int, int32("0+")] = 0
         replication_factor: Annotated[int, int16("0+")] = 0
         topic_configs: Annotated[list[StreamsGroupTopologyValue.TopicConfig], struct("0+")] = []
 
     class CopartitionGroup(Part):
-        """One element of `copartition_groups`."""
-
         source_topics: Annotated[list[int], int16("0+")] = []
         source_topic_regex: Annotated[list[int], int16("0+")] = []
         repartition_source_topics: Annotated[list[int], int16("0+")] = []
 
     class Subtopology(Part):
-        """One element of `subtopologies`."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         source_topics: Annotated[list[str], string("0+")] = []
         source_topic_regex: Annotated[list[str], string("0+")] = []

@@ -15,8 +15,6 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
     """A member stores a readable topology of its streams group (key 93, v0)."""
 
     class TopologyDescriptionNode(Part):
-        """The value of `nodes` and `source` and `processor`."""
-
         name: Annotated[str, string("0+")] = ""
         node_type: Annotated[int, int8("0+")] = 0
         source_topics: Annotated[list[str], string("0+")] = []
@@ -25,16 +23,12 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         successors: Annotated[list[str], string("0+")] = []
 
     class TopologyDescriptionSubtopology(Part):
-        """One element of `subtopologies`."""
-
         subtopology_id: Annotated[str, string("0+")] = ""
         nodes: Annotated[
             list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode], struct("0+")
         ] = []
 
     class TopologyDescriptionGlobalStore(Part):
-        """One element of `global_stores`."""
-
         source: Annotated[
             StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionNode, struct("0+")
         ] = field(
@@ -47,8 +41,6 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
         )
 
     class TopologyDescription(Part):
-        """The value of `topology_description`."""
-
         subtopologies: Annotated[
             list[StreamsGroupTopologyDescriptionUpdateRequest.TopologyDescriptionSubtopology], struct("0+")
         ] = []

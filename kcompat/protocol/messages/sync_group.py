@@ -13,8 +13,6 @@ class SyncGroupRequest(Message):
     """Asks for the assignment; the leader brings those of all (key 14, v0 to v5)."""
 
     class SyncGroupRequestAssignment(Part):
-        """One element of `assignments`."""
-
         member_id: Annotated[str, string("0+")] = ""
         assignment: Annotated[bytes, binary("0+")] = b""
 

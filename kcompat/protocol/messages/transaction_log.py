@@ -20,8 +20,6 @@ class TransactionLogValue(Message):
     """The state of a transaction (record type 0, v0 to v1)."""
 
     class PartitionsSchema(Part):
-        """One element of `transaction_partitions`."""
-
         topic: Annotated[str, string("0+")] = ""
         partition_ids: Annotated[list[int], int32("0+")] = []
 

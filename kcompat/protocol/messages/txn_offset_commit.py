@@ -13,16 +13,12 @@ class TxnOffsetCommitRequest(Message):
     """Stores offsets that count once the transaction commits (key 28, v0 to v6)."""
 
     class TxnOffsetCommitRequestPartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         committed_offset: Annotated[int, int64("0+")] = 0
         committed_leader_epoch: Annotated[int, int32("2+", ignorable=True)] = -1
         committed_metadata: Annotated[str | None, string("0+", nullable="0+")] = ""
 
     class TxnOffsetCommitRequestTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0-5", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("6+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition], struct("0+")] = []
@@ -42,14 +38,10 @@ class TxnOffsetCommitResponse(Message):
     """Answers per partition (key 28, v0 to v6)."""
 
     class TxnOffsetCommitResponsePartition(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
     class TxnOffsetCommitResponseTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0-5", ignorable=True)] = ""
         topic_id: Annotated[bytes, uuid("6+", ignorable=True)] = ZERO_UUID
         partitions: Annotated[

@@ -13,8 +13,6 @@ class UpdateFeaturesRequest(Message):
     """Changes the finalized features of the cluster (key 57, v0 to v2)."""
 
     class FeatureUpdateKey(Part):
-        """One element of `feature_updates`."""
-
         feature: Annotated[str, string("0+")] = ""
         max_version_level: Annotated[int, int16("0+")] = 0
         allow_downgrade: Annotated[bool, boolean("0")] = False
@@ -30,8 +28,6 @@ class UpdateFeaturesResponse(Message):
     """Answers per feature (key 57, v0 to v2)."""
 
     class UpdatableFeatureResult(Part):
-        """One element of `results`."""
-
         feature: Annotated[str, string("0-1")] = ""
         error_code: Annotated[int, int16("0-1")] = 0
         error_message: Annotated[str | None, string("0-1", nullable="0-1")] = ""

@@ -13,8 +13,6 @@ class UpdateMetadataRequest(Message):
     """Gives a broker the picture of the cluster to answer clients from (key 6, v0 to v8)."""
 
     class UpdateMetadataPartitionState(Part):
-        """One element of `ungrouped_partition_states` and `partition_states`."""
-
         topic_name: Annotated[str, string("0-4", ignorable=True)] = ""
         partition_index: Annotated[int, int32("0+")] = 0
         controller_epoch: Annotated[int, int32("0+")] = 0
@@ -26,8 +24,6 @@ class UpdateMetadataRequest(Message):
         offline_replicas: Annotated[list[int], int32("4+", ignorable=True)] = []
 
     class UpdateMetadataTopicState(Part):
-        """One element of `topic_states`."""
-
         topic_name: Annotated[str, string("5+")] = ""
         topic_id: Annotated[bytes, uuid("7+", ignorable=True)] = ZERO_UUID
         partition_states: Annotated[
@@ -35,16 +31,12 @@ class UpdateMetadataRequest(Message):
         ] = []
 
     class UpdateMetadataEndpoint(Part):
-        """One element of `endpoints`."""
-
         port: Annotated[int, int32("1+")] = 0
         host: Annotated[str, string("1+")] = ""
         listener: Annotated[str, string("3+", ignorable=True)] = ""
         security_protocol: Annotated[int, int16("1+")] = 0
 
     class UpdateMetadataBroker(Part):
-        """One element of `live_brokers`."""
-
         id: Annotated[int, int32("0+")] = 0
         v0_host: Annotated[str, string("0", ignorable=True)] = ""
         v0_port: Annotated[int, int32("0", ignorable=True)] = 0

@@ -15,15 +15,11 @@ class UpdateRaftVoterRequest(Message):
     """Updates endpoints and versions of a KRaft voter (KIP-853) (key 82, v0)."""
 
     class Listener(Part):
-        """One element of `listeners`."""
-
         name: Annotated[str, string("0+")] = ""
         host: Annotated[str, string("0+")] = ""
         port: Annotated[int, uint16("0+")] = 0
 
     class KRaftVersionFeature(Part):
-        """The value of `kraft_version_feature`."""
-
         min_supported_version: Annotated[int, int16("0+")] = 0
         max_supported_version: Annotated[int, int16("0+")] = 0
 
@@ -42,8 +38,6 @@ class UpdateRaftVoterResponse(Message):
     """Acknowledges it (key 82, v0)."""
 
     class CurrentLeader(Struct, frozen=True, gc=False):
-        """The value of `current_leader`."""
-
         leader_id: Annotated[int, int32("0+")] = -1
         leader_epoch: Annotated[int, int32("0+")] = -1
         host: Annotated[str, string("0+")] = ""

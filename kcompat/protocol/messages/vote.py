@@ -24,8 +24,6 @@ class VoteRequest(Message):
     """A KRaft candidate asks for votes (key 52, v0 to v2)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         replica_epoch: Annotated[int, int32("0+")] = 0
         replica_id: Annotated[int, int32("0+")] = 0
@@ -36,8 +34,6 @@ class VoteRequest(Message):
         pre_vote: Annotated[bool, boolean("2+")] = False
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[VoteRequest.PartitionData], struct("0+")] = []
 
@@ -51,8 +47,6 @@ class VoteResponse(Message):
     """Grants the vote or not (key 52, v0 to v2)."""
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         leader_id: Annotated[int, int32("0+")] = 0
@@ -60,14 +54,10 @@ class VoteResponse(Message):
         vote_granted: Annotated[bool, boolean("0+")] = False
 
     class TopicData(Part):
-        """One element of `topics`."""
-
         topic_name: Annotated[str, string("0+")] = ""
         partitions: Annotated[list[VoteResponse.PartitionData], struct("0+")] = []
 
     class NodeEndpoint(Part):
-        """One element of `node_endpoints`."""
-
         node_id: Annotated[int, int32("1+")] = 0
         host: Annotated[str, string("1+")] = ""
         port: Annotated[int, uint16("1+")] = 0

@@ -13,16 +13,12 @@ class WriteShareGroupStateRequest(Message):
     """Writes the persisted state of share partitions (key 85, v0 to v1)."""
 
     class StateBatch(Part):
-        """One element of `state_batches`."""
-
         first_offset: Annotated[int, int64("0+")] = 0
         last_offset: Annotated[int, int64("0+")] = 0
         delivery_state: Annotated[int, int8("0+")] = 0
         delivery_count: Annotated[int, int16("0+")] = 0
 
     class PartitionData(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         state_epoch: Annotated[int, int32("0+")] = 0
         leader_epoch: Annotated[int, int32("0+")] = 0
@@ -31,8 +27,6 @@ class WriteShareGroupStateRequest(Message):
         state_batches: Annotated[list[WriteShareGroupStateRequest.StateBatch], struct("0+")] = []
 
     class WriteStateData(Part):
-        """One element of `topics`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[WriteShareGroupStateRequest.PartitionData], struct("0+")] = []
 
@@ -45,15 +39,11 @@ class WriteShareGroupStateResponse(Message):
     """Answers per partition (key 85, v0 to v1)."""
 
     class PartitionResult(Part):
-        """One element of `partitions`."""
-
         partition: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
         error_message: Annotated[str | None, string("0+", nullable="0+")] = None
 
     class WriteStateResult(Part):
-        """One element of `results`."""
-
         topic_id: Annotated[bytes, uuid("0+")] = ZERO_UUID
         partitions: Annotated[list[WriteShareGroupStateResponse.PartitionResult], struct("0+")] = []
 

@@ -13,14 +13,10 @@ class WriteTxnMarkersRequest(Message):
     """The transaction coordinator has markers written to partitions (key 27, v0 to v2)."""
 
     class WritableTxnMarkerTopic(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partition_indexes: Annotated[list[int], int32("0+")] = []
 
     class WritableTxnMarker(Part):
-        """One element of `markers`."""
-
         producer_id: Annotated[int, int64("0+")] = 0
         producer_epoch: Annotated[int, int16("0+")] = 0
         transaction_result: Annotated[bool, boolean("0+")] = False
@@ -36,22 +32,16 @@ class WriteTxnMarkersResponse(Message):
     """Answers per partition (key 27, v0 to v2)."""
 
     class WritableTxnMarkerPartitionResult(Part):
-        """One element of `partitions`."""
-
         partition_index: Annotated[int, int32("0+")] = 0
         error_code: Annotated[int, int16("0+")] = 0
 
     class WritableTxnMarkerTopicResult(Part):
-        """One element of `topics`."""
-
         name: Annotated[str, string("0+")] = ""
         partitions: Annotated[
             list[WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult], struct("0+")
         ] = []
 
     class WritableTxnMarkerResult(Part):
-        """One element of `markers`."""
-
         producer_id: Annotated[int, int64("0+")] = 0
         topics: Annotated[list[WriteTxnMarkersResponse.WritableTxnMarkerTopicResult], struct("0+")] = []
 
