@@ -151,6 +151,7 @@ lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/python tests/style.py
 
 types: $(TOOLS)
 	$(BIN)/mypy
