@@ -119,7 +119,7 @@ class Scene:
 
 def pages() -> list[Path]:
     """Return the pages whose blocks are tested."""
-    found = [*REPOSITORY.glob("README.md"), *REPOSITORY.glob("docs/**/*.md")]
+    found = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")]
     found += [*REPOSITORY.glob("spark-examples/README.md"), *REPOSITORY.glob("tests/README.md")]
     return sorted(page for page in found if page.name != WALKS)
 
