@@ -35,7 +35,7 @@ TOPIC = "bench-topic"
 
 
 class Load(NamedTuple):
-    """What the generator sends to a program with so many followers."""
+    """One load of the generator, and the number of followers of the program that receives it."""
 
     label: str
     requests: list[bytes]
@@ -46,7 +46,7 @@ class Load(NamedTuple):
 
 
 def loads() -> list[Load]:
-    """Those of the bench that need no client."""
+    """Return the loads of the bench that need no client library."""
     small = [frames.produce(TOPIC, index, records=1, size=SMALL) for index in range(PARTITIONS)]
     replicated = frames.produce(TOPIC, 0, records=1, size=replication.SMALL, acks=replication.ALL)
     big = frames.produce(TOPIC, 0, records=RECORDS_PER_BIG_BATCH, size=MEDIUM)

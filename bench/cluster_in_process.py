@@ -34,7 +34,7 @@ def measure() -> Numbers:
 
 
 def main() -> None:
-    """Start one."""
+    """Start a cluster, print its times and memory, and stop it."""
     import os
 
     from system import resident_mb

@@ -33,7 +33,6 @@ class MeasuredCluster(BrokerCluster):
         super().__init__((kind,) * BROKERS, peers.PROPERTIES)
 
     def broker_of(self, kind: str, properties: Mapping[str, str]) -> BrokerProcess:
-        """See `BrokerCluster`."""
         if kind == "kafka":
             return ZooKeeperKafka(self.zookeeper, properties=properties, heap=peers.HEAP, options=())
         return self.kcompat_of(self._ours, properties)
@@ -51,7 +50,7 @@ def chosen(*, with_kafka: bool, before: Path | None) -> dict[str, MeasuredCluste
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterTrial(Work):
-    """What a measure of several brokers is given."""
+    """The input of a measure of several brokers."""
 
     cluster: MeasuredCluster
     behind_mb: int
@@ -59,7 +58,6 @@ class ClusterTrial(Work):
 
     @property
     def brokers(self) -> list[BrokerProcess]:
-        """See `Work`."""
         return list(self.cluster.brokers.values())
 
     @property

@@ -30,7 +30,7 @@ UPDATES_PER_KEY = 5
 """On average: the keys come at random, so that most batches lose some of their records and keep others."""
 SEGMENT_BYTES = 100_000_000
 BATCH_BYTES = 16_384
-"""What a Java producer gathers unless it is told otherwise."""
+"""Default `batch.size` of a Java producer."""
 BACKOFF_MS = 20
 CALM_S = 4.0
 PAUSE_S = 0.001

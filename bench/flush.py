@@ -27,7 +27,7 @@ def alone(trial: Trial) -> Numbers:
 
 
 def parallel(trial: Trial) -> Numbers:
-    """The same on 20 connections to one partition."""
+    """One record a request on 20 connections to one partition, acks=1: requests share a sync."""
     count = trial.count(3_000)
     with trial.topic(configs=EVERY_RECORD) as topic:
         request = frames.produce(topic, 0, records=1, size=RECORD_SIZE)

@@ -1,4 +1,4 @@
-"""What a broker costs when nothing happens: starting, memory, idle connections, idle processor time."""
+"""The cost of a broker when nothing happens: starting, memory, idle connections, idle processor time."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def librdkafka(trial: Trial) -> Numbers:
 
 
 def aiokafka(trial: Trial) -> Numbers:
-    """The same with a client that never pauses."""
+    """Measure the first record of a fresh group with aiokafka, a client that never pauses."""
 
     async def first_record(topic: str, group: str) -> float:
         begin = time.perf_counter()
@@ -83,7 +83,7 @@ def aiokafka(trial: Trial) -> Numbers:
 
 
 def java_client(trial: Trial) -> Numbers:
-    """The same with the client of Kafka 3.9.2; nothing where there is no Java."""
+    """Measure the first record of a fresh group with Kafka's client 3.9.2; return nothing without Java."""
     if shutil.which("java") is None:
         return {}
     with trial.topic() as topic:
@@ -105,7 +105,7 @@ def java_client(trial: Trial) -> Numbers:
 
 
 def bare_requests(trial: Trial) -> Numbers:
-    """What the broker adds to that: the same requests one after the other, by no client at all."""
+    """Measure the broker's share: the requests of a client, sent one after the other without a client."""
     with trial.topic() as topic, peers.client(trial.broker) as connection:
         group_requests.await_coordinator(connection, f"{trial.label}-group")
         _produce_one(trial, topic)

@@ -16,7 +16,7 @@ TIMEOUT_S = 120
 
 
 class Load(NamedTuple):
-    """What one run of the generator saw."""
+    """The result of one run of the generator."""
 
     seconds: float
     responses: int

@@ -25,7 +25,7 @@ def acks_1(trial: Trial) -> Numbers:
 
 
 def acks_all(trial: Trial) -> Numbers:
-    """The same with acks=all."""
+    """One record a request, one request at a time, acks=all."""
     return _one_at_a_time(trial, "acks-all", acks=-1)
 
 

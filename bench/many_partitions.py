@@ -61,7 +61,7 @@ def many_partitions(trial: ClusterTrial) -> Numbers:
 
 
 def _idle(trial: ClusterTrial, name: str) -> Numbers:
-    """Of a broker, on the average."""
+    """Measure the processor time and memory of a broker at rest, averaged over the brokers."""
     time.sleep(SETTLE_S)
     with Stopwatch(*trial.pids) as watch:
         time.sleep(IDLE_S)

@@ -27,11 +27,11 @@ SETTINGS: Mapping[str, Mapping[str, str | int]] = {
     },
     "consumer": {"group.protocol": "consumer"},
 }
-"""What a member of the consumer protocol is told by its broker, a classic one says itself."""
+"""Settings of members by protocol: only a classic member chooses its session and assignor itself."""
 
 
 def main() -> None:
-    """Join, and tell of every change."""
+    """Join the group, and print each change of the assignment."""
     bootstrap, topic, group, protocol, count = sys.argv[1:]
     sys.stdin.readline()
     members = [

@@ -37,18 +37,18 @@ class KcompatWithoutEndedFetches(KcompatBroker):
     name = "kcompat-waiting"
 
     def command(self) -> list[str]:
-        """The same command through a module that takes the feature out."""
+        """Return the command of a broker, run by the module that takes the feature out."""
         python, _, _, *arguments = super().command()
         return [python, str(Path(__file__).with_name("without_ended_fetches.py")), *arguments]
 
 
 class KcompatWithoutExtension(KcompatBroker):
-    """Our broker with the Python twins of its native code."""
+    """Our broker with the pure-Python implementations of its native code."""
 
     name = "kcompat-twin"
 
     def command(self) -> list[str]:
-        """The same command with the extensions switched off."""
+        """Return the command of a broker, with the extensions switched off."""
         return ["env", "KCOMPAT_NATIVE=0", *super().command()]
 
 
@@ -83,7 +83,7 @@ def kcompat_before(checkout: Path) -> type[KcompatBroker]:
         name = "kcompat-before"
 
         def command(self) -> list[str]:
-            """The same command, with the package of that checkout: not the one in the working directory."""
+            """Return the command of a broker, with the package of that checkout on the path of Python."""
             return ["env", "PYTHONSAFEPATH=1", f"PYTHONPATH={checkout}", *super().command()]
 
     return KcompatBefore

@@ -1,4 +1,4 @@
-"""What it costs that three brokers have every record, and how fast one gets what it has not."""
+"""The cost of three replicas of each record, and the rate at which a follower catches up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def produce_200_b(trial: ClusterTrial) -> Numbers:
 
 
 def produce_1_kib(trial: ClusterTrial) -> Numbers:
-    """The same with records of 1 KiB."""
+    """Records of 1 KiB through librdkafka, over partitions that all three brokers lead."""
     count = max(PRODUCE_CHUNK * PARTITIONS, trial.count(240_000) // PRODUCE_CHUNK * PRODUCE_CHUNK)
     watch = _produce(trial, count, MEDIUM)
     megabytes = count * MEDIUM / 1e6

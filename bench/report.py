@@ -18,7 +18,7 @@ class Figure(NamedTuple):
     label: str
     unit: str
     target: str = ""
-    """What we want of the ratio to Kafka, for the reader; nothing passes or fails here."""
+    """The ratio to Kafka that we aim at, for the reader; nothing passes or fails here."""
 
 
 FIGURES = (

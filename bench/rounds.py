@@ -1,4 +1,4 @@
-"""What every bench has in common: its options, and rounds in which the peers take turns."""
+"""The frame of every bench: its options, and rounds in which the peers take turns."""
 
 from __future__ import annotations
 

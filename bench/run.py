@@ -126,7 +126,7 @@ def _measure(
     options: argparse.Namespace,
     results: report.Results,
 ) -> None:
-    """All rounds."""
+    """Run all rounds of `measures` on the brokers in turn, and add their figures to `results`."""
     scale = rounds.QUICK if options.quick else 1.0
 
     def trial_of(measure: Measure, peer: str, label: str) -> Trial | None:

@@ -1,4 +1,4 @@
-"""What a record waits for its acknowledgement where the load comes evenly, through librdkafka."""
+"""The time from a record to its acknowledgement under an even load, through librdkafka."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 PARTITIONS = 6
 SMALL = 200
 INTERVAL_S = 0.005
-"""Between two bursts, each of which goes to the next partition."""
+"""Seconds between two bursts, each of which goes to the next partition."""
 SECONDS = 5
 WARM_S = 1
-"""Is sent and not counted."""
+"""Seconds of load at the beginning that do not count."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Deliveries:
         self.seconds.append(record.latency())
 
     def quantile_us(self, share: float) -> float:
-        """Of all that were noted."""
+        """Return the time in µs within which this share of the records was acknowledged."""
         return sorted(self.seconds)[int(len(self.seconds) * share)] * 1e6
 
 

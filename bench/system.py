@@ -1,4 +1,4 @@
-"""What Linux says of a process, and memory made ready for a fair run."""
+"""Processor time and memory of processes as Linux reports them, and memory made ready for a fair run."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ SMALL, MEDIUM = 100, 1024
 RECORDS_PER_BIG_BATCH = 950
 """Records of 1 KiB in a batch just below max.message.bytes."""
 SMALL_RECORDS_PER_BIG_BATCH = 9_000
-"""And of 100 bytes."""
+"""Records of 100 bytes in a batch just below max.message.bytes."""
 RUNS = 5
-"""Of each trial with big batches, of which the best counts: some hosts of virtual machines put broker and
-client on one processor now and then, and then both take turns where else they work side by side."""
+"""Runs of each trial with big batches, of which the best counts: some hosts of virtual machines put broker
+and client on one processor now and then, and then both take turns where else they work side by side."""
 PRODUCE_CHUNK = 10_000
 FETCH_BYTES = 10_000_000
 
@@ -160,8 +160,10 @@ def big_batches(trial: Trial) -> Numbers:
 
 
 def full_batches(trial: Trial) -> Numbers:
-    """The same with records of 100 bytes: ten times as many to be checked. Where the broker is ours, also by
-    one without the native extension, which is set beside the same figure of Kafka.
+    """Batches of 1 MB, uncompressed records of 100 bytes, two in flight on one connection.
+
+    Where the broker is ours, a second one without the native extension is measured too. The report compares
+    both with Kafka.
     """
     count = trial.count(200)
     numbers = _big_batches(trial, "full-batches", SMALL_RECORDS_PER_BIG_BATCH, SMALL, count)

@@ -102,7 +102,10 @@ class _Producer:
             self.commits_us.append((time.perf_counter() - begin) * 1e6)
 
     def _error(self, place: int) -> int:
-        """That of the next answer, whose bytes from its length on are counted."""
+        """Receive the next response and return its error code, which stands at `place`.
+
+        `place` counts from the length prefix or, if it is negative, from the end.
+        """
         answer = self.socket.recv(65_536)
         while len(answer) < 4 or len(answer) < 4 + int.from_bytes(answer[:4]):
             answer += self.socket.recv(65_536)

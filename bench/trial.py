@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from support.broker_process import BrokerProcess
 
 Numbers = dict[str, float]
-"""What a trial found, by the name of the figure."""
+"""The figures of a trial by their names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work(ABC):
-    """What every measure is given, whether it is of one broker or of several."""
+    """The input of every measure, of one broker or of several."""
 
     generator: Generator
     directory: Path
@@ -41,12 +41,12 @@ class Work(ABC):
 
     @property
     def bootstrap(self) -> str:
-        """What clients take."""
+        """The addresses that clients take as `bootstrap.servers`."""
         return ",".join(broker.bootstrap for broker in self.brokers)
 
     @property
     def pids(self) -> list[int]:
-        """Of the brokers."""
+        """The process ids of the brokers."""
         return [broker.pid for broker in self.brokers]
 
     def count(self, usual: int) -> int:
@@ -67,13 +67,12 @@ class Work(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Trial(Work):
-    """What a measure of one broker is given."""
+    """The input of a measure of one broker."""
 
     broker: BrokerProcess
 
     @property
     def brokers(self) -> list[BrokerProcess]:
-        """See `Work`."""
         return [self.broker]
 
     @contextlib.contextmanager

@@ -9,7 +9,7 @@ from kcompat.net.conversation import Conversation
 
 
 def _wait_on(_: Conversation) -> None:
-    """What a real Kafka does: nothing."""
+    """Do nothing, as a real Kafka does: the waiting fetch goes on."""
 
 
 Conversation._interrupt = _wait_on  # type: ignore[method-assign]

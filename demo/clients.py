@@ -19,7 +19,7 @@ SILENCE_S = 30
 
 
 def versions() -> tuple[str, str]:
-    """What kafka-python and confluent-kafka call themselves."""
+    """Return the names and versions of kafka-python and confluent-kafka."""
     python, confluent = "kafka-python", "confluent-kafka"
     return (
         f"{python} {importlib.metadata.version(python)}",

@@ -1,4 +1,4 @@
-"""What the demo shows: headings, lines, a bar and a table that move on a terminal, plain lines in a pipe."""
+"""Output of the demo: headings, lines, a bar and a table that move on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Demo:
             self.console.line(f"{name} wrote {count:,} orders in {seconds:.1f} s, each acknowledged")
 
     def written(self) -> tuple[Iterator[Order], Iterator[Order]]:
-        """What the two clients write: the same orders whenever it is asked for."""
+        """Return the orders that the two clients write, the same ones at each call."""
         return orders(0, self.by_kafka_python), orders(self.by_kafka_python, self.by_confluent)
 
     def read(self, bootstrap: str) -> None:
