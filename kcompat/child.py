@@ -10,7 +10,7 @@ _SOURCE = str(Path(__file__).parents[1])
 
 
 def command(module: str, *arguments: str) -> list[str]:
-    """What runs a module with the Python that this process runs on."""
+    """Return the command line that runs a module with the Python of this process."""
     return [sys.executable, "-m", module, *arguments]
 
 

@@ -138,7 +138,7 @@ class Promise(Generic[T]):
 
 
 class _Failure:
-    """What a promise failed with, and whether anybody was told."""
+    """The exception that a promise failed with, and whether a callback has received it."""
 
     __slots__ = ("_error", "_is_taken", "_text")
 
@@ -148,7 +148,7 @@ class _Failure:
         self._text = ""
 
     def take(self) -> Exception:
-        """The exception, for somebody who does something about it."""
+        """Return the exception to a caller who handles it; it is not logged then."""
         self._is_taken = True
         return self._error
 

@@ -1,4 +1,4 @@
-"""What a topic may be called, and which topics are Kafka's own (KIP-4's rules, Kafka's `Topic` class)."""
+"""Rules for the names of topics, and the internal topics (KIP-4, Kafka's `Topic` class)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_internal(topic: str) -> bool:
 
 
 def name_problem(topic: str) -> str | None:
-    """Why a topic may not be called so, in a sentence; None for a legal name."""
+    """Return why this is no legal name of a topic, in a sentence; None for a legal one."""
     if not topic:
         return "the empty string is not allowed"
     if topic in (".", ".."):

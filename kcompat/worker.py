@@ -35,7 +35,6 @@ class ThreadWorker:
         self._threads: list[threading.Thread] = []
 
     def submit(self, work: Callable[[], object]) -> None:
-        """See `Worker.submit`."""
         if len(self._threads) < self._limit:
             thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             thread.start()
@@ -43,7 +42,7 @@ class ThreadWorker:
         self._queue.put(work)
 
     def close(self) -> None:
-        """See `Worker.close`; the threads end, and later work starts new ones."""
+        """Finish what was submitted and end the threads; later work starts new ones."""
         for _ in self._threads:
             self._queue.put(None)
         while self._threads:

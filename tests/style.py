@@ -15,7 +15,20 @@ from pathlib import Path
 from typing import Final
 
 REPOSITORY: Final = Path(__file__).resolve().parent.parent
-CHECKED: Final = ("kcompat/protocol",)
+CHECKED: Final = (
+    "bench",
+    "demo",
+    "kcompat/cli",
+    "kcompat/config",
+    "kcompat/embedded",
+    "kcompat/log",
+    "kcompat/net",
+    "kcompat/protocol",
+    "kcompat/records",
+    "kcompat/regex",
+    "kcompat/security",
+    "kcompat/testing",
+)
 FEWEST_WORDS: Final = 3
 OPENINGS: Final = (
     "All else",

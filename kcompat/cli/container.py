@@ -35,7 +35,9 @@ WITH_KRAFT: Final = (
     "[KafkaRaftServer nodeId={}] Kafka Server started",
 )
 AS_REDPANDA: Final = ("Started Kafka API server", "Successfully started Redpanda!")
-"""What those who start Kafka's containers wait for in the log; {} stands for the broker's number."""
+"""Lines of the log by which programs see that Redpanda's image has started. `WITH_ZOOKEEPER` and `WITH_KRAFT`
+are the lines of Kafka's images; {} stands for the broker's id.
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -48,7 +48,7 @@ def _hand_over(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _opened(directories: Sequence[str]) -> Iterator[Registration]:
-    """What the metadata store says. The directories and the store are locked meanwhile."""
+    """Yield the metadata of the store; the directories and the store are locked in the `with` block."""
     from kcompat.store.sqlite_journal import METADATA_FILE, SqliteJournal
 
     with locked(directories):

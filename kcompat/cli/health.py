@@ -19,7 +19,7 @@ _ANSWER: Final = struct.Struct(">iih")
 
 
 def fault_of(listener: Endpoint) -> str | None:
-    """What is wrong with the broker that should listen there, as a sentence; None if it answers."""
+    """Ask the broker at `listener` for its APIs; return the fault in a sentence, or None if it answers."""
     try:
         with socket.create_connection(
             (reachable_host(listener.host), listener.port), TIMEOUT_S

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DESCRIPTION = "A broker that speaks the Apache Kafka protocol."
 
 MOST_BROKERS = 100
-"""Of one command."""
+"""Largest number of brokers of one command."""
 
 MORE_THAN_IS_IMPORTED = 100_000
 """New objects before the cyclic collector comes: those of imports all stay, and to look at them again and
@@ -29,11 +29,11 @@ again takes a tenth of a broker's start.
 """
 
 OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-"""What writing to standard output may fail with; such errors name no file."""
+"""Errors of writing to standard output, which name no file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return the exit code."""
     gc.set_threshold(MORE_THAN_IS_IMPORTED)
     options = build_parser().parse_args(arguments)
     try:

@@ -1,4 +1,4 @@
-"""What a command that runs brokers makes of its process: limits, memory, signals."""
+"""Limits, memory settings and signals of a process that runs brokers as a command."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ended_by_signals(over: asyncio.Event) -> Iterator[None]:
 
 
 def _ending_signals() -> list[signal.Signals]:
-    """What ends the command cleanly. A closed terminal is among it, unless somebody said `nohup`."""
+    """Return the signals that end the command cleanly; SIGHUP is one of them unless `nohup` ignores it."""
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         return [signal.SIGTERM, signal.SIGINT]
     return [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]

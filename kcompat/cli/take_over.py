@@ -45,7 +45,7 @@ def _take_over(options: argparse.Namespace) -> None:
 
 
 def _read(connect: str) -> Registration:
-    """What ZooKeeper holds of the cluster. Raises StoreError with a sentence."""
+    """Read the metadata of the cluster from ZooKeeper. Raises StoreError with a sentence."""
     hosts, root = parse_connect(connect)
     with session(hosts) as client:
         from kazoo.exceptions import KazooException, NoNodeError

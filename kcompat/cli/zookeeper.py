@@ -1,4 +1,4 @@
-"""What the commands that speak to a ZooKeeper share: a session, and the data directories kept from others."""
+"""The parts shared by the commands that talk to a ZooKeeper: a session, and locked data directories."""
 
 from __future__ import annotations
 

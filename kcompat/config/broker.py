@@ -27,13 +27,13 @@ logger = logging.getLogger(__name__)
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 BEST_SEND_BUFFER = 256 * 1024
-"""What a send buffer holds unless somebody says otherwise: a bigger one, as systems grow it to, leaves the
-processor's cache before the peer reads it and halves the speed of big fetches.
+"""Default size of a send buffer in bytes. A bigger one, as systems grow it to, leaves the processor's cache
+before the peer reads it and halves the speed of big fetches.
 """
 
 LONG_BACKLOG = 4096
-"""How many peers may wait to be accepted unless somebody says otherwise: where hundreds connect at once, who
-finds no room waits a second before asking again. What a system allows may be less.
+"""Default number of connections that may wait to be accepted. Where hundreds connect at once, a client that
+finds no room tries again a second later. What a system allows may be less.
 """
 
 
@@ -77,7 +77,9 @@ class BrokerConfig(BrokerKeys):
             self.string("controller.listener.names"),
         )
         self.advertised = MappingProxyType({endpoint.name: endpoint for endpoint in advertised})
-        """What to tell clients, by listener. Where there is nothing, tell them the address they came to."""
+        """Advertised endpoint by the listener's name. Clients of a listener without one are told the address
+        that they connected to.
+        """
         check_inter_broker_name(self.string("inter.broker.listener.name"), self.listeners)
 
     def with_dynamic(self, dynamic: Mapping[str, str], dynamic_default: Mapping[str, str]) -> BrokerConfig:

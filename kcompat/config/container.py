@@ -1,4 +1,4 @@
-"""What the environment of a container asks for, by the rules of Apache Kafka's image."""
+"""The configuration in the environment of a container, read by the rules of Apache Kafka's image."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DATA_DIRECTORY: Final = "/var/lib/kafka/data"
-"""Where a container stores unless somebody says otherwise: a volume of the image."""
+"""Default data directory of a container: a volume of the image."""
 
 CLUSTER_ID: Final = "CLUSTER_ID"
 """The variable with the id of the cluster, which is no key of the configuration."""
@@ -38,20 +38,20 @@ _THIS_CONTAINER: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
 
 class Asked(Struct, frozen=True):
-    """What a container was asked for."""
+    """The configuration that a container was started with."""
 
     values: dict[str, str]
     """The texts of the broker's configuration by key."""
     as_kraft: bool
-    """Whether a node of KRaft is expected, which says other sentences when it has started."""
+    """Whether the variables are those of a KRaft node, which logs other sentences when it has started."""
     cluster_id: str | None
-    """The id of a new cluster, where somebody chose one."""
+    """The id for a new cluster; None where the variables give none."""
     remarks: tuple[str, ...]
-    """What was understood otherwise than it is written, a line for the log each."""
+    """A line for the log for each setting that is not followed as it is written."""
 
 
 def read_container(environment: Mapping[str, str], mounted: Path, secrets: Path) -> Asked:
-    """What the variables and a properties file that may be `mounted` ask for together.
+    """Read the configuration from the variables and from a properties file that may be `mounted`.
 
     `KAFKA_SSL_KEYSTORE_FILENAME` and the like name files below `secrets`. As in Kafka's image a variable
     counts before the file, and `listeners` follow `KAFKA_ADVERTISED_LISTENERS` where only those are given.

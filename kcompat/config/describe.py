@@ -1,4 +1,4 @@
-"""What DescribeConfigs says of topics, groups and brokers: values, and every place that gives them."""
+"""The answers of DescribeConfigs for topics, groups and brokers: values, and every place that gives them."""
 
 from __future__ import annotations
 

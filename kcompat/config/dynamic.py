@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ConfigOperation(IntEnum):
-    """What to do with a key (KIP-339, Kafka's `AlterConfigOp.OpType`)."""
+    """An operation on the value of a key (KIP-339, Kafka's `AlterConfigOp.OpType`)."""
 
     SET = 0
     DELETE = 1
@@ -85,7 +85,10 @@ def _change(
     lookup: Callable[[str], ConfigKey | None],
     check: Callable[[Mapping[str, str]], Change | None],
 ) -> Change:
-    """What the controller stores: `check` says what is wrong with all of it together."""
+    """Apply `alterations` to `current`, and return the configs to store or the first refusal.
+
+    `check` judges the result as a whole; None means that it is allowed.
+    """
     refusal = check_form(alterations)
     if refusal is not None:
         return refusal

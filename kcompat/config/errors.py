@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, said in one sentence."""
+"""Errors about a configuration, each with a message of one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a group may set for itself: the keys, their bounds on a broker, what is in force (KIP-848,
+"""The configs that a group may set for itself: the keys, their bounds on a broker, what is in force (KIP-848,
 KIP-932, KIP-1071).
 
 Kafka's counterpart: `GroupConfig`.
@@ -35,7 +35,7 @@ class GroupKey(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Kafka's name of the key."""
         return self.row.name
 
 
@@ -166,12 +166,14 @@ def group_row(name: str) -> ConfigKey | None:
 
 
 def group_default(config: BrokerKeys, key: GroupKey) -> Value:
-    """What a key is where the group does not set it."""
+    """Return the value of a key for a group that does not set it: the broker's, or the key's default."""
     return key.row.default_value if key.twin is None else config.get(key.twin)
 
 
 def effective(name: str, overrides: Mapping[str, str], config: BrokerKeys) -> Value:
-    """What is in force of a key: the group's own, within bounds that may be younger, or the broker's."""
+    """Return the effective value of a group config: the group's override, clamped to the broker's current
+    bounds, or else the broker's default.
+    """
     key = GROUP_KEYS[name]
     if name not in overrides:
         return group_default(config, key)
@@ -185,7 +187,7 @@ def effective(name: str, overrides: Mapping[str, str], config: BrokerKeys) -> Va
 
 
 def check_group_overrides(overrides: Mapping[str, str], config: BrokerKeys) -> None:
-    """What a client wants to set for a group, judged as Kafka judges it.
+    """Check the configs that a client wants to set for a group, as Kafka does.
 
     Raises:
         ConfigError: an unknown key, a value that is not allowed or not within the bounds of the broker, or

@@ -1,4 +1,4 @@
-"""What one row of the configuration table says about a key."""
+"""A row of the configuration table: the facts about one key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Importance(Enum):
-    """How much Kafka makes of a key."""
+    """The importance that Kafka's documentation gives a key."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -35,7 +35,7 @@ class Scope(Enum):
 
 
 class Effect(Enum):
-    """What a key does here."""
+    """The effect of a key in kcompat."""
 
     YES = "yes"
     NONE = "accepted, no effect"
@@ -56,7 +56,7 @@ class ConfigKey(Struct, frozen=True):
     """Kafka hides such keys from DescribeConfigs unless they are set."""
     effect: Effect = Effect.YES
     reason: str = ""
-    """Why it has no effect, or is refused."""
+    """The reason why the key has no effect, or is refused."""
 
     @property
     def is_dynamic(self) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SUPPORTED_PROTOCOL = "PLAINTEXT"
-"""What clients and brokers speak to each other here."""
+"""The only security protocol that listeners have here."""
 MAX_PORT = 65535
 
 _HOST = r"[0-9a-zA-Z\-%._:]"
@@ -44,14 +44,14 @@ def is_host(text: str) -> bool:
 
 
 def is_wildcard(host: str) -> bool:
-    """Whether this stands for every interface, and so for no address that somebody could go to."""
+    """Whether this stands for every interface, and so for no address that a client could connect to."""
     return not host or host in _WILDCARDS
 
 
 def read_listeners(
     listeners: str, advertised: str, protocol_map: str, controller_names: str
 ) -> tuple[tuple[Endpoint, ...], tuple[Endpoint, ...]]:
-    """What to listen on, and what to tell clients, from the texts of the four keys.
+    """Return the endpoints to listen on and the advertised endpoints, from the texts of the four keys.
 
     The listeners of a KRaft controller are left out of both, and need no protocol: they are not opened.
 

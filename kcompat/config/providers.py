@@ -95,7 +95,6 @@ class EnvironmentProvider:
             raise ConfigError(f"allowlist.pattern={pattern} is not a regular expression: {error}") from error
 
     def look_up(self, path: str, key: str) -> str | None:
-        """See `Provider`."""
         if path:
             raise ConfigError(f"${{...:{path}:{key}}} has a path, but variables of the environment have none")
         return self._environment.get(key) if self._pattern.fullmatch(key) else None
@@ -108,7 +107,6 @@ class FileProvider:
         self._allowed = allowed
 
     def look_up(self, path: str, key: str) -> str | None:
-        """See `Provider`."""
         return read_properties(Path(path)).get(key) if path and self._allowed.have(path) else None
 
 
@@ -119,7 +117,6 @@ class DirectoryProvider:
         self._allowed = allowed
 
     def look_up(self, path: str, key: str) -> str | None:
-        """See `Provider`."""
         file = Path(path) / key
         if not path or not self._allowed.have(path) or file.parent != Path(path):
             return None

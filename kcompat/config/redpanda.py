@@ -1,4 +1,4 @@
-"""What those who start Redpanda's image ask for, as variables of Kafka's image: where its Kafka API is."""
+"""Arguments of Redpanda's image translated to variables of Kafka's image: where its Kafka API listens."""
 
 from __future__ import annotations
 

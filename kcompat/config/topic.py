@@ -81,7 +81,9 @@ def topic_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> TopicCon
 
 
 def topic_default(broker: BrokerConfig, name: str) -> Value:
-    """What a topic key is where the topic does not set it: the first of its broker twins that has a value."""
+    """Return the value of a key for a topic that does not set it: that of the first corresponding broker key
+    that has a value, or else the default.
+    """
     for twin in TOPIC_TWINS.get(name, ()):
         value = broker.get(twin.name)
         if value is None:
@@ -93,7 +95,7 @@ def topic_default(broker: BrokerConfig, name: str) -> Value:
 
 
 def check_topic_overrides(overrides: Mapping[str, str], broker: BrokerConfig) -> None:
-    """What a client wants to set for a topic, judged as Kafka judges it (`LogConfig.validate`).
+    """Check the configs that a client wants to set for a topic, as Kafka does (`LogConfig.validate`).
 
     Raises:
         ConfigError: an unknown key, a value that is not allowed, or two that contradict each other. The

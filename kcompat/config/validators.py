@@ -1,4 +1,4 @@
-"""What a value must satisfy beyond its type, in Kafka's words where clients can see them.
+"""Conditions on a value beyond its type, in Kafka's words where clients can see them.
 
 A validator gives the reason why a value is not allowed, or None. `allowed` describes what is, for the reader.
 """
@@ -21,10 +21,10 @@ class Validator(Protocol):
 
     @property
     def allowed(self) -> str:
-        """What is allowed, in a few words."""
+        """The allowed values, in a few words."""
 
     def problem(self, value: Value) -> str | None:
-        """Why the value is not allowed, or None."""
+        """Return the reason why the value is not allowed, or None."""
 
 
 class Range(Struct, frozen=True):
@@ -35,11 +35,9 @@ class Range(Struct, frozen=True):
 
     @property
     def allowed(self) -> str:
-        """The interval."""
         return f"at least {self.low}" if self.high is None else f"{self.low} to {self.high}"
 
     def problem(self, value: Value) -> str | None:
-        """Too small, too large, or missing."""
         if not isinstance(value, (int, float)):
             return "Value must be non-null"
         if value < self.low:
@@ -57,11 +55,9 @@ class OneOf(Struct, frozen=True):
 
     @property
     def allowed(self) -> str:
-        """The strings."""
         return ", ".join(self.choices)
 
     def problem(self, value: Value) -> str | None:
-        """The list of what would do."""
         found = value.upper() if self.ignore_case and isinstance(value, str) else value
         if found in self.choices:
             return None
@@ -76,11 +72,9 @@ class EachOneOf(Struct, frozen=True):
 
     @property
     def allowed(self) -> str:
-        """The strings."""
         return f"any of {', '.join(self.choices)}"
 
     def problem(self, value: Value) -> str | None:
-        """The list of what would do."""
         assert isinstance(value, list)
         if all(item in self.choices for item in value):
             return None
@@ -98,7 +92,6 @@ class NotEmpty(Struct, frozen=True):
     allowed: str = "not empty"
 
     def problem(self, value: Value) -> str | None:
-        """Empty."""
         return "String must be non-empty" if value == "" else None
 
 

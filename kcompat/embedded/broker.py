@@ -51,7 +51,9 @@ class Broker(Embedded[BrokerNode]):
 
     @property
     def bootstrap_servers(self) -> str:
-        """What clients take as `bootstrap.servers`: host and port of the first listener."""
+        """Host and port of the first listener, as clients take them for `bootstrap.servers`. Raises
+        UsageError where the broker is not started.
+        """
         _, node = self._running()
         return node.bootstrap_servers
 

@@ -34,23 +34,23 @@ class ClusterBroker:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started and neither stopped nor killed."""
+        """Whether the broker was started and neither stopped nor killed since."""
         return self.id in self._cluster.nodes.running
 
     @property
     def bootstrap_servers(self) -> str:
-        """Host and port of its first listener. Raises UsageError where it is not running."""
+        """Host and port of the broker's first listener. Raises UsageError where it is not running."""
         self._insist_on_running()
         return self._cluster.nodes.running[self.id].bootstrap_servers
 
     def start(self) -> None:
-        """Start it again, and wait until it serves clients. Raises StartError."""
+        """Start the broker again, and wait until it serves clients: 60 seconds at most. Raises StartError."""
         thread, nodes = self._cluster.thread, self._cluster.nodes
         with starting(f"broker {self.id}", START_TIMEOUT_S):
             thread.call(nodes.start(self.id), START_TIMEOUT_S)
 
     def stop(self) -> None:
-        """Shut it down cleanly: its leaderships move first. Raises TimeoutError."""
+        """Shut the broker down cleanly: its leaderships move first. Raises TimeoutError after 30 seconds."""
         thread, nodes = self._cluster.thread, self._cluster.nodes
         try:
             thread.call(nodes.stop(self.id), STOP_TIMEOUT_S)
@@ -58,7 +58,7 @@ class ClusterBroker:
             raise TimeoutError(f"broker {self.id} did not stop within {STOP_TIMEOUT_S:.0f} s") from error
 
     def kill(self) -> None:
-        """End it as kill -9 does. Raises UsageError where it is not running."""
+        """End the broker as kill -9 does. Raises UsageError where it is not running."""
         self._insist_on_running()
         self._cluster.thread.do(lambda: self._cluster.nodes.kill(self.id))
 
@@ -123,7 +123,9 @@ class Cluster(Embedded[ClusterNodes]):
 
     @property
     def bootstrap_servers(self) -> str:
-        """What clients take as `bootstrap.servers`: the brokers that run."""
+        """Host and port of each running broker, as clients take them for `bootstrap.servers`. Raises
+        UsageError where the cluster is not started.
+        """
         return self.nodes.bootstrap_servers
 
     def isolate(self, broker_id: int) -> None:
@@ -163,10 +165,10 @@ class Cluster(Embedded[ClusterNodes]):
 
     @property
     def nodes(self) -> ClusterNodes:
-        """The brokers, on the loop of `thread`."""
+        """The brokers as parts of this process; call them on the loop of `thread` only."""
         return self._running()[1]
 
     @property
     def thread(self) -> LoopThread:
-        """Where they run."""
+        """The thread in which the brokers run."""
         return self._running()[0]

@@ -1,4 +1,4 @@
-"""What brokers and clusters inside this process have in common: a thread, a directory, a start and a stop."""
+"""The base of brokers and clusters inside this process: a thread, a directory, a start and a stop."""
 
 from __future__ import annotations
 

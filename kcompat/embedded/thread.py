@@ -53,7 +53,7 @@ class LoopThread:
             raise
 
     def do(self, act: Callable[[], T]) -> T:
-        """What a plain function returns or raises there."""
+        """Call a plain function on the loop, and return or raise what it does."""
 
         async def work() -> T:
             return act()

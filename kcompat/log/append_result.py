@@ -14,8 +14,10 @@ NO_OFFSET: Final = -1
 
 
 class AppendResult(msgspec.Struct, frozen=True, gc=False):
-    """What became of one append. `append_time_ms` is -1 where the timestamps are the producer's; of a
-    duplicate it is the timestamp of the batch that is there already.
+    """The result of one append.
+
+    `append_time_ms` is -1 where the timestamps are the producer's. For a duplicate it is the timestamp of the
+    batch that the log already has.
     """
 
     error: ErrorCode

@@ -27,16 +27,16 @@ _ALL = (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS, CLEANER_OFFSETS)
 
 
 class CheckpointFiles:
-    """Those of the log directory `context`, each by its file name."""
+    """The checkpoint files of the log directory `context`, each by its file name."""
 
     def __init__(self, context: LogContext) -> None:
         self._context = context
         self._found: dict[str, Offsets] = {}
-        """What the last run left in each file; nobody knows whether it is on the device."""
+        """Content of each file as the last run left it; it may not be on the device."""
         self._stored: dict[str, Offsets] = {}
-        """What this run last wrote to each file."""
+        """Content that this run last wrote to each file."""
         self._latest: dict[str, Offsets] = {}
-        """The same, or what the storage thread is to write."""
+        """Newest content of each file, written already or waiting for the storage thread."""
         self._lock = Lock()  # for all of these and the files: two threads write
 
     def read(self, name: str) -> Offsets | None:

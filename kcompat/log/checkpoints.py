@@ -69,7 +69,7 @@ def parse_partition_metadata(data: bytes) -> bytes:
 
 
 def format_clean_shutdown(broker_epoch: int) -> bytes:
-    """`.kafka_cleanshutdown` (CleanShutdownFileHandler)."""
+    """Return the content of `.kafka_cleanshutdown`, as Kafka's CleanShutdownFileHandler writes it."""
     return json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode()
 
 

@@ -1,6 +1,4 @@
-"""What a log obeys of its topic's configuration, and the log cleaner of the broker's, with Kafka's defaults
-(LogConfig, CleanerConfig).
-"""
+"""The settings of a log and of the log cleaner, with Kafka's defaults (LogConfig, CleanerConfig)."""
 
 from __future__ import annotations
 

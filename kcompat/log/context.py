@@ -1,6 +1,4 @@
-"""What a log needs of the log directory it lives in: files, work in the background, and a place to report
-faults.
-"""
+"""The log directory as its logs see it: files, work in the background, and a place to report faults."""
 
 from __future__ import annotations
 
@@ -85,7 +83,7 @@ class LogContext:
 
 
 class Faults:
-    """See `LogContext.faults`."""
+    """The context manager of `LogContext.faults`: turns an OSError into the StorageError of `report`."""
 
     # A class, not a generator: every append of a follower passes through one.
     __slots__ = ("_report",)

@@ -59,7 +59,7 @@ class ConvertedRange:
 
 
 def _pieces(messages: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in pieces that are worth a turn each: batches of single records are joined."""
+    """Join messages to pieces of at least `_WORTH_A_TURN` bytes; batches of single records are smaller."""
     gathered, size = [], 0
     for message in messages:
         gathered.append(message)

@@ -1,4 +1,4 @@
-"""What a new log needs on the disk before its first append: its directory and the topic id in it."""
+"""Making a new log on the disk: its directory, and the topic id in it, before the first append."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 META_VERSIONS = ("0", "1")
-"""Of `meta.properties`: what Kafka writes with ZooKeeper, and with KRaft (MetaPropertiesVersion)."""
+"""Versions of `meta.properties` that Kafka writes with ZooKeeper, and with KRaft (MetaPropertiesVersion)."""
 
 
 class LogDirectory(LogContext):
@@ -157,7 +157,7 @@ class LogDirectory(LogContext):
                 self.files.replace_file(f"{self.path}/{CLEAN_SHUTDOWN}", format_clean_shutdown(-1), sync=True)
 
     def fault(self, error: OSError) -> StorageError:
-        """See `LogContext`; also a thread may meet one."""
+        """Report a failed operation, also from a thread: the loop hears when the directory goes offline."""
         was_offline = self.offline is not None
         fault = super().fault(error)
         if self.offline is not None and not was_offline:
@@ -260,11 +260,9 @@ class LogDirectory(LogContext):
             source.checkpoint_cleaner_offsets()
 
     def log_start_moved(self) -> None:
-        """See `LogContext`."""
         self.checkpoint_log_starts()
 
     def log_cut(self) -> None:
-        """See `LogContext`."""
         self._worker.close()  # an older checkpoint that is still being written must not come after this one
         self.cleaner_offsets = self._cleaner_offsets()
         if self.cleaner_offsets:
@@ -292,15 +290,14 @@ class LogDirectory(LogContext):
     # -- background ------------------------------------------------------------------------------------------
 
     def run(self, work: Callable[[], object]) -> None:
-        """See `LogContext`: on the storage thread."""
+        """Do slow system calls on the storage thread. `work` must not raise."""
         self._worker.submit(work)
 
     def soon(self, callback: Callable[[], object]) -> None:
-        """See `LogContext`."""
         self._clock.call_later(0, callback)
 
     def sync(self, work: Callable[[], object], then: Callable[[], object]) -> None:
-        """See `LogContext`: on one of the threads for it."""
+        """Do a sync on one of the threads for syncs, then call `then` on the loop. `work` must not raise."""
 
         def run() -> None:
             try:

@@ -79,7 +79,7 @@ class LeaderEpochCache:
         return True
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all epochs."""
         self._epochs.clear()
         self._starts.clear()
         self.latest = UNDEFINED

@@ -1,4 +1,4 @@
-"""What can be wrong with storage: a disk that fails, and a log directory that must not be used."""
+"""Errors of storage: a disk that fails, and a log directory that must not be used."""
 
 from __future__ import annotations
 

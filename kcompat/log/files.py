@@ -1,4 +1,4 @@
-"""What storage asks of the file system: everything that a log does with files goes through `Files`.
+"""The port to the file system: everything that a log does with files goes through `Files`.
 
 Tests put a `Files` in its place whose writes stop short or fail; whoever uses it must then leave a directory
 that recovers. Reads and writes are positioned and unbuffered: what a write returned for survives the death of

@@ -1,4 +1,4 @@
-"""What a leader sent, appended as it is: checked batch by batch, written with one call for each segment.
+"""Appending batches from a leader unchanged: checked batch by batch, written with one call for each segment.
 
 Batches are read no further than their headers and CRCs (and markers of transactions); they may be of any
 format. Kafka's `UnifiedLog.appendAsFollower` and `analyzeAndValidateRecords`.

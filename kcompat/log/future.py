@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class FutureLogs:
-    """Those of one broker by topic and partition, and the directories that were asked for."""
+    """The future logs of one broker by topic and partition, and the directories that admins asked for.
+
+    A future log is the copy that grows in another log directory while a replica moves there.
+    """
 
     def __init__(self, clock: Clock, random: Random) -> None:
         """`random` draws unique names."""

@@ -1,6 +1,5 @@
-"""What a power cut leaves where it takes the last batches of a segment, and not the next segment.
-
-Offsets are then missing between the two. Kafka keeps such a hole, also in a replica that leads later: what
+"""Holes in a log: offsets that a power cut took from the end of a segment, while the next segment stayed.
+ Kafka keeps such a hole, also in a replica that leads later: what
 the cluster acknowledged would be gone there. In a log that is compacted, offsets may be missing for good: the
 hole stays if this replica leads, and goes if it follows, whoever made it, as the leader has what is missing.
 

@@ -25,7 +25,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 def stored_identity(directories: Iterable[str], files: Files = FILES) -> Identity:
-    """What the first `meta.properties` that can be read says. `LogDirectory.claim` checks each of them.
+    """Return the ids in the first `meta.properties` that can be read. `LogDirectory.claim` checks each file.
 
     Kafka's brokers write `broker.id` with ZooKeeper, `node.id` with KRaft.
     """

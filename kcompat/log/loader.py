@@ -280,8 +280,8 @@ class LogLoader:
         self._files.remove(snapshot_path(self._directory, offset) for offset in offsets if offset not in keep)
 
     def _producers_at(self, log_end_offset: int) -> ProducerState:
-        """What recovery knows of the producers if it went to the log end, else what snapshots and batches
-        say.
+        """Return the state of the producers at the log end: that of recovery if it went so far, else one read
+        from snapshots and batches.
         """
         if self._producers is not None and self._producers.end_offset == log_end_offset:
             return self._producers

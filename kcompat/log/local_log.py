@@ -36,7 +36,7 @@ class LocalLog:
     def read(
         self, offset: int, max_bytes: int, upper_offset: int | None, min_one_batch: bool
     ) -> FileRange | None:
-        """See `Log.read`; None for `upper_offset` reads to the end."""
+        """Find the bytes that `Log.read` describes; `upper_offset` None reads to the end of the log."""
         segments = self.segments
         active = segments.active
         if offset >= active.base_offset:
@@ -54,7 +54,6 @@ class LocalLog:
     def aborted_transactions(
         self, offset: int, upper_offset: int, data: FileRange | None
     ) -> list[tuple[int, int]]:
-        """See `Log.aborted_transactions`."""
         segments = self.segments.from_offset(offset)
         found: list[tuple[int, int]] = []
         if data is not None:

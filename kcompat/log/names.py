@@ -30,7 +30,7 @@ _FUTURE_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]+)-(\d+)\.[0-9a-f]{32}-future")
 
 
 def segment_name(base_offset: int, suffix: str) -> str:
-    """`00000000000000000042.log`."""
+    """Return the name of a file of a segment, such as `00000000000000000042.log`."""
     return f"{base_offset:020d}{suffix}"
 
 
@@ -41,7 +41,7 @@ def offset_of(name: str) -> int | None:
 
 
 def partition_directory(topic: str, partition: int) -> str:
-    """`topic-0`."""
+    """Return the name of a partition's directory, such as `topic-0`."""
     return f"{topic}-{partition}"
 
 

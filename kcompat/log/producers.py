@@ -1,8 +1,7 @@
-"""What a log knows of its producers: sequences, epochs, open transactions (ProducerStateManager, KIP-98,
-KIP-360).
+"""The producers of a log: sequences, epochs, open transactions (ProducerStateManager, KIP-98, KIP-360).
 
-A pure machine: `check` says whether a batch may be appended, `note` is told of what was. Times in
-ms.
+The state machine does no IO: `check` decides whether a batch may be appended, `note` takes one that was
+appended. Times are in ms.
 """
 
 from __future__ import annotations
@@ -98,8 +97,10 @@ class ProducerState:
     def begin_verification(
         self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, adds: bool
     ) -> Verification | ErrorCode:
-        """What has to be verified before the producer may write here; NONE where its transaction has begun
-        here already, INVALID_PRODUCER_EPOCH for a producer that was fenced.
+        """Return the verification that the producer needs before it may write here.
+
+        An error code is returned instead where none is needed: NONE where its transaction has begun here
+        already, INVALID_PRODUCER_EPOCH for a producer that was fenced.
         """
         entry = self.entries.get(producer_id)
         if entry is not None and epoch < entry.epoch:

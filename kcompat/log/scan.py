@@ -132,7 +132,7 @@ def is_intact(batch: memoryview) -> bool:
 
 
 def describe(position: int, batch: memoryview) -> FoundBatch | None:
-    """What an intact batch says of itself; None if it is a marker of a transaction that cannot be read."""
+    """Describe an intact batch by its header; return None for a transaction's marker that cannot be read."""
     magic = batch[16]
     if magic < MAGIC:
         offset = int.from_bytes(batch[:8], "big", signed=True)

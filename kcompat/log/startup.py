@@ -1,4 +1,4 @@
-"""What a crash left half done in a partition directory, put right before its segments are loaded.
+"""Finishing, before segments are loaded, the work that a crash left half done in a partition directory.
 
 Replacing segments (compaction, splitting) writes `.cleaned` files, renames them to `.swap`, renames what they
 replace to `.deleted`, and then renames `.swap` to the final names. A crash between any two of these steps is

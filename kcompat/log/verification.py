@@ -25,7 +25,10 @@ rises with each end of a transaction: a marker has a higher one than the records
 
 
 class Verification:
-    """What is asked about one producer; what proves it is the value itself."""
+    """A question to the coordinator: has the transaction of one producer this partition?
+
+    An append after the answer passes this object as its proof.
+    """
 
     __slots__ = ("adds", "began_ms", "epoch", "lowest_sequence")
 
@@ -54,18 +57,20 @@ class Verification:
 
 
 class AppendTerms(msgspec.Struct, frozen=True, gc=False):
-    """What an append is checked by."""
+    """The terms on which an append is checked: who numbers the batches, and which proof it needs."""
 
     is_client: bool = True
     """Whether a producer numbered what it sent; a coordinator numbers nothing."""
     proof: Verification | None = None
-    """That the transaction has the partition."""
+    """The verification by which the transaction has the partition; None without one."""
     needs_proof: bool = True
     """Whether a transaction may only begin here with a proof."""
     transaction_version: int = 0
-    """Of the producer whose transaction a marker ends: with 2 its epoch is above that of the records."""
+    """`transaction.version` of the producer whose transaction a marker ends: with 2 the marker's epoch is
+    above that of the records.
+    """
     marker: EndTransactionMarker | None = None
-    """What the batch says, where it was made here: then nobody has to read it again."""
+    """The marker in the batch, where this broker made it; None where it has to be read from the batch."""
 
 
 BY_CLIENT: Final = AppendTerms()

@@ -1,4 +1,4 @@
-"""What a frame handler may answer: the contract between connections and the dispatcher.
+"""Answers of a frame handler: the contract between connections and the dispatcher.
 
 An answer is one of
 
@@ -63,12 +63,12 @@ Answer: TypeAlias = "Settled | Waiting"
 
 
 class Mode(Enum):
-    """What happens to the frames behind one that is still waiting for its answer."""
+    """The handling of frames behind one that still waits for its answer."""
 
     PIPELINED = "pipelined"
-    """They are handed on at once; their answers wait their turn."""
+    """Later frames are handed on at once; their answers wait for this one."""
     BLOCKING = "blocking"
-    """They stay where they are until this one is answered, as on a Kafka broker."""
+    """Later frames wait until this one is answered, as on a Kafka broker."""
     BUSY = "busy"
     """As BLOCKING, but nothing more is received meanwhile: this frame is being worked on, and no other can
     end that. What the peer sends is served afterwards, even if it has left by then."""
@@ -100,7 +100,7 @@ class Waiting:
 
 
 class Connection(Hashable, Protocol):
-    """What a handler knows of the connection a frame came on, and may do with it."""
+    """A connection as a handler sees it."""
 
     listener_name: str
     """Kafka's name of the listener the peer came to."""
@@ -128,7 +128,7 @@ class Connection(Hashable, Protocol):
 
 
 class FrameHandler(Protocol):
-    """Who gets the frames of a connection."""
+    """The receiver of a connection's frames: the dispatcher, in a broker."""
 
     def on_frame(self, connection: Connection, frame: memoryview) -> Answer:
         """Take one whole frame, without its length prefix, and say what to answer.

@@ -30,7 +30,7 @@ class HeldPort:
     """
 
     def __init__(self, host: str) -> None:
-        """Raises `ListenerError`."""
+        """Bind to a free port of `host`. Raises `ListenerError`."""
         try:
             self._socket = bound(host, 0)
         except OSError as error:

@@ -40,7 +40,10 @@ logger = logging.getLogger(__name__)
 
 
 class Conversation(ABC):
-    """What one peer sends and is sent. See `answers.Connection` for the part that handlers know."""
+    """The bytes that one peer sends and is sent, without a socket: a transport moves them.
+
+    Handlers see the part that `answers.Connection` describes.
+    """
 
     __slots__ = (
         "__weakref__",
@@ -114,11 +117,9 @@ class Conversation(ABC):
     # What a handler may do
 
     def place_next(self, data: memoryview, position: int) -> None:
-        """See `answers.Connection.place_next`."""
         self.lead = (self.lead + misfit(data, position)) % GRAIN
 
     def mute(self, ms: float) -> None:
-        """See `answers.Connection.mute`."""
         if self._gate & CLOSED:
             return
         when = self._hub.loop.time() + ms / 1000
@@ -134,7 +135,6 @@ class Conversation(ABC):
         self.clear(MUTED)
 
     def when_closed(self, callback: Callable[[], object]) -> None:
-        """See `answers.Connection.when_closed`."""
         self._hub.when_closed(self, callback)
 
     def close(self, reason: str = "closed by the broker") -> None:

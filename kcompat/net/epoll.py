@@ -39,7 +39,7 @@ With more, what else the loop has to do would wait for too long."""
 
 
 class EpollPoller:
-    """See `Poller`."""
+    """A `Poller` on one epoll for all sockets of a loop, which the loop watches as one file."""
 
     __slots__ = ("_epoll", "_hub", "_in_turn", "_readers", "_sends", "_serve", "_writers")
 
@@ -55,28 +55,23 @@ class EpollPoller:
         hub.loop.add_reader(self._epoll.fileno(), self._turn)
 
     def close(self) -> None:
-        """See `Poller`."""
         if not self._epoll.closed:
             self._hub.loop.remove_reader(self._epoll.fileno())
             self._epoll.close()
 
     def add_reader(self, fd: int, connection: Watched) -> None:
-        """See `Poller`."""
         self._readers[fd] = connection
         self._watch(fd, fd in self._writers)
 
     def add_writer(self, fd: int, connection: Watched) -> None:
-        """See `Poller`."""
         self._writers[fd] = connection
         self._watch(fd, fd in self._readers)
 
     def remove_reader(self, fd: int) -> None:
-        """See `Poller`."""
         if self._readers.pop(fd, None) is not None:
             self._forget(fd, WRITABLE if fd in self._writers else 0)
 
     def remove_writer(self, fd: int) -> None:
-        """See `Poller`."""
         if self._writers.pop(fd, None) is not None:
             self._forget(fd, READABLE if fd in self._readers else 0)
 
@@ -93,14 +88,12 @@ class EpollPoller:
             self._epoll.unregister(fd)
 
     def send_soon(self, send: Callable[[list[Piece]], object], pieces: list[Piece]) -> None:
-        """See `Poller`."""
         if self._in_turn:
             self._sends.append((send, pieces))
         else:
             send(pieces)
 
     def send_file(self, sock: socket, file: int, position: int, count: int) -> int:
-        """See `Poller`."""
         return os.sendfile(sock.fileno(), file, position, count)
 
     def _turn(self) -> None:

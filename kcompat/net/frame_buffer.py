@@ -85,7 +85,7 @@ class FrameBuffer:
 
     @property
     def size(self) -> int:
-        """Bytes held."""
+        """Number of bytes in the buffer."""
         return self.end - self.start
 
     @property

@@ -15,11 +15,11 @@ MUTED: Final = 8
 STARVED: Final = 16
 """There is no receive memory left."""
 CLOSING: Final = 32
-"""It closes when the answers so far are out."""
+"""The connection closes when the answers so far are out."""
 CLOSED: Final = 64
-"""It is closed."""
+"""The connection is closed."""
 YIELDING: Final = 128
-"""It has had its turn; the loop has called for the next one already."""
+"""The conversation has used its share of this loop iteration; a call in the next one is scheduled."""
 BUSY: Final = 256
 """The last frame is being worked on elsewhere."""
 

@@ -21,10 +21,10 @@ PATIENCE_S: Final = 5.0
 
 
 class Names(Protocol):
-    """What can be asked about names. All but `own` may take long, and raise OSError without an answer."""
+    """Questions to a resolver of names. All but `own` may take long, and raise OSError without an answer."""
 
     def own(self) -> str:
-        """What this host calls itself."""
+        """Return the name that this host gives itself."""
 
     def addresses_of(self, name: str) -> Sequence[str]:
         """The addresses of a host, those of IPv4 first."""
@@ -37,24 +37,21 @@ class SystemNames:
     """The `Names` that the resolver of this host knows."""
 
     def own(self) -> str:
-        """See `Names.own`."""
         return socket.gethostname()
 
     def addresses_of(self, name: str) -> Sequence[str]:
-        """See `Names.addresses_of`."""
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
         found.sort(key=lambda entry: entry[0] != socket.AF_INET)
         return [str(address[0]) for *_, address in found]
 
     def name_of(self, address: str) -> str:
-        """See `Names.name_of`."""
         return socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
 
 
 def canonical_name(names: Names) -> str:
-    """What Java's `InetAddress.getLocalHost().getCanonicalHostName()` says, which Kafka registers: the name
-    that belongs to the first address of this host, or the address, if none does that leads back to it.
+    """Return the name that Kafka registers, Java's `InetAddress.getLocalHost().getCanonicalHostName()`.
 
+    This is the name of the host's first address if it resolves to that address again, else the address.
     Raises OSError where this host does not know its own address.
     """
     address = names.addresses_of(names.own())[0]

@@ -1,4 +1,4 @@
-"""What all conversations of one event loop share: scratch buffer, memory, limits, deadlines, counters."""
+"""The state that all conversations of one event loop share: scratch buffer, memory, deadlines, counters."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ SCRATCH_SIZE: Final = 1088 * KIB
 With room for two batches both would be answered together, and client and broker would take turns in waiting.
 """
 CAREFUL_READ: Final = 256 * KIB
-"""The same while half-received frames take more memory than the share of one address."""
+"""Bytes received at a time while half-received frames take more memory than the share of one address."""
 SHORT_READ: Final = 4 * KIB
-"""The same while all receive memory is taken, or somebody waits for some: what was read must be kept."""
+"""Bytes received at a time while all receive memory is taken, or a conversation waits for some: what was read
+must be kept.
+"""
 WOKEN_PER_RELEASE: Final = 16
 """How many of those that wait for memory look again when some was given back: most would find none."""
 MAX_LOG_HOSTS: Final = 1000
@@ -39,7 +41,7 @@ MAX_LOG_HOSTS: Final = 1000
 
 
 class Member(Hashable, Protocol):
-    """What a hub knows of a conversation."""
+    """A conversation as a hub sees it."""
 
     peer_host: str
     listener_name: str
@@ -47,20 +49,20 @@ class Member(Hashable, Protocol):
     lead: int
 
     def clear(self, bit: int) -> None:
-        """See `Conversation.clear`."""
+        """Remove a reason for which no frames are handed on."""
 
     def overdue(self, now: float) -> str | None:
-        """See `Conversation.overdue`."""
+        """Return the reason to close the connection because a deadline is over at `now`, or None."""
 
     def finish(self) -> None:
-        """See `Conversation.finish`."""
+        """Take no more frames, end waiting fetches, and close when the answers so far are out."""
 
     def close(self, reason: str) -> None:
-        """See `Conversation.close`."""
+        """Close at once; answers that wait are dropped. `reason` is what the counters call it."""
 
 
 class Shared(Protocol):
-    """See `Hub.share`."""
+    """An object that all connections of one transport share, made by `Hub.share`."""
 
     def close(self) -> None:
         """Called when the hub stops."""
@@ -123,9 +125,9 @@ class Hub:
         self._shared.clear()
 
     def share(self, make: Callable[[Hub], S]) -> S:
-        """What `make(hub)` gave when it was first asked for; `stop` closes it.
+        """Return the object that all connections of a transport share: `make(hub)` at the first call.
 
-        It is for what all connections of a transport have in common.
+        `stop` closes it.
         """
         if make not in self._shared:
             self._shared[make] = make(self)

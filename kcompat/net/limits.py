@@ -1,4 +1,4 @@
-"""What a peer may cost us: sizes, counts and deadlines of connections."""
+"""Limits on the cost of a peer: sizes, counts and deadlines of connections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Limits:
     """The limits of all connections of a server. Times are in seconds, sizes in bytes."""
 
     max_frame: int = 100 * MIB
-    """`socket.request.max.bytes`."""
+    """`socket.request.max.bytes`: the largest frame, without its length prefix."""
     max_idle_s: float = 600.0
     """`connections.max.idle.ms`: closed after this time without a byte, unless we owe an answer."""
     max_connections: int = 2**31 - 1

@@ -41,7 +41,7 @@ class Listener(Protocol):
 
 
 class Bind(Protocol):
-    """Opens listeners."""
+    """A function that opens a listener, with or without a real network."""
 
     def __call__(
         self,

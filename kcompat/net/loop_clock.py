@@ -34,7 +34,7 @@ class LoopClock:
         """`turn` is that of the loop, if its sockets are served in one."""
         self._loop = loop
         self.call_soon: Callable[[Callable[[], object]], object] = (turn or loop).call_soon
-        """See `Clock.call_soon`."""
+        """Call a function in this loop iteration, behind the work that is under way (`Clock.call_soon`)."""
         self._timers: list[tuple[float, int, _Timer]] = []  # a heap, by the loop's time in seconds
         self._numbers = count()  # the order of those of one time
         self._called_off = 0  # how many of them were
@@ -98,7 +98,7 @@ class LoopClock:
 
 
 class _Timer:
-    """A `kcompat.clock.Timer`."""
+    """A `kcompat.clock.Timer` in the heap of a `LoopClock`."""
 
     __slots__ = ("_callback", "_clock")
 
@@ -112,12 +112,11 @@ class _Timer:
         return self._callback is None
 
     def cancel(self) -> None:
-        """See `Timer`."""
         if self._callback is not None:
             self._callback = None
             self._clock.note_called_off()
 
     def take(self) -> Callable[[], object] | None:
-        """What it is to run, once; None where it has been called off."""
+        """Return the callback the first time; None after that, or where the timer was cancelled."""
         callback, self._callback = self._callback, None
         return callback

@@ -20,7 +20,7 @@ READ_SIZE: Final = 256 * KIB
 
 
 class LoopPoller:
-    """See `Poller`."""
+    """A `Poller` on the event loop's own watches, which works on every system."""
 
     __slots__ = ("_loop",)
 
@@ -28,28 +28,22 @@ class LoopPoller:
         self._loop = hub.loop
 
     def add_reader(self, fd: int, connection: Watched) -> None:
-        """See `Poller`."""
         self._loop.add_reader(fd, connection.on_readable)
 
     def add_writer(self, fd: int, connection: Watched) -> None:
-        """See `Poller`."""
         self._loop.add_writer(fd, connection.on_writable)
 
     def remove_reader(self, fd: int) -> None:
-        """See `Poller`."""
         self._loop.remove_reader(fd)
 
     def remove_writer(self, fd: int) -> None:
-        """See `Poller`."""
         self._loop.remove_writer(fd)
 
     def send_soon(self, send: Callable[[list[Piece]], object], pieces: list[Piece]) -> None:
-        """See `Poller`."""
         send(pieces)
 
     def send_file(self, sock: socket, file: int, position: int, count: int) -> int:
-        """See `Poller`."""
         return sock.send(os.pread(file, min(count, READ_SIZE), position))
 
     def close(self) -> None:
-        """See `Poller`."""
+        """Do nothing: each connection has removed its own watches."""

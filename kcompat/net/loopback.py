@@ -35,12 +35,10 @@ class JoinedListener:
         self._listeners = listeners
 
     def start(self, hub: Hub, handler: FrameHandler) -> None:
-        """See `Listener.start`."""
         for listener in self._listeners:
             listener.start(hub, handler)
 
     def close(self) -> None:
-        """See `Listener.close`."""
         for listener in self._listeners:
             listener.close()
 

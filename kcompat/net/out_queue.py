@@ -26,7 +26,7 @@ MAX_PIECES: Final = 64
 """Pieces sent at a time."""
 
 LAZY_COST: Final = 8
-"""What making a byte counts against the bytes of a turn: it takes longer than sending one."""
+"""Bytes of a connection's share that one byte made counts for: making one takes longer than sending one."""
 
 _BUFFERS: Final = (bytes, bytearray, memoryview)
 
@@ -52,7 +52,7 @@ class Sink(Protocol):
 
 
 class OutQueue:
-    """What a connection could not send at once. It exists only while there is something to send."""
+    """The pieces that a connection could not send at once; it exists only while there are some."""
 
     __slots__ = ("_lazy_left", "_pieces", "_range_sent", "memory", "progress_at")
 

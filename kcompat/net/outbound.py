@@ -30,7 +30,7 @@ class Ending(Enum):
 
 
 class Receiver(Protocol):
-    """Who holds a connection. It is called by the loop, and by none of its own calls to `Outbound`."""
+    """The owner of a connection. The loop calls it, never one of the owner's own calls to `Outbound`."""
 
     def connected(self) -> None:
         """The peer has accepted."""
@@ -55,7 +55,7 @@ class Outbound(Protocol):
 
 
 class Connect(Protocol):
-    """Opens connections."""
+    """A function that opens a connection to an address."""
 
     def __call__(
         self,

@@ -49,7 +49,6 @@ class SocketConnector:
         max_frame: int,
         receive_buffer: int = -1,
     ) -> SocketConnection:
-        """See `Connect`."""
         frames = FrameReader(self._scratch, max_frame)
         connection = SocketConnection(self._loop, receiver, frames, receive_buffer)
         connection.open(address, timeout_ms)
@@ -182,7 +181,6 @@ class SocketConnection:
     # Frames out
 
     def send(self, pieces: Sequence[bytes | bytearray | memoryview]) -> None:
-        """See `Outbound`."""
         sock = self._socket
         if sock is None:
             return  # it has ended: the receiver knows, or will not be told
@@ -218,7 +216,6 @@ class SocketConnection:
     # The end
 
     def close(self) -> None:
-        """See `Outbound`."""
         self._is_closed = True
         self._stop_timer()
         self._drop_socket()
@@ -256,7 +253,7 @@ def talks_to_itself(sock: socket.socket) -> int:
 
 
 def _ending_of(number: int | None) -> Ending:
-    """What an error of the system says about the peer."""
+    """Return the ending that an error number of the system stands for."""
     match number:
         case errno.ECONNREFUSED:
             return Ending.REFUSED

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcompat.net.poller import Poller
 
 MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)
-"""What Linux calls its promise that more will be sent at once, and no other system has."""
+"""Flag that tells Linux that more will be sent at once; 0 on systems that have no such flag."""
 
 
 class PlainConnection(Stream):
@@ -61,39 +61,31 @@ class PlainConnection(Stream):
             self.close("disconnected")
 
     def resume_reading(self) -> None:
-        """See `Conversation`."""
         self._poller.add_reader(self._socket.fileno(), self)
 
     def hang_up(self) -> None:
-        """See `Conversation`."""
         fileno = self._socket.fileno()
         self._poller.remove_reader(fileno)
         self._poller.remove_writer(fileno)
         hang_up(self._socket)
 
     def transmit_soon(self, pieces: list[Piece]) -> None:
-        """See `Conversation`."""
         self._poller.send_soon(self.transmit, pieces)
 
     def watch_writable(self) -> None:
-        """See `Stream`."""
         self._poller.add_writer(self._socket.fileno(), self)
 
     def unwatch_writable(self) -> None:
-        """See `Stream`."""
         self._poller.remove_writer(self._socket.fileno())
 
     def send(self, data: Buffer) -> int:
-        """See `Sink`."""
         return self._socket.send(data)
 
     def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:
-        """See `Sink`."""
         flags = MSG_MORE if more else 0
         if len(buffers) == 1:
             return self._socket.send(buffers[0], flags)
         return self._socket.sendmsg(buffers, (), flags)
 
     def send_file(self, file: int, position: int, count: int) -> int:
-        """See `Sink`."""
         return self._poller.send_file(self._socket, file, position, count)

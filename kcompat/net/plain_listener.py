@@ -89,12 +89,10 @@ class PlainListener:
         self._retry: asyncio.TimerHandle | None = None
 
     def start(self, hub: Hub, handler: FrameHandler) -> None:
-        """See `Listener.start`."""
         self._hub = hub
         self._accept_on(hub, handler)
 
     def close(self) -> None:
-        """See `Listener.close`."""
         if self._hub is not None and self._socket.fileno() >= 0:
             self._hub.loop.remove_reader(self._socket.fileno())
         if self._retry is not None:

@@ -1,4 +1,4 @@
-"""What connections on sockets need of the system: to hear which sockets are ready, and to send files."""
+"""The port through which connections learn which sockets are ready, and send files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Watched(Protocol):
-    """Who is told of a socket."""
+    """The object that a poller calls when a socket is ready."""
 
     def on_readable(self) -> None:
         """There is something to receive, or the peer has hung up."""

@@ -35,7 +35,7 @@ class Server:
         self.hub = Hub(asyncio.get_running_loop(), limits, turn)
 
     def start(self) -> None:
-        """Accept connections."""
+        """Begin to accept connections on all listeners."""
         self.hub.start()
         for listener in self.listeners:
             listener.start(self.hub, self._handler)

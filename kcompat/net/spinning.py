@@ -72,7 +72,6 @@ class SpinningSelector(selectors.DefaultSelector):
         self._spin = Spin()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """See `BaseSelector`."""
         if timeout is not None and timeout <= 0:
             return super().select(timeout)
         spin, now = self._spin, self._now

@@ -29,16 +29,13 @@ class Stream(Conversation):
     __slots__ = ()
 
     @abstractmethod
-    def send(self, data: Buffer) -> int:
-        """See `Sink`."""
+    def send(self, data: Buffer) -> int: ...
 
     @abstractmethod
-    def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int:
-        """See `Sink`."""
+    def send_buffers(self, buffers: list[Buffer], *, more: bool) -> int: ...
 
     @abstractmethod
-    def send_file(self, file: int, position: int, count: int) -> int:
-        """See `Sink`."""
+    def send_file(self, file: int, position: int, count: int) -> int: ...
 
     @abstractmethod
     def watch_writable(self) -> None:
@@ -49,7 +46,6 @@ class Stream(Conversation):
         """Call `on_writable` no more."""
 
     def transmit(self, pieces: list[Piece]) -> None:
-        """See `Conversation`."""
         if self._gate & CLOSED:
             return
         try:

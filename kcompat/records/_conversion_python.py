@@ -22,7 +22,7 @@ _NEVER = _SIGN - 1
 
 
 class Flag(IntFlag):
-    """What `write_records` has to know of a topic, and of what the messages came in."""
+    """Facts for `write_records` about the topic, and about the wrapper of the messages."""
 
     KEYS_WANTED = 1
     """The topic takes no message without a key."""

@@ -22,9 +22,9 @@ from kcompat.records.layout import (
 Buffer = bytes | bytearray | memoryview
 Headers = tuple[tuple[str, bytes | None], ...]
 Fields = tuple[int, int, bytes | None, bytes | None, Headers]
-"""Offset, timestamp in ms, key, value, headers: what `Record` is made of."""
+"""Fields of a `Record`: offset, timestamp in ms, key, value, headers."""
 HeaderFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
-"""What `BatchHeader` is made of."""
+"""Fields of a `BatchHeader`, in its order."""
 
 NEVER = 2**63 - 1
 """Stands for the oldest timestamp where no record has one."""
@@ -35,7 +35,7 @@ _UNUSUAL = CODEC_MASK | LOG_APPEND_TIME_FLAG | CONTROL_FLAG
 
 
 class Fault(IntEnum):
-    """What is the matter with a record."""
+    """Faults of a record; `WHOLE` is none."""
 
     WHOLE = 0
     CUT = 1
@@ -157,8 +157,9 @@ def read(
 
 
 def _indexed(body: Buffer) -> bytes | bytearray:
-    """The same bytes, quick to look at one by one. What a reader of chunks holds is not copied: it may have
-    seen only a part of a large record, and comes back with every chunk.
+    """Return the bytes as an object that is fast to index: `bytes`, or the `bytearray` itself.
+
+    A `bytearray` is not copied: a reader of chunks gathers a large record in one, and calls with every chunk.
     """
     return body if isinstance(body, bytes | bytearray) else bytes(body)
 

@@ -122,7 +122,7 @@ class _Messages:
 
     def __init__(self, header: BatchHeader, magic: int, first_offset: int, origin: int) -> None:
         self.attributes = 0
-        """Of each message."""
+        """Attributes of each message, without a codec."""
         self.last_offset = self.newest = -1
         """The last of the offsets, and the largest of the timestamps, so far."""
         self._magic = magic
@@ -134,7 +134,7 @@ class _Messages:
         self._count = 0
 
     def pieces(self, chunks: Iterable[Buffer]) -> Iterator[bytes]:
-        """Of the records, which may come in any pieces. Raises `RecordsDamaged`."""
+        """Yield messages made of the records in `chunks`, cut anywhere. Raises `RecordsDamaged`."""
         pending = bytearray()
         for chunk in chunks:
             records = chunk

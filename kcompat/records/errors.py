@@ -1,4 +1,4 @@
-"""What reading records can run into."""
+"""Errors of reading records."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 # -- what batches and messages have in common ----------------------------------------------------------------
 
 MAGIC: Final = 2
-"""Of a record batch; messages have 0 or 1."""
+"""Magic of a record batch; messages have 0 or 1."""
 LOG_OVERHEAD: Final = 12
 """Bytes of the offset and the length that all begin with, which the length does not count."""
 LENGTH_AT: Final = 8

@@ -180,9 +180,10 @@ def inner_messages(
 
 
 def unpacked(wrapper: LegacyMessage, max_message_bytes: int) -> Iterator[bytearray]:
-    """What is inside, piece by piece: whoever takes a piece removes the whole messages at its front.
+    """Yield the decompressed content of a wrapper, piece by piece.
 
-    One piece and one message are held. Raises `RecordsDamaged`.
+    The caller removes the whole messages at the front of each piece; the rest begins the next piece. One
+    piece and one message are held in memory. Raises `RecordsDamaged`.
     """
     if wrapper.codec not in LEGACY_CODECS:
         raise RecordsDamaged(f"compression codec {wrapper.codec} in message format v{wrapper.magic}")

@@ -103,5 +103,5 @@ def read_records(chunks: Iterable[Buffer], base_offset: int, base_timestamp: int
 
 
 def damage(index: int, fault: int) -> RecordsDamaged:
-    """What is the matter with the record at an index, as an exception to raise."""
+    """Return the exception for a record with a fault, which names its index and the fault."""
     return RecordsDamaged(f"the record at index {index} {_COMPLAINTS[Fault(fault)]}")

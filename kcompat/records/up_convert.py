@@ -1,4 +1,4 @@
-"""What Produce versions 0 to 2 carry, checked and turned into the one batch v2 that is stored.
+"""Checking the records of Produce versions 0 to 2, and converting them to the one batch v2 that is stored.
 
 Kafka's counterpart: `UnifiedLog.analyzeAndValidateRecords` and the converting half of `LogValidator`. Plain
 messages, any number of them, or one wrapper, all of one magic. A batch v2 is taken there too. Nothing is held
@@ -143,7 +143,7 @@ class _Builder:
         return end, None if found is None else self._complain(found[0])
 
     def _complain(self, message: LegacyMessage) -> Refusal:
-        """What is wrong with a message that is whole and sound."""
+        """Return the refusal of a readable message that the topic does not allow."""
         rules, first = self._rules, self._first
         marked, timestamp = message.uses_log_append_time, message.timestamp
         if first.codec:

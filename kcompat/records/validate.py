@@ -1,4 +1,4 @@
-"""What a leader checks in the records of one partition of a produce request, version 3 and later.
+"""The checks of a leader on the records of one partition of a produce request, version 3 and later.
 
 Header, CRC and every record are checked for every batch, compressed or not; see `scanning` for who does that
 fast. Where the header lies about the largest timestamp of the records, it is set right in place.
@@ -40,7 +40,7 @@ _length_at = struct.Struct(">i").unpack_from
 
 
 class ProduceRules(Protocol):
-    """What a topic demands of produced batches: sizes in bytes, times in ms, named as Kafka's configs."""
+    """The limits of a topic on produced batches: sizes in bytes, times in ms, named as Kafka's configs."""
 
     @property
     def max_message_bytes(self) -> int:
@@ -211,7 +211,7 @@ def _check_times(
     rules: ProduceRules,
     now_ms: int,
 ) -> BatchHeader | Refusal:
-    """What the topic demands of times and keys; a record that is bad refuses its batch."""
+    """Check the times and keys of a batch; return its header, or a refusal if one record breaks a rule."""
     if header.attributes & LOG_APPEND_TIME_FLAG:
         return _blame(view, header, rules, now_ms) or header
     untimely = False
@@ -250,7 +250,7 @@ def _blame(view: memoryview, header: BatchHeader, rules: ProduceRules, now_ms: i
 
 
 def complain_of_time(timestamp: int, marked: bool, rules: ProduceRules, now_ms: int) -> str | None:
-    """What is wrong with a record's time; `marked` is whether its producer said LogAppendTime."""
+    """Return what is wrong with a record's time, or None. `marked`: the producer set LogAppendTime."""
     if not rules.stamps_append_time and timestamp != NO_TIMESTAMP:
         oldest = now_ms - rules.message_timestamp_before_max_ms
         newest = now_ms + rules.message_timestamp_after_max_ms

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class PatternError(Exception):
-    """What is wrong with a pattern, in the words of RE2/J."""
+    """An invalid pattern; the message is that of RE2/J."""

@@ -21,7 +21,7 @@ def compiled(text: str, beyond_ascii: str = "") -> Pattern:
 
 
 def problem(text: str) -> str | None:
-    """What is wrong with a pattern; None for one that can be compiled."""
+    """Return why a pattern cannot be compiled, in the words of RE2/J; None for a valid pattern."""
     try:
         compiled(text)
     except PatternError as error:

@@ -19,7 +19,7 @@ MAX_BEYOND_ASCII = 256
 """Characters beyond ASCII that a pattern is compiled for at once: with more, its classes cost more."""
 
 STEPS_TO_COMPILE = 10
-"""What a character of a pattern costs, and an instruction of its program."""
+"""Cost in steps of compiling one character of a pattern, and one instruction of its program."""
 
 
 class Scan:
@@ -78,7 +78,7 @@ def _beyond_ascii(text: str) -> set[str]:
 
 
 def _compare(text: str, batch: _Batch, found: list[str]) -> Iterator[int]:
-    """Add the names that a pattern matches to those found; what each piece of that costs."""
+    """Add the names that a pattern matches to `found`; yield the cost in steps of each piece of the work."""
     try:
         pattern = compiled(text, "".join(sorted(batch.beyond)))
     except PatternError:
@@ -91,8 +91,10 @@ def _compare(text: str, batch: _Batch, found: list[str]) -> Iterator[int]:
 
 
 def _compare_in_pieces(text: str, name: str, found: list[str]) -> Iterator[int]:
-    """The same for a name that has too many characters beyond ASCII for one alphabet: one piece of it after
-    the other. The program has the same states for each, as no alphabet changes the numbers of instructions.
+    """Compare one name that has too many characters beyond ASCII for one alphabet, piece by piece.
+
+    The pattern is compiled anew for the characters of each piece. The state of the match carries over,
+    because the alphabet does not change the numbers of instructions. Yields the cost in steps of each piece.
     """
     place: Place | None = None
     for at in range(0, len(name), MAX_BEYOND_ASCII):

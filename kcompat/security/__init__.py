@@ -1,1 +1,1 @@
-"""Who may do what."""
+"""Authorization: operations, resources, and the port to the authorizer that decides about them."""

@@ -1,4 +1,4 @@
-"""The port to whoever decides what a principal may do, and the one in use today, which allows everything."""
+"""The port to the authorizer, which decides what a principal may do, and one that allows everything."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Resource(Struct, frozen=True, gc=False):
 
     @classmethod
     def topic(cls, name: str) -> Self:
-        """A topic."""
+        """Return the topic of this name as a resource."""
         return cls(ResourceType.TOPIC, name)
 
     @classmethod
     def group(cls, group_id: str) -> Self:
-        """A group of any kind."""
+        """Return the group of this id, of any kind, as a resource."""
         return cls(ResourceType.GROUP, group_id)
 
     @classmethod
     def transactional_id(cls, name: str) -> Self:
-        """The transactional id of a producer."""
+        """Return the transactional id of a producer as a resource."""
         return cls(ResourceType.TRANSACTIONAL_ID, name)
 
 
@@ -43,7 +43,7 @@ class Authorizer(Protocol):
 
     @property
     def allows_everything(self) -> bool:
-        """Whether the answer to every question is yes; who asks often can then save the questions."""
+        """Whether `may` is always true, so that a caller on a hot path need not call it."""
 
     def may(self, principal: str, host: str, operation: Operation, resource: Resource, /) -> bool:
         """Whether a principal that comes from a host may do this to a resource."""
@@ -60,9 +60,7 @@ class AllowEverything:
     allows_everything = True
 
     def may(self, *_question: object) -> bool:
-        """Yes."""
         return True
 
     def may_on_any(self, *_question: object) -> bool:
-        """Yes."""
         return True

@@ -15,7 +15,7 @@ NOT_REQUESTED = -(2**31)
 
 
 class Operation(IntEnum):
-    """What somebody may do (Kafka's `AclOperation`)."""
+    """Operations that an authorizer decides about (Kafka's `AclOperation`)."""
 
     UNKNOWN = 0
     ANY = 1
@@ -35,7 +35,7 @@ class Operation(IntEnum):
 
 
 class ResourceType(IntEnum):
-    """What somebody may do it to (Kafka's `ResourceType`)."""
+    """Types of the resources that operations are about (Kafka's `ResourceType`)."""
 
     UNKNOWN = 0
     ANY = 1
@@ -85,4 +85,4 @@ def bit_field(operations: Iterable[Operation]) -> int:
 
 
 ALL_OPERATIONS = {resource: bit_field(operations) for resource, operations in SUPPORTED_OPERATIONS.items()}
-"""The bit field of one who may do everything, by resource type."""
+"""Bit field of all supported operations, by resource type."""

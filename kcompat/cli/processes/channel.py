@@ -1,4 +1,4 @@
-"""What the command and the process of a broker tell each other, a line of JSON each, over a pair of sockets.
+"""The messages between the command and the process of a broker: lines of JSON over a pair of sockets.
 
 The end of either process, however it comes, is the end of the channel for the other.
 """

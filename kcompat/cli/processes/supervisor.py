@@ -123,7 +123,7 @@ class ProcessCluster:
         self.over = asyncio.Event()
         """Set when all has to end: the store has, or was told to."""
         self.addresses = ""
-        """Of the brokers, as clients take them, once they run."""
+        """Addresses of the brokers as clients take them; empty until the brokers run."""
         self.served_listeners: list[ServedListener] = []
         """The listeners of the brokers, by id, once they run."""
 

@@ -1,5 +1,4 @@
-"""What `_native.c` does for the log cleaner, in Python, for where that was not built. Used through `sieve`
-alone.
+"""The pure-Python implementation of `_native.c`, which the log cleaner uses through `sieve`.
 
 The offset map is an array of unsigned 64-bit numbers, three an entry: both halves of the MD5 of the key, and
 the offset. Open addressing with double hashing over a prime number of entries; an entry without a digest is

@@ -1,4 +1,4 @@
-"""What remains of one batch when its log is cleaned (Kafka's Cleaner.cleanInto and MemoryRecords.filterTo).
+"""Cleaning one batch: which of its records stay (Kafka's Cleaner.cleanInto and MemoryRecords.filterTo).
 
 Pure: bytes in, bytes out. A kept batch keeps base offset, last offset, sequences, producer and leader epoch.
 """
@@ -62,14 +62,14 @@ class BatchCleaner:
     def clean_plain(
         self, chunk: memoryview, position: int
     ) -> tuple[int, int, int, Buffer, list[tuple[int, int, int]]]:
-        """What remains of the plain batches of a chunk from `position` on: see `sieve.keep_plain`."""
+        """Clean the plain batches of a chunk from `position` on; the result is that of `sieve.keep_plain`."""
         newest, rules = self._newest, self._rules
         return sieve.keep_plain(
             newest.table, crc32c, chunk, position, newest.latest, rules.now_ms, rules.upper_offset
         )
 
     def clean(self, batch: memoryview, header: BatchHeader) -> Kept | None:
-        """What remains of the batch, None for nothing. Raises RecordsDamaged."""
+        """Return the part of a batch that stays, or None where nothing stays. Raises RecordsDamaged."""
         is_discardable = self._transactions.is_discardable(batch, header)
         if header.is_control:
             return self._clean_marker(batch, header, is_discardable)

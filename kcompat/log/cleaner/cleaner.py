@@ -48,7 +48,7 @@ _LONGEST_DELAY_MS: Final = 1000
 
 
 class Compacted(msgspec.Struct, frozen=True, tag=True):
-    """What became of one partition that was to be compacted now. `problem` is None if all is well."""
+    """The result of a compaction on request: the log's size before and after, and a problem or None."""
 
     topic: str
     partition: int
@@ -244,7 +244,7 @@ class LogCleaner:
         return best
 
     def _assess(self, log: Log) -> Cleanable | None:
-        """What there is to clean in a log; None if it is not for us to clean."""
+        """Return the part of a log that can be cleaned; None for a log that must not be cleaned now."""
         if not log.config.compacts or log.is_failed or self._is_moving(log):
             return None
         try:

@@ -1,4 +1,4 @@
-"""What a cleaning is told, and what it tells: plain values that travel between two processes as JSON."""
+"""The job and the reports of a cleaning: plain values that travel between two processes as JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What one round of cleaning goes by; times in ms, offsets exclusive at the top.
+    """The rules of one round of cleaning; times in ms, offsets exclusive at the top.
 
     `producers` has the last data offset (-1: none) and the epoch of every producer that the log knows.
     """

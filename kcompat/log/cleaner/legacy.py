@@ -56,7 +56,11 @@ class LegacyCleaner:
         self._keeps_tombstones = part.modified_ms > horizon
 
     def clean(self, batch: memoryview) -> tuple[Kept | None, int]:
-        """What remains of an outer message, and how many messages it was. Raises RecordsDamaged."""
+        """Return the part of an outer message that stays, or None, and the number of messages that it had.
+
+        Raises:
+            RecordsDamaged: the messages inside cannot be read.
+        """
         outer, messages = _open(bytes(batch), self._max_message_bytes)
         kept = [message for message in messages if self._stays(message)]
         if not kept:

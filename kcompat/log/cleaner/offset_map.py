@@ -111,7 +111,7 @@ class OffsetMap:
 
 
 def damage(base_offset: int, count: int) -> RecordsDamaged:
-    """What to raise for a batch at an offset that has not as many whole records as its header counts."""
+    """Return the exception for a batch that has not as many whole records as its header counts."""
     return RecordsDamaged(f"the batch at offset {base_offset} does not hold {count} whole records")
 
 

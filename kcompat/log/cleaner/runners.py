@@ -1,4 +1,4 @@
-"""Who does a cleaning: another process, or this one in small steps."""
+"""Runners of a cleaning: in another process, or in this one in small steps."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Runner(Protocol):
     """A cleaning under way."""
 
     def poll(self) -> list[Report]:
-        """What happened since the last time; after one of `LAST_WORDS` nothing more happens."""
+        """Return the reports since the last call; one of `LAST_WORDS` is the last report."""
 
     def stop(self) -> None:
-        """End it, wherever it is; it does no more than the system call that it is in."""
+        """End the cleaning at once; the system call that it is in is the last."""
 
 
 class StepRunner:
@@ -50,7 +50,6 @@ class StepRunner:
         self._wait_until_s = 0.0
 
     def poll(self) -> list[Report]:
-        """See `Runner.poll`."""
         reports: list[Report] = []
         end_s = self._seconds() + _SLICE_S
         while self._wait_until_s <= (now_s := self._seconds()) < end_s:
@@ -64,7 +63,6 @@ class StepRunner:
         return reports
 
     def stop(self) -> None:
-        """See `Runner.stop`."""
         self._steps = iter(())
 
 
@@ -104,8 +102,10 @@ class ProcessRunner:
         self._ended = False
 
     def poll(self) -> list[Report]:
-        """See `Runner.poll`. A process that ends without a last word counts as Damaged, since it would again,
-        unless somebody killed it.
+        """Return the reports since the last call.
+
+        A process that ends without a last word counts as Damaged, because it would end so again; one that was
+        killed counts as Interrupted.
         """
         reports: list[Report] = []
         while not self._ended:
@@ -124,7 +124,6 @@ class ProcessRunner:
         return reports
 
     def stop(self) -> None:
-        """See `Runner.stop`."""
         self._process.kill()
         threading.Thread(target=self._process.wait, daemon=True).start()  # a sync cannot be interrupted
         self._output.close()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Cleanable(msgspec.Struct, frozen=True):
-    """What there is to clean in one log; `upper_offset` is the base offset of a segment.
+    """The part of one log that can be cleaned; `upper_offset` is the base offset of a segment.
 
     `is_forced` where `max.compaction.lag.ms` is over for something in it.
     """
@@ -49,8 +49,8 @@ def first_dirty(checkpoint: int | None, log_start_offset: int, log_end_offset: i
 def assess(
     segments: Sequence[Segment], config: LogConfig, first_dirty_offset: int, stable_offset: int, now_ms: int
 ) -> Cleanable:
-    """What could be cleaned now: below the last stable offset and the active segment, and old enough
-    (`min.compaction.lag.ms`). OSError passes through.
+    """Return the part of a log that can be cleaned now: below the last stable offset and the active segment,
+    and old enough (`min.compaction.lag.ms`). OSError passes through.
     """
     bases = [segment.base_offset for segment in segments]
     limit = min(stable_offset, bases[-1])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TransactionWalk:
-    """What is known of transactions at one point of the walk over the log.
+    """The transactions that are open, committed or aborted at one point of the walk over the log.
 
     `kept` collects the index entries of aborted transactions that still have batches, which the cleaned
     segment needs; whoever writes it empties the list.

@@ -141,7 +141,7 @@ class Order:
         self._segment_base = 0
 
     def begin_segment(self, base_offset: int) -> str | None:
-        """Go on in the segment of this base offset; what is wrong with that."""
+        """Go on in the segment of this base offset; return what is wrong with its start, or None."""
         self._segment_base = base_offset
         needed, self._next_offset = self._next_offset, max(self._next_offset, base_offset)
         if base_offset < needed:
@@ -149,7 +149,7 @@ class Order:
         return None
 
     def follow(self, batch: FoundBatch) -> list[str]:
-        """What is wrong with the batch coming next."""
+        """Go on with the next batch; return a sentence for each thing that is wrong with it."""
         faults = []
         if batch.last_offset < batch.base_offset:
             faults.append(f"last offset {batch.last_offset} is below base offset {batch.base_offset}")

@@ -85,8 +85,9 @@ def dump_txn_index(file: OpenFile, end: int, log: Batches | None) -> Iterator[Ro
 
 
 class _Index(NamedTuple):
-    """What one kind of index is: its entries, and what is wrong with one after the last good one, or beside
-    the log.
+    """One kind of index: its entries, and the checks of an entry.
+
+    `disorder` compares an entry with the last good one, `misfit` with the batches of the log.
     """
 
     kind: str
@@ -162,7 +163,7 @@ class Batches:
         self.passed_timestamp = -1
         """Largest timestamp of the records before the current batch."""
         self.passed_header_timestamp = -1
-        """The same by the headers, those of empty batches too."""
+        """Largest max timestamp in the headers before the current batch, also of batches without records."""
         self.current: FoundBatch | None = None
         self._advance()
 

@@ -81,7 +81,7 @@ def _plain_value(value: Message) -> dict[str, Any]:
 
 
 def _versioned(message: type[Message], data: bytes) -> Any:
-    """What a client sent as bytes, decoded: a version and its fields.
+    """Decode the bytes of a client to a version and its fields.
 
     A version that is not known yet is read as the newest known, as versions only add fields.
     """

@@ -1,4 +1,4 @@
-"""What a dump is made of: one row for each thing found in a file, in the order of the file."""
+"""The rows of a dump: one for each thing found in a file, in the order of the file."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def dump_segment(
 
 
 def _fields(batch: FoundBatch) -> dict[str, Any]:
-    """What DumpLogSegments shows of a batch, by the names it gives."""
+    """Return the fields of a batch that DumpLogSegments shows, by the names that it gives them."""
     header = batch.header
     codec = batch.attributes & CODEC_MASK
     common = {

@@ -90,7 +90,7 @@ def _in_order(name: str) -> tuple[str, int]:
 
 
 def _suffix(name: str) -> str | None:
-    """What kind of segment file or snapshot the name says; None for others."""
+    """Return the suffix that says which kind of segment file or snapshot this is; None for other files."""
     for temporary in _TEMPORARY:
         name = name.removesuffix(temporary)
     if offset_of(name) is None:
