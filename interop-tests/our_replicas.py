@@ -28,13 +28,13 @@ from kcompat.net.server import Server
 from kcompat.peer.controller import RemoteController
 from kcompat.peer.peers import Peers
 from kcompat.promise import Promise
-from kcompat.replication.fetch_session import FetchSessions
-from kcompat.replication.fetching import Fetching
 from kcompat.replication.fetching_config import fetching_config
-from kcompat.replication.isr_proposals import IsrProposals
+from kcompat.replication.following.fetcher_manager import Fetching
+from kcompat.replication.leading.isr_proposals import IsrProposals
 from kcompat.replication.local_broker import LocalBroker
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
+from kcompat.replication.waiting.fetch_session import FetchSessions
 from kcompat.worker import ThreadWorker
 from support.asking import services_of
 

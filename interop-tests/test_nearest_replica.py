@@ -14,7 +14,7 @@ import pytest
 from broker_cluster import BrokerCluster
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.replication.read_replica import RACK_AWARE_SELECTOR
+from kcompat.replication.preferred_replica import RACK_AWARE_SELECTOR
 from readers_in_racks import JavaReader, LibrdkafkaReader, Reader
 from support.eventually import eventually
 from support.raw_requests import describe_topic, produce

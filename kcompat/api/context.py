@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from kcompat.net.helpers import Helpers
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
-    from kcompat.replication.fetch_session import FetchSessions
-    from kcompat.replication.moves import Moves
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.moving.moves import Moves
+    from kcompat.replication.replica_manager import ReplicaManager
+    from kcompat.replication.waiting.fetch_session import FetchSessions
     from kcompat.security.authorizer import Authorizer, Resource
     from kcompat.security.operations import Operation, ResourceType
     from kcompat.share.groups import ShareGroups

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from kcompat.replication.partition import Partition
-from kcompat.replication.settling import Settling
+from kcompat.replication.waiting.delayed_progress import Settling
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from kcompat.topics import is_internal

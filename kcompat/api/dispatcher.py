@@ -23,7 +23,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.message import decoder
 from kcompat.protocol.messages.api_versions import ApiVersionsResponse
 from kcompat.protocol.schema import ProtocolViolation
-from kcompat.replication.fetch_session import FINAL_EPOCH
+from kcompat.replication.waiting.fetch_session import FINAL_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -35,12 +35,12 @@ from kcompat.api.old_fetch import FIRST_WITH_BATCHES, in_old_format
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.records.compression import Codec
-from kcompat.replication.delayed_fetch import Fetch
-from kcompat.replication.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
 from kcompat.replication.partition import Partition
-from kcompat.replication.read_replica import RACK_AWARE_SELECTOR, SameRack
+from kcompat.replication.preferred_replica import RACK_AWARE_SELECTOR, SameRack
 from kcompat.replication.reading import NO_REPLICA, READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, Reader
 from kcompat.replication.role import NO_EPOCH
+from kcompat.replication.waiting.delayed_fetch import Fetch
+from kcompat.replication.waiting.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.api.context import RequestContext
-    from kcompat.replication.delayed_fetch import Results
-    from kcompat.replication.fetch_session import FetchContext, PartitionKey
+    from kcompat.replication.waiting.delayed_fetch import Results
+    from kcompat.replication.waiting.fetch_session import FetchContext, PartitionKey
 
 FIRST_WITH_MAX_BYTES = 3
 FIRST_WITH_STORAGE_ERROR = 6

@@ -18,9 +18,9 @@ from kcompat.records.message_set import MAGIC_V0, MAGIC_V1
 from kcompat.replication.reading import Fetched
 
 if TYPE_CHECKING:
-    from kcompat.replication.delayed_fetch import Results
     from kcompat.replication.partition import Partition
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
+    from kcompat.replication.waiting.delayed_fetch import Results
 
 logger = logging.getLogger(__name__)
 

@@ -32,7 +32,7 @@ from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.allowance import Allowance
 from kcompat.records.batch import iter_headers
 from kcompat.replication.partition import Partition
-from kcompat.replication.settling import Settling
+from kcompat.replication.waiting.delayed_progress import Settling
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from kcompat.topics import is_internal

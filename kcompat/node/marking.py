@@ -11,7 +11,7 @@ from kcompat.promise import Promise, gather
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
-from kcompat.replication.settling import Settling
+from kcompat.replication.waiting.delayed_progress import Settling
 from kcompat.topics import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.config.feed import ConfigFeed
     from kcompat.replication.partition import Partition
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
     from kcompat.transaction.markers import Marker
     from kcompat.transaction.requests import Errors
 

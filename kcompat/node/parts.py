@@ -47,14 +47,14 @@ from kcompat.node.offline_directories import OfflineDirectories
 from kcompat.node.peering import Peering
 from kcompat.node.sharing import Sharing
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
-from kcompat.replication.fetch_session import FetchSessions
 from kcompat.replication.fetching_config import moves_config
 from kcompat.replication.local_broker import LocalBroker
-from kcompat.replication.moves import Moves
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.moving.moves import Moves
+from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import cleaner_config
 from kcompat.replication.strays import StrayReplicas
 from kcompat.replication.topic_log import TopicLog
+from kcompat.replication.waiting.fetch_session import FetchSessions
 from kcompat.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kcompat.transaction.coordinator import TransactionCoordinator
 from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig

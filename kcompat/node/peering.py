@@ -11,9 +11,9 @@ from kcompat.peer.controller import RemoteController
 from kcompat.peer.peers import Peers
 from kcompat.peer.reachability import Reachability
 from kcompat.peer.vigil import Vigil
-from kcompat.replication.fetching import Fetching
 from kcompat.replication.fetching_config import fetching_config
-from kcompat.replication.isr_proposals import IsrProposals
+from kcompat.replication.following.fetcher_manager import Fetching
+from kcompat.replication.leading.isr_proposals import IsrProposals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcompat.config.feed import ConfigFeed
     from kcompat.controller.state import RegisteredBroker
     from kcompat.node.world import World
-    from kcompat.replication.isr_proposals import ControllerPort
+    from kcompat.replication.leading.isr_proposals import ControllerPort
 
 
 class Peering:

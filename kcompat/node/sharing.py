@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kcompat.node.world import World
     from kcompat.peer.peers import Peers
     from kcompat.promise import Promise
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
 
     Neighbours = tuple[ConfigFeed, MetadataCache, ReplicaManager, Peers, World]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kcompat.peer.releases import release
-from kcompat.replication.fetch_state import BEHIND_MAX_BYTES, FetcherConfig
-from kcompat.replication.fetching import FetchingConfig
-from kcompat.replication.moves import MovesConfig
+from kcompat.replication.following.fetch_state import BEHIND_MAX_BYTES, FetcherConfig
+from kcompat.replication.following.fetcher_manager import FetchingConfig
+from kcompat.replication.moving.moves import MovesConfig
 
 if TYPE_CHECKING:
     from kcompat.config.broker import BrokerConfig

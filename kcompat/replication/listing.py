@@ -9,7 +9,7 @@ from msgspec import Struct
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.faults import FAULTS, error_of
 from kcompat.replication.follower import Follower
-from kcompat.replication.leader import Leader
+from kcompat.replication.leading.leader import Leader
 from kcompat.replication.reading import CONSUMER, READ_COMMITTED
 from kcompat.replication.role import NO_EPOCH
 

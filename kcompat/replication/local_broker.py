@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kcompat.config.topic import TopicConfig
     from kcompat.log.manager import LogManager
     from kcompat.replication.partition import Partition
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
 
     Overrides = tuple[tuple[str, str], ...]
     PartitionErrors = dict[tuple[str, int], ErrorCode]

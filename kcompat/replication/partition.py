@@ -20,7 +20,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.replication import reading
 from kcompat.replication.faults import FAULTS, error_of
 from kcompat.replication.follower import Follower
-from kcompat.replication.leader import Leader
+from kcompat.replication.leading.leader import Leader
 from kcompat.replication.reading import NO_REPLICA, READ_COMMITTED, Fetched
 from kcompat.replication.role import NO_EPOCH, NO_LEADER, NO_ROLE, fence
 from kcompat.replication.throttle import Throttled
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from kcompat.log.append_result import AppendResult
     from kcompat.log.log import Log
     from kcompat.records.batch import BatchHeader
-    from kcompat.replication.followed import Copy
     from kcompat.replication.isr import Pending
+    from kcompat.replication.partition_ports import Copy, Surroundings
     from kcompat.replication.reading import FetchSpec, Reader
-    from kcompat.replication.surroundings import Surroundings
 
 logger = logging.getLogger(__name__)
 

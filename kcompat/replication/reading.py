@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcompat.log.converted import ConvertedRange
     from kcompat.log.files import FileRange
     from kcompat.log.log import Log
-    from kcompat.replication.leader import Leader
+    from kcompat.replication.leading.leader import Leader
 
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1

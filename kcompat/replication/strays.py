@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from kcompat.cluster.registration import Registration
     from kcompat.log.log import Log
     from kcompat.log.manager import LogManager
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
     from kcompat.store.interface import Stat
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from kcompat.replication.leader import Leader
+from kcompat.replication.leading.leader import Leader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

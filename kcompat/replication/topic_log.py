@@ -13,16 +13,16 @@ from kcompat.log.verification import BY_COORDINATOR, AppendTerms, Verification
 from kcompat.promise import Promise
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
-from kcompat.replication.leader import Leader
-from kcompat.replication.settling import Settling
-from kcompat.replication.still_leading import StillLeading
+from kcompat.replication.leading.leader import Leader
 from kcompat.replication.verifying import begin_verification
+from kcompat.replication.waiting.delayed_progress import Settling
+from kcompat.replication.waiting.still_leading import StillLeading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.replication.partition import Partition
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
 
 ACKS_ALL = -1
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.following import FollowingPartition
+from kcompat.replication.following.follower_partition import FollowingPartition
 from support.moves_world import FAST, ME, OTHER, SLOW, MovesWorld, all_records, append
 
 DIRECTORIES = st.sampled_from("abc")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from kcompat.replication.isr import Committed
-from kcompat.replication.leader import Leader
+from kcompat.replication.leading.leader import Leader
 from support.replica_cluster import BROKERS, Cluster
 from support.replica_node import records_of
 

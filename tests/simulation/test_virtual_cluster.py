@@ -49,7 +49,7 @@ LEFT_BEHIND = """
 import gc, sys
 from pathlib import Path
 from kcompat.node.broker import BrokerNode
-from kcompat.replication.leader import Leader
+from kcompat.replication.leading.leader import Leader
 from support.cluster_story import tell
 tell(Path(sys.argv[1]), sys.argv[2])
 gc.collect()

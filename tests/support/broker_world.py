@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kcompat.net.hub import Hub
     from kcompat.net.outbound import Receiver
     from kcompat.promise import Promise
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
     from kcompat.store.tree import Staged
     from support.disk import Disk, DiskOperation
 

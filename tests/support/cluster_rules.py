@@ -30,7 +30,7 @@ from kcompat.log.checkpoints import CheckpointDamaged, parse_partition_metadata
 from kcompat.log.names import PARTITION_METADATA, parse_future_directory, parse_partition_directory
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.records.batch import iter_headers
-from kcompat.replication.leader import Leader
+from kcompat.replication.leading.leader import Leader
 from kcompat.replication.role import NO_EPOCH
 from kcompat.topics import TRANSACTION_STATE
 from support.coordinator_rules import CoordinatorRules, Stability

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
-from kcompat.replication.fetch_state import FetcherConfig
-from kcompat.replication.fetcher import Fetcher
+from kcompat.replication.following.fetch_state import FetcherConfig
+from kcompat.replication.following.fetcher import Fetcher
 from support.replica_logs import TOPIC_ID, MemoryLeader, MemoryLog
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcompat.cluster.news import Role
-from kcompat.replication.leader import IsrRule, Leader
+from kcompat.replication.leading.leader import IsrRule, Leader
 
 ME, OTHER, THIRD = 1, 2, 3
 NOW = 1_000_000

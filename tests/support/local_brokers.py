@@ -10,7 +10,7 @@ from kcompat.cluster.news import AssignedPartition, LeaderAndIsr, Reply
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.feed import ConfigFeed
 from kcompat.replication.local_broker import LocalBroker
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.replica_manager import ReplicaManager
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,9 +18,9 @@ from kcompat.protocol.messages.produce import ProduceRequest
 from kcompat.records.batch import build_batch, iter_headers, read_records
 from kcompat.records.compression import Codec
 from kcompat.records.record import Record
-from kcompat.replication.fetch_session import FetchSessions
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
+from kcompat.replication.waiting.fetch_session import FetchSessions
 from support.asking import Client, ask, context_of, services_of
 from support.verifiers import Trusting
 from support.virtual_clock import VirtualClock

@@ -15,9 +15,9 @@ from kcompat.log.manager import LogManager
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, iter_headers, read_header, read_records
 from kcompat.records.record import Record
-from kcompat.replication.fetch_state import FetcherConfig
-from kcompat.replication.moves import Moves, MovesConfig
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.following.fetch_state import FetcherConfig
+from kcompat.replication.moving.moves import Moves, MovesConfig
+from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
 from support.broker_world import EagerWorker
 from support.virtual_clock import VirtualClock

@@ -20,9 +20,9 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from kcompat.replication.leader import Leader
-from kcompat.replication.settling import Settling
+from kcompat.replication.leading.leader import Leader
 from kcompat.replication.storage_config import log_config
+from kcompat.replication.waiting.delayed_progress import Settling
 from support.replica_node import LATENCY_MS, Node, records_of
 from support.virtual_clock import VirtualClock
 

@@ -15,11 +15,11 @@ from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.fetch import FetchResponse
 from kcompat.records.batch import iter_headers, read_records
-from kcompat.replication.fetch_session import FetchSessions
-from kcompat.replication.fetch_state import FetcherConfig
-from kcompat.replication.fetching import Fetching, FetchingConfig
-from kcompat.replication.isr_proposals import IsrProposals
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.following.fetch_state import FetcherConfig
+from kcompat.replication.following.fetcher_manager import Fetching, FetchingConfig
+from kcompat.replication.leading.isr_proposals import IsrProposals
+from kcompat.replication.replica_manager import ReplicaManager
+from kcompat.replication.waiting.fetch_session import FetchSessions
 from support.asking import context_of, services_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.listing import EARLIEST_TIMESTAMP
 from kcompat.replication.reading import READ_UNCOMMITTED
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
 from kcompat.share.fetching import ShareFetch, ShareFetchSpec
 from kcompat.share.key import SharePartitionKey

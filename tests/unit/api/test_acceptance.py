@@ -23,7 +23,7 @@ from kcompat.records.compression import Codec, compress
 from kcompat.records.message_set import encode_message
 from kcompat.records.record import Record
 from kcompat.records.wrapper import encode_wrapper
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
 from support.log_world import ME, MIB, NOW, LogWorld, batch, rows
 

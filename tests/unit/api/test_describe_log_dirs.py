@@ -10,7 +10,7 @@ from kcompat.api import describe_log_dirs
 from kcompat.cluster.feed import MetadataCache
 from kcompat.log.config import LogConfig
 from kcompat.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
 from support.asking import Denying, ask, services_of

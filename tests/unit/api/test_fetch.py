@@ -13,8 +13,8 @@ from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.news import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.protocol.messages.fetch import FetchRequest
-from kcompat.replication.leader import Leader
-from kcompat.replication.read_replica import RACK_AWARE_SELECTOR
+from kcompat.replication.leading.leader import Leader
+from kcompat.replication.preferred_replica import RACK_AWARE_SELECTOR
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying

@@ -13,7 +13,7 @@ from kcompat.cluster.news import Role
 from kcompat.log.refusals import MOST_RUNS
 from kcompat.net.answers import CLOSE
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.replicas import MOST_AWAITED
+from kcompat.replication.replica_manager import MOST_AWAITED
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation, ResourceType
 from support.asking import Denying

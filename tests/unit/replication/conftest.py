@@ -11,7 +11,7 @@ from kcompat.config.topic import topic_config
 from kcompat.log.loader import create_log
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import log_config
 from support.moves_world import SLOW, MovesWorld
 from support.virtual_clock import VirtualClock

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
 
 FAILED = ErrorCode.KAFKA_STORAGE_ERROR
 OLD_MS = 1000

@@ -14,7 +14,7 @@ from kcompat.log.config import LogConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.replica_manager import ReplicaManager
 from support.local_brokers import DONE, NEW, local_broker, take, told
 from support.log_manager import log_manager
 from support.virtual_clock import VirtualClock

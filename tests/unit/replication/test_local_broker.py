@@ -34,7 +34,7 @@ from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.local_broker import LocalBroker
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.worker import ThreadWorker
 from support.local_brokers import DONE, NEW, local_broker, take, told
 from support.log_manager import log_manager

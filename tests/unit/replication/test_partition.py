@@ -13,7 +13,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.listing import offset_for, offsets_before
 from kcompat.replication.partition import Partition
 from kcompat.replication.reading import ANY_CONSUMER, READ_COMMITTED, Fetched, FetchSpec, Reader
-from kcompat.replication.settling import Settling
+from kcompat.replication.waiting.delayed_progress import Settling
 
 from .conftest import ALONE, ME, append
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     MakePartition = Callable[..., Partition]
 
     from kcompat.log.files import OpenFile
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
 
 
 OTHER = 2

@@ -16,9 +16,9 @@ from kcompat.log.context import LogContext
 from kcompat.log.refusals import MOST_RUNS, Refusals
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
-from kcompat.replication.leader import LATELY_MS
+from kcompat.replication.leading.leader import LATELY_MS
 from kcompat.replication.reading import FetchSpec, Reader
-from kcompat.replication.replicas import MOST_AWAITED
+from kcompat.replication.replica_manager import MOST_AWAITED
 from support.faulty_files import FaultyFiles
 from support.log_harness import make_batch
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from kcompat.records.batch import BatchHeader
     from kcompat.replication.partition import Partition
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
 
 OTHER = 2
 NOW_MS = 5000

@@ -22,7 +22,7 @@ from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.local_broker import LocalBroker
-from kcompat.replication.replicas import ReplicaManager
+from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.strays import StrayReplicas
 from kcompat.store.interface import StoreUnavailableError
 from kcompat.store.process_store import ProcessStore

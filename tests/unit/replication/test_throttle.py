@@ -10,8 +10,8 @@ from kcompat.cluster.news import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.protocol.messages.fetch import FetchRequest
-from kcompat.replication.fetcher import HOLD_MS
-from kcompat.replication.following import FollowingPartition
+from kcompat.replication.following.fetcher import HOLD_MS
+from kcompat.replication.following.follower_partition import FollowingPartition
 from kcompat.replication.reading import FetchSpec, Reader
 from kcompat.replication.throttle import Throttle, names
 from support.follower_pair import asked, one
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.replication.partition import Partition
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
     from support.virtual_clock import VirtualClock
 
     MakePartition = Callable[..., Partition]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kcompat.log.log import Log
     from kcompat.replication.partition import Partition
-    from kcompat.replication.replicas import ReplicaManager
+    from kcompat.replication.replica_manager import ReplicaManager
     from support.virtual_clock import VirtualClock
 
 

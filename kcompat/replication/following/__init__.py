@@ -1,0 +1,1 @@
+"""Fetching from the brokers that lead: fetch sessions, truncation, and appending to the logs that follow."""

@@ -1,0 +1,397 @@
+"""What to ask a leader of the partitions that follow it, and what to do with its answers. Pure.
+
+A machine with one request under way at a time: `next` says what to ask, `answered` or `failed` what became
+of it. Logs are read and written through `FollowedLog`.
+
+- Every fetch names the leader epoch and the epoch of the last batch. A leader whose log went another way at
+  that point answers with where that epoch ended, and the log is cut (KIP-595). Towards brokers older than 2.7
+  that is asked with OffsetForLeaderEpoch before the first fetch (KIP-101, KIP-279). A log without epochs is
+  cut at its high watermark.
+- An answer counts for a partition only if that was not moved, cut or given another role meanwhile. A log is
+  cut before its high watermark or log start is touched by the same answer (KAFKA-14704).
+- Where the offset is not in the leader's log, ListOffsets says where that ends and starts.
+- What may pass is asked again after a pause, which doubles up to `replica.fetch.backoff.ms`. (Kafka always
+  pauses so long, although a leader that has not heard of its election yet will in a moment.) So does a disk
+  that is full. What cannot pass, as a failed disk, ends the following until the next role.
+
+Kafka's counterparts: `AbstractFetcherThread`, `ReplicaFetcherThread` and `RemoteLeaderEndPoint`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from kcompat.log.epochs import UNDEFINED
+from kcompat.log.errors import StorageError
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
+from kcompat.protocol.messages.list_offsets import ListOffsetsResponse
+from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
+from kcompat.replication.following.fetch_state import FetcherConfig, Following, Stage
+from kcompat.replication.following.follower_fetch_session import Asked, FollowerSession, Key
+from kcompat.replication.following.questions import ask_epochs, ask_offsets
+from kcompat.replication.following.truncation import truncation
+from kcompat.replication.listing import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.protocol.message import Message
+    from kcompat.replication.following.follower_log import FollowedLog
+
+logger = logging.getLogger(__name__)
+
+FIRST_BACKOFF_MS: Final = 20
+
+HOLD_MS: Final = 200
+"""After so long it is seen again whether a replica that is throttled may go on."""
+
+LOST_SESSION: Final = frozenset({ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH})
+"""The leader has forgotten the session, or was started anew: a new one is all it takes."""
+
+Answer = FetchResponse.PartitionData
+EpochAnswer = OffsetForLeaderEpochResponse.EpochEndOffset
+OffsetAnswer = ListOffsetsResponse.ListOffsetsPartitionResponse
+
+
+class Fetcher:
+    """The partitions of one broker that are fetched from one leader, by one connection."""
+
+    def __init__(self, broker_id: int, broker_epoch: Callable[[], int], config: FetcherConfig) -> None:
+        """`broker_epoch` is that of this broker's registration, as it is when it is asked."""
+        self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
+        self._config = config
+        self._session = FollowerSession()
+        self._following: dict[Key, Following] = {}
+        self._by_id: dict[tuple[bytes, int], Key] = {}
+        self._not_fetching: dict[Key, Following] = {}
+        self._delayed: dict[Key, int] = {}
+        """When each is asked for again, in ms since the epoch."""
+        self._asked: dict[Key, int] = {}
+        """The leader epoch in which each partition of a request other than Fetch was asked about."""
+        self.failed: set[Key] = set()
+        """Those that are not followed any more until their next role."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is no partition here, not even one that has failed."""
+        return not self._following and not self.failed
+
+    # -- which partitions --------------------------------------------------------------------------------
+
+    def follow(self, log: FollowedLog, leader_epoch: int) -> None:
+        """Follow the leader in this epoch, from the end of the log on."""
+        key = (log.topic, log.index)
+        self.forget(key)
+        self._following[key] = following = Following(log, leader_epoch, Stage.FETCHING)
+        self._by_id[log.topic_id, log.index] = key
+        if log.latest_epoch == UNDEFINED:
+            self._cut(key, following, log.high_watermark)
+        else:
+            is_old = not self._config.truncates_on_fetch
+            self._enter(key, following, Stage.TRUNCATING if is_old else Stage.FETCHING)
+
+    def forget(self, key: Key) -> None:
+        """Follow this one no more."""
+        self.failed.discard(key)
+        self._drop(key)
+
+    def _drop(self, key: Key) -> None:
+        following = self._following.pop(key, None)
+        if following is not None:
+            self._by_id.pop((following.log.topic_id, following.log.index), None)
+            self._not_fetching.pop(key, None)
+            self._delayed.pop(key, None)
+            self._session.drop(key)
+
+    def lag(self, key: Key) -> int | None:
+        """How far a partition is behind the leader's high watermark: -1 before the first answer; None where
+        it is not followed.
+        """
+        following = self._following.get(key)
+        return None if following is None else following.lag
+
+    # -- what to ask -------------------------------------------------------------------------------------
+
+    def next(self, now_ms: int) -> Message | None:
+        """The next request; None when there is nothing to ask before `due_ms`."""
+        for key in [key for key, until in self._delayed.items() if until <= now_ms]:
+            following = self._following[key]
+            if following.stage is Stage.FETCHING and following.log.is_held(following.lag):
+                self._delayed[key] = now_ms + HOLD_MS
+            else:
+                del self._delayed[key]
+                self._enter(key, following, following.stage)
+        if self._not_fetching:
+            me, of = self._broker_id, self._in_stage
+            question = (
+                ask_epochs(me, of(Stage.TRUNCATING))
+                or ask_offsets(me, of(Stage.SEEKING_END), LATEST_TIMESTAMP)
+                or ask_offsets(me, of(Stage.SEEKING_START), EARLIEST_TIMESTAMP)
+            )
+            if question is not None:
+                return question
+        return self._fetch()
+
+    def due_ms(self) -> int | None:
+        """When a pause ends, in ms since the epoch; None where nothing pauses."""
+        return min(self._delayed.values(), default=None)
+
+    def _fetch(self) -> FetchRequest | None:
+        if not self._session.has_work:
+            return None
+        config = self._config
+        request = FetchRequest(
+            replica_state=FetchRequest.ReplicaState(self._broker_id, self._broker_epoch()),
+            max_wait_ms=config.max_wait_ms,
+            min_bytes=config.min_bytes,
+            max_bytes=config.response_max_bytes,
+        )
+        self._session.fill(request)
+        return request
+
+    def _in_stage(self, stage: Stage) -> list[tuple[Key, Following]]:
+        """Those in this stage that do not pause; they are noted as asked about."""
+        found = [
+            (key, following)
+            for key, following in self._not_fetching.items()
+            if following.stage is stage and key not in self._delayed
+        ]
+        self._asked = {key: following.leader_epoch for key, following in found}
+        return found
+
+    # -- what was answered -------------------------------------------------------------------------------
+
+    def answered(self, response: Message, now_ms: int) -> None:
+        """Do what the answer to the last request asks for."""
+        match response:
+            case FetchResponse():
+                self._fetched(response, now_ms)
+            case OffsetForLeaderEpochResponse():
+                for topic in response.topics:
+                    for row in topic.partitions:
+                        self._found_epoch((topic.topic, row.partition), row, now_ms)
+            case ListOffsetsResponse():
+                for offsets in response.topics:
+                    for found in offsets.partitions:
+                        self._found_offset((offsets.name, found.partition_index), found, now_ms)
+            case _:
+                raise AssertionError("a fetcher asks no such thing")
+
+    def failed_call(self, request: Message, now_ms: int) -> None:
+        """The leader could not be asked."""
+        if isinstance(request, FetchRequest):
+            self._session.failed()
+            self._pause_fetching(now_ms)
+            return
+        for key in self._asked:
+            if key in self._following and key not in self._delayed:
+                self._pause(key, now_ms)
+
+    def _pause_fetching(self, now_ms: int) -> None:
+        for key in self._session.wanted:
+            self._pause(key, now_ms)
+
+    def _fetched(self, response: FetchResponse, now_ms: int) -> None:
+        if not self._session.answered(response):
+            if response.error_code not in LOST_SESSION:
+                self._pause_fetching(now_ms)
+            return
+        for topic in response.responses:
+            for answer in topic.partitions:
+                index = answer.partition_index
+                key = (topic.topic, index) if topic.topic else self._by_id.get((topic.topic_id, index))
+                if key is not None:
+                    self._contain(key, answer, now_ms)
+
+    def _contain(self, key: Key, answer: Answer, now_ms: int) -> None:
+        """What a bug costs is the partition that met it."""
+        try:
+            self._take(key, answer, now_ms)
+        except Exception:
+            logger.exception("An answer for %s-%d met a fault in this broker", *key)
+            self._give_up(key, "a fault in this broker")
+
+    def _take(self, key: Key, answer: Answer, now_ms: int) -> None:
+        """Do what one row of an answer asks for, if it is still about what was asked."""
+        following, asked = self._following.get(key), self._session.sent.get(key)
+        if following is None or asked is None or key in self._delayed:
+            return
+        is_about = (asked.offset, asked.leader_epoch) == (
+            following.log.log_end_offset,
+            following.leader_epoch,
+        )
+        if following.stage is not Stage.FETCHING or not is_about:
+            return
+        error = ErrorCode.of(answer.error_code)
+        if error == ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._enter(key, following, Stage.SEEKING_END)
+            if following.failures:
+                self._pause(key, now_ms)
+            following.failures += 1
+        elif error:
+            self._refused(key, error, now_ms)
+        elif answer.diverging_epoch.epoch >= 0:
+            self._truncate(key, answer.diverging_epoch.epoch, answer.diverging_epoch.end_offset)
+        else:
+            self._append(key, following, answer, now_ms)
+
+    def _append(self, key: Key, following: Following, answer: Answer, now_ms: int) -> None:
+        records, log = answer.records, following.log
+        if records is not None and len(records):
+            assert isinstance(records, memoryview)
+            try:
+                error = log.append(records, following.leader_epoch)
+            except StorageError as fault:
+                self._disk_failed(key, fault, now_ms)
+                return
+            if error == ErrorCode.CORRUPT_MESSAGE:
+                logger.error("%s-%d got damaged records from its leader", *key)
+                self._pause(key, now_ms)
+                return
+            if error:
+                self._give_up(key, f"what its leader sent does not fit: {error.name}")
+                return
+        try:
+            log.heard(answer.high_watermark, answer.log_start_offset)
+        except StorageError as fault:
+            self._disk_failed(key, fault, now_ms)
+            return
+        if self._following.get(key) is not following:
+            return  # that was all it was followed for
+        following.failures = 0
+        following.lag = max(0, answer.high_watermark - log.log_end_offset)
+        if log.is_held(following.lag):
+            self._delayed[key] = now_ms + HOLD_MS
+            self._session.drop(key)
+        else:
+            self._session.want(key, self._asks(following))
+
+    def _disk_failed(self, key: Key, fault: StorageError, now_ms: int) -> None:
+        if not fault.passes:
+            self._give_up(key, "its disk has failed")
+            return
+        if not self._following[key].failures:
+            logger.warning("%s-%d is behind its leader until this passes: %s", *key, fault)
+        self._pause(key, now_ms)
+
+    def _found_epoch(self, key: Key, answer: EpochAnswer, now_ms: int) -> None:
+        following = self._about(key, Stage.TRUNCATING)
+        if following is None:
+            return
+        if answer.error_code:
+            self._refused(key, ErrorCode.of(answer.error_code), now_ms)
+        else:
+            self._truncate(key, answer.leader_epoch, answer.end_offset)
+
+    def _found_offset(self, key: Key, answer: OffsetAnswer, now_ms: int) -> None:
+        """The leader's log ends before this one only after an unclean election."""
+        following = self._about(key, Stage.SEEKING_END) or self._about(key, Stage.SEEKING_START)
+        if following is None:
+            return
+        log, offset = following.log, answer.offset
+        if answer.error_code:
+            self._refused(key, ErrorCode.of(answer.error_code), now_ms)
+        elif following.stage is Stage.SEEKING_START:
+            if offset > log.log_end_offset:
+                logger.warning(
+                    "%s-%d ended at offset %d: it is emptied and begins at offset %d, its leader's log start",
+                    *key,
+                    log.log_end_offset,
+                    offset,
+                )
+                self._change(key, following, lambda: log.truncate_fully_and_start_at(offset))
+            else:
+                self._enter(key, following, Stage.FETCHING)
+        elif offset < log.log_end_offset:
+            self._cut(key, following, offset)
+        else:
+            self._enter(key, following, Stage.SEEKING_START)
+
+    def _about(self, key: Key, stage: Stage) -> Following | None:
+        """The partition, if it still waits for this answer."""
+        following = self._following.get(key)
+        if following is None or following.stage is not stage:
+            return None
+        return following if self._asked.get(key) == following.leader_epoch else None
+
+    # -- cutting -----------------------------------------------------------------------------------------
+
+    def _truncate(self, key: Key, epoch: int, end_offset: int) -> None:
+        following = self._following[key]
+        cut = truncation(following.log, epoch, end_offset)
+        is_done = cut.is_final or self._config.truncates_on_fetch
+        self._cut(key, following, cut.offset, Stage.FETCHING if is_done else Stage.TRUNCATING)
+
+    def _cut(self, key: Key, following: Following, offset: int, then: Stage = Stage.FETCHING) -> None:
+        log = following.log
+        if offset < log.log_end_offset:
+            logger.info("%s-%d is cut at %d of %d", *key, offset, log.log_end_offset)
+        self._change(key, following, lambda: log.truncate_to(offset), then)
+
+    def _change(
+        self, key: Key, following: Following, change: Callable[[], None], then: Stage = Stage.FETCHING
+    ) -> None:
+        try:
+            change()
+        except StorageError:
+            self._give_up(key, "its disk has failed")
+        else:
+            self._enter(key, following, then)
+
+    # -- going on ----------------------------------------------------------------------------------------
+
+    def _enter(self, key: Key, following: Following, stage: Stage) -> None:
+        """Ask this next."""
+        following.stage = stage
+        if stage is Stage.FETCHING:
+            self._not_fetching.pop(key, None)
+            self._session.want(key, self._asks(following))
+        else:
+            self._not_fetching[key] = following
+            self._session.drop(key)
+
+    def _asks(self, following: Following) -> Asked:
+        log, config = following.log, self._config
+        return Asked(
+            log.topic_id,
+            log.log_end_offset,
+            log.log_start_offset,
+            following.leader_epoch,
+            log.latest_epoch if config.truncates_on_fetch else UNDEFINED,
+            config.behind_max_bytes if following.lag > 0 else config.partition_max_bytes,
+        )
+
+    def _refused(self, key: Key, error: ErrorCode, now_ms: int) -> None:
+        """The leader does not serve it. What is fenced waits for a role: the leader is in a later epoch."""
+        if error == ErrorCode.FENCED_LEADER_EPOCH:
+            # After every election: the role that tells of it is on its way.
+            self._give_up(key, "its leader is in a later epoch", logging.INFO)
+        else:
+            self._pause(key, now_ms)
+
+    def _pause(self, key: Key, now_ms: int) -> None:
+        following = self._following[key]
+        longest = self._config.backoff_ms
+        delay_ms = min(longest, FIRST_BACKOFF_MS << min(following.failures, 16))
+        following.failures += 1
+        self._delayed[key] = now_ms + delay_ms
+        self._session.drop(key)
+
+    def _give_up(self, key: Key, reason: str, level: int = logging.WARNING) -> None:
+        logger.log(level, "%s-%d is not followed until its next role: %s", *key, reason)
+        self._drop(key)
+        self.failed.add(key)
+
+    def check_invariants(self) -> None:
+        """Assert that each partition is asked about in one way, and from its log end."""
+        assert not self.failed & self._following.keys()
+        assert self._delayed.keys() <= self._following.keys()
+        wanted = self._session.wanted
+        for key, following in self._following.items():
+            assert (following.stage is Stage.FETCHING) == (key not in self._not_fetching)
+            assert (key in wanted) == (key not in self._delayed and key not in self._not_fetching)
+            assert key not in wanted or self._session.wants(key).offset == following.log.log_end_offset
+        assert self._following.keys() >= set(wanted)

@@ -1,0 +1,126 @@
+"""Keeps one fetcher going: asks its leader, gives it the answers, and wakes it after its pauses."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kcompat.protocol.api_keys import ApiKey
+from kcompat.protocol.messages.fetch import FetchRequest
+from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from kcompat.replication.following.follower_fetch_session import keep_what_is_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.promise import Promise
+    from kcompat.protocol.message import Message
+    from kcompat.replication.following.fetcher import Fetcher
+
+logger = logging.getLogger(__name__)
+
+FIRST_WITH_IDS: Final = 13
+FIRST_WITH_REPLICA_STATE: Final = 15
+
+
+class LeaderPort(Protocol):
+    """A connection to another broker."""
+
+    def ask(self, key: ApiKey, make: Callable[[int], Message], timeout_ms: int) -> Promise[Message]:
+        """What the broker answers to a request that is made for a version that both sides have. The promise
+        fails where the broker cannot be asked, or does not answer in time.
+        """
+
+    def disconnect(self) -> None:
+        """Give the connection up until the next call; what is under way fails."""
+
+
+class FetcherConnection:
+    """A fetcher and its connection to a leader."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        fetcher: Fetcher,
+        leader: Callable[[], LeaderPort],
+        clock: Clock,
+        timeout_ms: int,
+    ) -> None:
+        self._broker_id = broker_id
+        self.fetcher = fetcher
+        self._leader = leader
+        self._clock = clock
+        self._timeout_ms = timeout_ms
+        self._under_way: Message | None = None
+        self._is_cut_short = False
+        """Whether the leader was asked to end the fetch that waits there."""
+        self._timer: Timer | None = None
+        self._is_closed = False
+
+    def go_on_soon(self) -> None:
+        """There is something new to ask: after the current event, so that all it brings goes along."""
+        self._set_timer(0)
+
+    def close(self) -> None:
+        """Ask nothing any more."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._leader().disconnect()
+
+    def _set_timer(self, delay_ms: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._clock.call_later(delay_ms, self._timer_rang)
+
+    def _timer_rang(self) -> None:
+        self._timer = None
+        if self._under_way is None:
+            self._go_on()
+        elif isinstance(self._under_way, FetchRequest) and not self._is_cut_short:
+            self._is_cut_short = True
+            self._call(OffsetForLeaderEpochRequest(self._broker_id)).then(self._cut_short, self._cut_short)
+
+    def _cut_short(self, _: object) -> None:
+        self._is_cut_short = False
+
+    def _go_on(self) -> None:
+        """Ask what there is to ask; look again when the first pause ends."""
+        now_ms = self._clock.now_ms()
+        request = self.fetcher.next(now_ms)
+        due_ms = self.fetcher.due_ms()
+        if due_ms is not None:
+            self._set_timer(due_ms - now_ms)
+        if request is not None:
+            self._under_way = request
+            self._call(request).then(self._answered, lambda fault: self._failed(request, fault))
+
+    def _call(self, request: Message) -> Promise[Message]:
+        key = ApiKey(request.api_key)
+        return self._leader().ask(key, partial(_fitted, request), self._timeout_ms)
+
+    def _answered(self, response: Message) -> None:
+        self._under_way = None
+        if not self._is_closed:
+            self.fetcher.answered(response, self._clock.now_ms())
+            self._go_on()
+
+    def _failed(self, request: Message, fault: Exception) -> None:
+        self._under_way = None
+        if not self._is_closed:
+            logger.info("%s came to nothing: %s", type(request).__name__, fault)
+            self.fetcher.failed_call(request, self._clock.now_ms())
+            self._go_on()
+
+
+def _fitted(request: Message, version: int) -> Message:
+    """The request as this version carries it: who follows moved to another field, and topics got ids."""
+    if isinstance(request, FetchRequest):
+        if version < FIRST_WITH_REPLICA_STATE:
+            request.replica_id = request.replica_state.replica_id
+            request.replica_state = FetchRequest.ReplicaState()
+        if version < FIRST_WITH_IDS and request.forgotten_topics_data:
+            keep_what_is_asked(request)
+    return request

@@ -1,0 +1,147 @@
+"""The other end of a fetch session (KIP-227): a follower names to a leader only what has changed. Pure.
+
+Kafka's counterpart: `FetchSessionHandler`. The cost of a request goes with the partitions that changed since
+the last one, not with those that are followed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.fetch import FetchRequest
+from kcompat.replication.waiting.fetch_session import INITIAL_EPOCH, NO_SESSION, next_epoch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcompat.protocol.messages.fetch import FetchResponse
+
+Key = tuple[str, int]
+Topic = FetchRequest.FetchTopic
+Row = FetchRequest.FetchPartition
+Forgotten = FetchRequest.ForgottenTopic
+
+
+class Asked(Struct, frozen=True, gc=False):
+    """What the leader is asked of one partition."""
+
+    topic_id: bytes
+    offset: int
+    log_start_offset: int
+    leader_epoch: int
+    last_fetched_epoch: int
+    max_bytes: int
+
+
+class FollowerSession:
+    """What is fetched from one leader, and what that leader knows of it."""
+
+    def __init__(self) -> None:
+        self._id = NO_SESSION
+        self._epoch = INITIAL_EPOCH
+        self._wanted: dict[Key, Asked] = {}
+        self._changed: dict[Key, None] = {}
+        self.sent: dict[Key, Asked] = {}
+        """What the request under way asks, or the last one did."""
+
+    def __len__(self) -> int:
+        return len(self._wanted)
+
+    @property
+    def wanted(self) -> list[Key]:
+        """The partitions that are fetched, in an order that chance has no part in."""
+        return list(self._wanted)
+
+    def wants(self, key: Key) -> Asked:
+        """What is fetched of one."""
+        return self._wanted[key]
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is anything to fetch, or to forget."""
+        return bool(self._wanted) or (self._epoch != INITIAL_EPOCH and bool(self.sent))
+
+    def want(self, key: Key, asked: Asked) -> None:
+        """Fetch this from now on."""
+        self._wanted[key] = asked
+        self._changed[key] = None
+
+    def drop(self, key: Key) -> None:
+        """Fetch this no more."""
+        if self._wanted.pop(key, None) is not None:
+            self._changed[key] = None
+
+    def fill(self, request: FetchRequest) -> None:
+        """Put into the request what its leader has to hear."""
+        request.session_id, request.session_epoch = self._id, self._epoch
+        if self._epoch == INITIAL_EPOCH:
+            changed: Iterable[Key] = self._wanted
+            self.sent = {}
+        else:
+            changed = self._changed
+        topics: dict[str, Topic] = {}
+        forgotten: dict[str, Forgotten] = {}
+        for key in changed:
+            topic, index = key
+            asked, before = self._wanted.get(key), self.sent.get(key)
+            if asked == before:
+                continue
+            if before is not None and (asked is None or asked.topic_id != before.topic_id):
+                gone = forgotten.setdefault(topic, Forgotten(topic, before.topic_id))
+                gone.partitions.append(index)
+            if asked is None:
+                del self.sent[key]
+                continue
+            self.sent[key] = asked
+            if topic not in topics:
+                topics[topic] = Topic(topic, asked.topic_id)
+            topics[topic].partitions.append(
+                Row(
+                    partition=index,
+                    current_leader_epoch=asked.leader_epoch,
+                    fetch_offset=asked.offset,
+                    last_fetched_epoch=asked.last_fetched_epoch,
+                    log_start_offset=asked.log_start_offset,
+                    partition_max_bytes=asked.max_bytes,
+                )
+            )
+        self._changed.clear()
+        request.topics = list(topics.values())
+        request.forgotten_topics_data = list(forgotten.values())
+
+    def answered(self, response: FetchResponse) -> bool:
+        """Go on as the leader says; False where it did not take the request as part of the session: then the
+        next one names everything.
+        """
+        if response.error_code:
+            is_gone = response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+            self._begin_anew(NO_SESSION if is_gone else self._id)
+            return False
+        if response.session_id == NO_SESSION:
+            self._begin_anew(NO_SESSION)
+        else:
+            self._id = response.session_id
+            self._epoch = next_epoch(self._epoch)
+        return True
+
+    def failed(self) -> None:
+        """Nobody knows whether the leader has heard the request: close the session and begin another."""
+        self._begin_anew(self._id)
+
+    def _begin_anew(self, session_id: int) -> None:
+        """The next request names everything, and closes the session of this id."""
+        self._id = session_id
+        self._epoch = INITIAL_EPOCH
+
+
+def keep_what_is_asked(request: FetchRequest) -> None:
+    """Forget nothing that the request asks for, where it names topics without their ids: of a topic that was
+    made anew the partition that is gone and the one to fetch have the same name, and leaders forget last.
+    """
+    asked = {(topic.topic, row.partition) for topic in request.topics for row in topic.partitions}
+    for gone in request.forgotten_topics_data:
+        gone.partitions = [index for index in gone.partitions if (gone.topic, index) not in asked]
+    request.forgotten_topics_data = [gone for gone in request.forgotten_topics_data if gone.partitions]

@@ -1,0 +1,153 @@
+"""What leaders of this broker ask the controller for: other ISRs (Kafka's `AlterPartitionManager`, KIP-497).
+
+One AlterPartition is under way at a time, with whatever the partitions want by then. It has no deadline: it
+is asked again until the controller answers, wherever that is by then, or until another role makes the answer
+worthless.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from kcompat.replication.leading.remote_replica import UNKNOWN_EPOCH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.clock import Clock, Timer
+    from kcompat.promise import Promise
+    from kcompat.replication.isr import IsrOwner, Pending
+
+logger = logging.getLogger(__name__)
+
+RETRY_MS: Final = 50
+"""Between an AlterPartition that came to nothing and the next."""
+
+RECOVERED: Final = 0
+
+Key = tuple[str, int]
+TopicData = AlterPartitionRequest.TopicData
+Row = AlterPartitionRequest.PartitionData
+Answer = AlterPartitionResponse.PartitionData
+
+
+class ControllerPort(Protocol):
+    """Whoever is the controller, here or elsewhere."""
+
+    def propose(self, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
+        """Have the controller decide; the promise may fail where it cannot be reached."""
+
+
+class _Proposal(Struct, frozen=True, eq=False):
+    owner: IsrOwner
+    pending: Pending
+    leader_epoch: int
+    partition_epoch: int
+
+
+class IsrProposals:
+    """Collects what the partitions of one broker propose, and tells each what became of it."""
+
+    def __init__(
+        self, broker_id: int, broker_epoch: Callable[[], int], controller: ControllerPort, clock: Clock
+    ) -> None:
+        """`broker_epoch` is that of this broker's registration, as it is when it is asked."""
+        self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
+        self._controller = controller
+        self._clock = clock
+        self._waiting: dict[Key, _Proposal] = {}
+        self._is_busy = False
+        """Whether a request is under way, or a timer will make the next."""
+        self._timer: Timer | None = None
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def submit(self, owner: IsrOwner, pending: Pending) -> None:
+        """Propose `pending.proposed`, in the place of what the partition proposed before."""
+        role = owner.role
+        self._waiting[owner.topic, owner.index] = _Proposal(
+            owner, pending, role.leader_epoch, role.partition_epoch
+        )
+        if not self._is_busy:
+            self._is_busy = True
+            self._later(0)  # what else the same event brings goes along
+
+    def close(self) -> None:
+        """Ask for nothing any more."""
+        self._is_closed = True
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _later(self, delay_ms: int) -> None:
+        if not self._is_closed:
+            self._timer = self._clock.call_later(delay_ms, self._send)
+
+    def _send(self) -> None:
+        sent = dict(self._waiting)
+        if not sent:
+            self._is_busy = False
+            return
+        promise = self._controller.propose(self._request(sent))
+        promise.then(lambda response: self._answered(sent, response), lambda fault: self._failed(fault))
+
+    def _request(self, sent: dict[Key, _Proposal]) -> AlterPartitionRequest:
+        """Both the names and the ids of topics, both forms of an ISR: which go depends on the version."""
+        topics: dict[str, TopicData] = {}
+        for (topic, index), proposal in sent.items():
+            if topic not in topics:
+                topics[topic] = TopicData(topic, proposal.owner.topic_id)
+            members = [self._member(proposal.pending, member) for member in proposal.pending.proposed]
+            topics[topic].partitions.append(
+                Row(
+                    partition_index=index,
+                    leader_epoch=proposal.leader_epoch,
+                    new_isr=[member.broker_id for member in members],
+                    new_isr_with_epochs=members,
+                    leader_recovery_state=RECOVERED,
+                    partition_epoch=proposal.partition_epoch,
+                )
+            )
+        return AlterPartitionRequest(self._broker_id, self._broker_epoch(), list(topics.values()))
+
+    def _member(self, pending: Pending, member: int) -> AlterPartitionRequest.BrokerState:
+        is_me = member == self._broker_id
+        epoch = self._broker_epoch() if is_me else pending.registrations.get(member, UNKNOWN_EPOCH)
+        return AlterPartitionRequest.BrokerState(member, epoch)
+
+    def _failed(self, fault: Exception) -> None:
+        logger.info("The controller did not hear of %d ISRs: %s", len(self._waiting), fault)
+        self._later(RETRY_MS)
+
+    def _answered(self, sent: dict[Key, _Proposal], response: AlterPartitionResponse) -> None:
+        if response.error_code:
+            logger.info("The controller did not take ISRs: %s", ErrorCode.of(response.error_code).name)
+            self._later(RETRY_MS)
+            return
+        names = {proposal.owner.topic_id: topic for (topic, _), proposal in sent.items()}
+        for topic in response.topics:
+            name = topic.topic_name or names.get(topic.topic_id, "")
+            for answer in topic.partitions:
+                key = (name, answer.partition_index)
+                if key in sent:
+                    self._settle(key, sent[key], answer)
+        is_undecided = any(self._waiting.get(key) is proposal for key, proposal in sent.items())
+        self._later(RETRY_MS if is_undecided else 0)
+
+    def _settle(self, key: Key, proposal: _Proposal, answer: Answer) -> None:
+        """Tell the partition what became of its proposal. One that has to be made again stays."""
+        owner, pending = proposal.owner, proposal.pending
+        if answer.error_code and owner.isr_refused(pending, ErrorCode.of(answer.error_code)):
+            return
+        if self._waiting.get(key) is proposal:
+            del self._waiting[key]
+        if not answer.error_code:
+            owner.isr_accepted(pending, answer.leader_epoch, answer.partition_epoch, tuple(answer.isr))

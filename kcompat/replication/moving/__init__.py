@@ -1,0 +1,1 @@
+"""Moving replicas between the log directories of this broker (AlterReplicaLogDirs)."""

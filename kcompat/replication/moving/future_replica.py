@@ -1,0 +1,134 @@
+"""A copy of a partition's log in another directory: a `FollowedLog`, and the `Copy` of the partition.
+
+Once it has what the log has, and what it had at that time is on the device, it takes the place of the log.
+(Kafka does not sync it: after a power cut the records of a log that had been on the device for long could be
+gone.) Kafka's counterpart: `ReplicaAlterLogDirsThread`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcompat.replication.following.follower_partition import append_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcompat.clock import Clock
+    from kcompat.log.log import Log
+    from kcompat.protocol.errors import ErrorCode
+    from kcompat.replication.partition import Partition
+    from kcompat.replication.throttle import Throttle
+
+
+class FutureReplica:
+    """The copy `log` of the log of `partition`, whoever leads that."""
+
+    __slots__ = (
+        "_clock",
+        "_has_caught_up",
+        "_must_sync",
+        "_original_cut",
+        "_throttle",
+        "high_watermark",
+        "index",
+        "log",
+        "partition",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        partition: Partition,
+        log: Log,
+        clock: Clock,
+        throttle: Throttle,
+        *,
+        has_caught_up: Callable[[Partition], object],
+        original_cut: Callable[[FutureReplica, int], object],
+    ) -> None:
+        """`has_caught_up` is told when the copy can take the place of the log, `original_cut` when that was
+        cut, and where.
+        """
+        self.partition = partition
+        self.log = log
+        self.topic = partition.topic
+        self.topic_id = partition.topic_id
+        self.index = partition.index
+        self.high_watermark = min(partition.high_watermark, log.log_end_offset)
+        self._clock = clock
+        self._throttle = throttle
+        self._has_caught_up = has_caught_up
+        self._original_cut = original_cut
+        self._must_sync: int | None = None
+        """Up to where the copy has to be on the device; None until it has caught up."""
+
+    @property
+    def log_start_offset(self) -> int:
+        """See `FollowedLog`."""
+        return self.log.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        """See `FollowedLog`."""
+        return self.log.log_end_offset
+
+    @property
+    def latest_epoch(self) -> int:
+        """See `FollowedLog`."""
+        return self.log.epochs.latest
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """See `FollowedLog`."""
+        return self.log.end_offset_for_epoch(epoch)
+
+    def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
+        """See `FollowedLog`."""
+        now_ms = self._clock.now_ms()
+        self._throttle.record(len(records), now_ms)
+        return append_to(self.log, records, leader_epoch, now_ms)
+
+    def heard(self, high_watermark: int, log_start_offset: int) -> None:
+        """See `FollowedLog`. With nothing left to copy, the copy takes the place of the log."""
+        log = self.log
+        if log.is_failed:
+            raise log.context.out_of_service(f"{log.directory} takes no more appends")
+        self.high_watermark = min(high_watermark, log.log_end_offset)
+        if log_start_offset > log.log_start_offset:
+            log.delete_records_before(min(log_start_offset, self.high_watermark))
+            self.partition.wake_deletions()
+        if log.log_end_offset != self.partition.log.log_end_offset:
+            return
+        if self._must_sync is None:
+            self._must_sync = log.log_end_offset
+            if self._is_syncing:
+                log.durability.sync_soon(log)
+        if not self._is_syncing:
+            self._has_caught_up(self.partition)
+
+    @property
+    def _is_syncing(self) -> bool:
+        return self._must_sync is not None and self.log.recovery_point < self._must_sync
+
+    def is_held(self, lag: int) -> bool:  # noqa: ARG002 - with nothing left to copy
+        """See `FollowedLog`. A sync is waited for."""
+        return self._is_syncing
+
+    def truncate_to(self, offset: int) -> None:
+        """See `FollowedLog`."""
+        self.log.truncate_to(offset)
+        self._ends_at(offset)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """See `FollowedLog`."""
+        self.log.truncate_fully_and_start_at(offset)
+        self._ends_at(offset)
+
+    def _ends_at(self, offset: int) -> None:
+        self.high_watermark = min(self.high_watermark, offset)
+        self._must_sync = None
+
+    def original_cut(self, offset: int) -> None:
+        """See `Copy`. A fetch alone does not tell, where records have no epochs."""
+        self._original_cut(self, offset)

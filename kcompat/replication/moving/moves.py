@@ -1,0 +1,231 @@
+"""Moves replicas of this broker from one of its log directories to another, while they are written and read.
+
+In the other directory a copy grows (`FutureReplica`), by the machine that follows other leaders, from the log
+here. When it has caught up it takes the place of the log. Everybody else sees one replica all the time.
+
+- A move ends when the replica is asked to stay where it is, or is deleted. It goes on after a restart, and in
+  each new leader epoch.
+- Where the disk of the copy fails, the move is over, and the replica is as it was. Where that of the replica
+  fails, the copy waits for it, as nobody knows what is missing.
+- Where a power cut has left a hole in the log, nothing is copied until a leader is known: see `log.holes`.
+- A replica that is not here yet is made in the directory that was asked for.
+
+Kafka's counterparts: `ReplicaManager.alterReplicaLogDirs` and `ReplicaAlterLogDirsManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from msgspec import Struct
+
+from kcompat.log.errors import StorageError
+from kcompat.log.holes import cut_to_follow
+from kcompat.log.names import can_move
+from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.uuids import ZERO_UUID, differ
+from kcompat.replication.following.fetch_state import FetcherConfig
+from kcompat.replication.following.fetcher import Fetcher
+from kcompat.replication.following.fetcher_connection import FetcherConnection
+from kcompat.replication.moving.future_replica import FutureReplica
+from kcompat.replication.moving.local_leader import LocalLeader
+from kcompat.replication.throttle import NO_LIMIT, Throttle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcompat.clock import Clock
+    from kcompat.log.manager import LogDirectory, LogManager
+    from kcompat.replication.following.follower_fetch_session import Key
+    from kcompat.replication.partition import Partition
+    from kcompat.replication.replica_manager import ReplicaManager
+
+logger = logging.getLogger(__name__)
+
+
+class MovesConfig(Struct, frozen=True):
+    """How replicas are moved."""
+
+    fetcher: FetcherConfig = FetcherConfig()
+    copiers: int = 1
+    """`num.replica.alter.log.dirs.threads`: so many moves are under way at a time."""
+    bytes_per_second: int = NO_LIMIT
+    """`replica.alter.log.dirs.io.max.bytes.per.second`, of all moves together."""
+    samples: int = 11
+    sample_ms: int = 1000
+
+
+class Moves:
+    """The moves of one broker."""
+
+    def __init__(
+        self, broker_id: int, logs: LogManager, replicas: ReplicaManager, clock: Clock, config: MovesConfig
+    ) -> None:
+        """The number of copiers stays what it is at the start, as in Kafka."""
+        self._broker_id = broker_id
+        self._logs = logs
+        self._replicas = replicas
+        self._clock = clock
+        self._config = config
+        self._throttle = Throttle()
+        self._copiers: dict[int, FetcherConnection] = {}
+        self.configure(config)
+
+    def configure(self, config: MovesConfig) -> None:
+        """Obey a changed limit."""
+        self._throttle.configure(config.bytes_per_second, config.samples, config.sample_ms)
+
+    # -- what is asked for -------------------------------------------------------------------------------
+
+    def move(self, topic: str, index: int, path: str) -> ErrorCode:
+        """Have this broker's replica in this log directory; what hinders that (AlterReplicaLogDirs)."""
+        try:
+            return self._move(topic, index, path)
+        except StorageError as fault:
+            logger.warning("%s-%d cannot be moved to %s: %s", topic, index, path, fault)
+            return ErrorCode.KAFKA_STORAGE_ERROR
+
+    def _move(self, topic: str, index: int, path: str) -> ErrorCode:
+        if not can_move(topic, index):
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        directory = self._logs.directory(path)
+        if directory is None:
+            return ErrorCode.LOG_DIR_NOT_FOUND
+        if directory.offline is not None or self._replicas.is_offline(topic, index):
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        partition = self._replicas.get(topic, index)
+        future = self._logs.futures.get(topic, index)
+        if partition is not None and future is not None and future.context is not directory:
+            self._cancel(topic, index)
+        if not self._is_in(directory, topic, index):
+            self._logs.futures.prefer(topic, index, path)
+        if partition is None:
+            error = self._replicas.find(topic, index)
+            is_known = error == ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return ErrorCode.REPLICA_NOT_AVAILABLE if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if not self._is_in(directory, topic, index):
+            self._logs.insist_on_all()  # a copy may be in the one that is offline
+            self._logs.futures.create(partition.log, directory)
+            logger.info("%s-%d moves from %s to %s", topic, index, partition.log.context.path, path)
+            self.follow(partition)
+        return ErrorCode.NONE
+
+    def _is_in(self, directory: LogDirectory, topic: str, index: int) -> bool:
+        """Whether the replica, or its copy, is in this directory."""
+        logs = (self._logs.get(topic, index), self._logs.futures.get(topic, index))
+        return any(log is not None and log.context is directory for log in logs)
+
+    def _cancel(self, topic: str, index: int) -> None:
+        self.leave(topic, index)
+        self._logs.delete_future(topic, index)
+        logger.info("%s-%d does not move any more", topic, index)
+
+    # -- what is told ------------------------------------------------------------------------------------
+
+    def follow(self, partition: Partition) -> None:
+        """The partition is here and has a role: go on with its move, if there is one."""
+        key = partition.topic, partition.index
+        self.leave(*key)
+        future = self._logs.futures.get(*key)
+        if future is None or partition.log.is_failed:
+            return
+        if future.is_failed:
+            self._logs.futures.forget(*key)
+            logger.warning("%s-%d does not move any more: %s has failed", *key, future.context.path)
+            return
+        if differ(future.topic_id, partition.topic_id):
+            with self._reported(key):
+                self._logs.set_aside(future, "is of another topic of this name")
+            return
+        if future.topic_id == ZERO_UUID:  # a crash left it without
+            with self._reported(key):
+                future.assign_topic_id(partition.topic_id)
+        if partition.log.hole is not None:
+            return  # a copy would not know of the hole; the role that settles it has the move go on
+        future.update_config(partition.log.config)
+        with self._reported(key):
+            cut_to_follow(future)
+        partition.future = replica = FutureReplica(
+            partition,
+            future,
+            self._clock,
+            self._throttle,
+            has_caught_up=self._take_place,
+            original_cut=self._cut,
+        )
+        copier = self._copier(key)
+        copier.fetcher.follow(replica, partition.state.epoch)
+        copier.go_on_soon()
+
+    def leave(self, topic: str, index: int) -> None:
+        """Copy nothing of the partition any more; what there is of its copy stays."""
+        copier = self._copiers.get(self._number_of((topic, index)))
+        if copier is not None:
+            copier.fetcher.forget((topic, index))
+        partition = self._replicas.get(topic, index)
+        if partition is not None:
+            partition.future = None
+
+    def look_after(self) -> None:
+        """Give up moves whose disk has failed, and try those again that came to a halt."""
+        for future in self._logs.futures:
+            key = future.topic, future.partition
+            partition = self._replicas.get(*key)
+            is_copied = self._copier(key).fetcher.lag(key) is not None
+            if partition is not None and not (
+                is_copied and not future.is_failed and not partition.log.is_failed
+            ):
+                self.follow(partition)
+
+    def close(self) -> None:
+        """Copy nothing any more."""
+        for copier in self._copiers.values():
+            copier.close()
+        self._copiers.clear()
+
+    # -- copying -----------------------------------------------------------------------------------------
+
+    def _number_of(self, key: Key) -> int:
+        topic, index = key
+        return (crc32(topic.encode()) + index) % self._config.copiers
+
+    def _copier(self, key: Key) -> FetcherConnection:
+        number = self._number_of(key)
+        if number not in self._copiers:
+            fetcher = Fetcher(self._broker_id, lambda: -1, self._config.fetcher)
+            leader = LocalLeader(self._replicas, self._clock, self._throttle)
+            self._copiers[number] = FetcherConnection(
+                self._broker_id, fetcher, lambda: leader, self._clock, timeout_ms=0
+            )
+        return self._copiers[number]
+
+    def _cut(self, replica: FutureReplica, offset: int) -> None:
+        """The log was cut: cut its copy, and fetch anew. A copy that cannot be cut is of no use."""
+        key = replica.topic, replica.index
+        with self._reported(key):
+            try:
+                if offset < replica.log_end_offset:
+                    replica.truncate_to(offset)
+            except StorageError:
+                self._cancel(*key)
+                raise
+        self.follow(replica.partition)
+
+    @contextmanager
+    def _reported(self, key: Key) -> Iterator[None]:
+        """A fault of the disk of a copy is nobody's but the move's."""
+        try:
+            yield
+        except StorageError as fault:
+            logger.warning("the move of %s-%d meets a fault: %s", *key, fault)
+
+    def _take_place(self, partition: Partition) -> None:
+        """The copy has all that the log has. Raises StorageError."""
+        key = partition.topic, partition.index
+        self.leave(*key)
+        log = self._logs.replace_with_future(*key)
+        partition.replace_log(log)
+        logger.info("%s-%d has moved to %s", *key, log.context.path)

@@ -1,0 +1,252 @@
+"""All partitions of this broker, and what waits on them (Kafka's `ReplicaManager`).
+
+The controller's decisions arrive here as roles; handlers look partitions up by topic name and index.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kcompat.faults import contained
+from kcompat.log.refusals import Refusals
+from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.leading.leader import IsrRule
+from kcompat.replication.partition import Partition
+from kcompat.replication.partition_ports import Surroundings
+from kcompat.replication.purgatory import Purgatory
+from kcompat.replication.storage_config import log_config
+from kcompat.replication.throttle import Throttle, Throttled, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kcompat.clock import Clock
+    from kcompat.cluster.feed import MetadataCache
+    from kcompat.cluster.news import Role
+    from kcompat.config.topic import TopicConfig
+    from kcompat.log.log import Log
+    from kcompat.records.batch import BatchHeader
+    from kcompat.replication.isr import IsrOwner, Pending
+
+    LeadershipListener = Callable[[Partition], None]
+
+
+class Followers(Protocol):
+    """What fetches for partitions: from the brokers that lead them (`Fetching`), or from their logs here for
+    their copies in other directories (`Moves`).
+    """
+
+    def follow(self, partition: Partition) -> None:
+        """The partition has a role: fetch for it, if there is something to fetch."""
+
+    def leave(self, topic: str, index: int) -> None:
+        """The partition goes: fetch nothing for it."""
+
+
+MAX_LAG_MS: Final = 30_000
+"""Kafka's default."""
+MOST_AWAITED: Final = 100
+"""Partitions that are not here for which refused batches are remembered. With more of them it begins anew."""
+
+
+class ReplicaManager:
+    """The partitions this broker has, by topic name and index."""
+
+    def __init__(
+        self, broker_id: int, clock: Clock, cluster: MetadataCache, *, max_lag_ms: int = MAX_LAG_MS
+    ) -> None:
+        """`max_lag_ms` is `replica.lag.time.max.ms`."""
+        self.broker_id = broker_id
+        self._clock = clock
+        self._cluster = cluster
+        self._surroundings = Surroundings(
+            broker_id,
+            clock,
+            IsrRule(max_lag_ms, lambda broker: broker in cluster.image.brokers),
+            produces=Purgatory(clock),
+            fetches=Purgatory(clock),
+            replica_fetches=Purgatory(clock),
+            deletions=Purgatory(clock),
+            questions=Purgatory(clock),
+        )
+        self._leader_throttle, self._follower_throttle = Throttle(), Throttle()
+        self._topics: dict[str, dict[int, Partition]] = {}
+        self._offline: set[tuple[str, int]] = set()
+        """Those whose logs could not be opened when they were given a role."""
+        self._awaited: dict[tuple[str, int], Refusals] = {}
+        """Batches that were refused because their partition was not here, by topic and index."""
+        self._listeners: dict[str, LeadershipListener] = {}
+        self._following: list[Followers] = []
+
+    @property
+    def produces(self) -> Purgatory:
+        """Produces that wait for the in-sync replicas, or for the device."""
+        return self._surroundings.produces
+
+    @property
+    def fetches(self) -> Purgatory:
+        """Consumers that wait for something to read."""
+        return self._surroundings.fetches
+
+    @property
+    def replica_fetches(self) -> Purgatory:
+        """Followers that wait for appends."""
+        return self._surroundings.replica_fetches
+
+    @property
+    def deletions(self) -> Purgatory:
+        """DeleteRecords that wait for the followers' log starts."""
+        return self._surroundings.deletions
+
+    @property
+    def questions(self) -> Purgatory:
+        """Who wants to know whether this broker still leads."""
+        return self._surroundings.questions
+
+    def propose_to(self, propose: Callable[[IsrOwner, Pending], object]) -> None:
+        """Have leaders ask for other ISRs there (`IsrProposals.submit`)."""
+        self._surroundings.propose = propose
+
+    def follow_with(self, following: Followers) -> None:
+        """Have this fetch as well from now on."""
+        self._following.append(following)
+
+    def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
+        """Call `listener` whenever the role or existence of a partition of `topic` changes (coordinators load
+        by it). The role is taken all the same when it raises.
+        """
+        self._listeners[topic] = listener
+
+    def get(self, topic: str, index: int) -> Partition | None:
+        """The partition, if this broker has a replica of it."""
+        partitions = self._topics.get(topic)
+        return None if partitions is None else partitions.get(index)
+
+    def find(self, topic: str, index: int) -> Partition | ErrorCode:
+        """The partition, or what a client is told who looks for it here (Kafka's `getPartitionOrError`)."""
+        try:
+            return self._topics[topic][index]
+        except KeyError:
+            return self._why_absent(topic, index)
+
+    def _why_absent(self, topic: str, index: int) -> ErrorCode:
+        if (topic, index) in self._offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        known = self._cluster.image.partition(topic, index)
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def note_refusal(self, topic: str, index: int, header: BatchHeader, error: ErrorCode) -> None:
+        """Remember that a batch is refused with `error`, as its partition is not here."""
+        key = (topic, index)
+        if key not in self._awaited and len(self._awaited) >= MOST_AWAITED:
+            self._awaited.clear()
+        self._awaited.setdefault(key, Refusals()).note(header, error)
+
+    def is_offline(self, topic: str, index: int) -> bool:
+        """Whether the disk of this broker's replica has failed."""
+        partition = self.get(topic, index)
+        return (topic, index) in self._offline if partition is None else partition.log.is_failed
+
+    def mark_offline(self, topic: str, index: int) -> None:
+        """Note that the log of a partition cannot be opened here."""
+        self._offline.add((topic, index))
+
+    def __iter__(self) -> Iterator[Partition]:
+        for partitions in self._topics.values():
+            yield from partitions.values()
+
+    def add(self, log: Log, config: TopicConfig, high_watermark: int) -> Partition:
+        """Take a log in, with no role yet; `high_watermark` as checkpointed (0 for a new log)."""
+        partition = Partition(log, self._surroundings, high_watermark=high_watermark)
+        self._obey(partition, config)
+        self._topics.setdefault(log.topic, {})[log.partition] = partition
+        self._offline.discard((log.topic, log.partition))
+        refusals = self._awaited.pop((log.topic, log.partition), None)
+        if refusals is not None:
+            log.producer_state.refusals = refusals
+        return partition
+
+    def topics(self) -> list[str]:
+        """The topics this broker has partitions of."""
+        return list(self._topics)
+
+    def has_topic(self, topic: str) -> bool:
+        """Whether this broker has partitions of a topic."""
+        return topic in self._topics
+
+    def configure(self, topic: str, config: TopicConfig) -> None:
+        """Make a topic's partitions obey a changed configuration."""
+        storage = log_config(config)
+        for partition in self._topics[topic].values():
+            self._obey(partition, config)
+            partition.log.update_config(storage)
+            if partition.future is not None:
+                partition.future.log.update_config(storage)
+
+    def _obey(self, partition: Partition, config: TopicConfig) -> None:
+        partition.require_in_sync(config.min_insync_replicas)
+        index, broker_id = partition.index, self.broker_id
+        as_leader = names(config.leader_replication_throttled_replicas, index, broker_id)
+        as_follower = names(config.follower_replication_throttled_replicas, index, broker_id)
+        partition.throttled = Throttled(
+            self._leader_throttle if as_leader else None, self._follower_throttle if as_follower else None
+        )
+
+    def throttle(self, leader_rate: int, follower_rate: int, samples: int, sample_ms: int) -> None:
+        """Limit what throttled replicas are sent and take, in bytes per second, over a window of samples."""
+        self._leader_throttle.configure(leader_rate, samples, sample_ms)
+        self._follower_throttle.configure(follower_rate, samples, sample_ms)
+
+    def take_role(self, topic: str, index: int, role: Role) -> ErrorCode:
+        """Follow one decision of the controller (LeaderAndIsr)."""
+        partition = self.get(topic, index)
+        if partition is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        error = partition.take_role(role)
+        if not error:
+            self._tell(partition)
+            for following in self._following:
+                following.follow(partition)
+        return error
+
+    def stop(self, topic: str, index: int) -> None:
+        """Keep a partition, but lead it no more and follow nobody (StopReplica without deletion)."""
+        partition = self.get(topic, index)
+        if partition is not None:
+            self._leave(topic, index)
+            partition.stop()
+            self._tell(partition)
+
+    def _leave(self, topic: str, index: int) -> None:
+        for following in self._following:
+            following.leave(topic, index)
+
+    def shrink_isrs(self) -> None:
+        """Look who has fallen behind; to be done twice in `replica.lag.time.max.ms`."""
+        now_ms = self._clock.now_ms()
+        for partition in self:
+            partition.shrink_isr(now_ms)
+
+    def remove(self, topic: str, index: int) -> Partition | None:
+        """Forget a partition (StopReplica); whatever waits on it is answered."""
+        partitions = self._topics.get(topic, {})
+        partition = partitions.get(index)
+        if partition is None:
+            return None
+        self._leave(topic, index)
+        del partitions[index]
+        if not partitions:
+            del self._topics[topic]
+        partition.retire()
+        self._tell(partition)
+        return partition
+
+    def high_watermarks(self) -> dict[tuple[str, int], int]:
+        """What `replication-offset-checkpoint` stores."""
+        return {(partition.topic, partition.index): partition.high_watermark for partition in self}
+
+    def _tell(self, partition: Partition) -> None:
+        listener = self._listeners.get(partition.topic)
+        if listener is not None:
+            with contained(f"what follows the leadership of {partition.topic}-{partition.index}"):
+                listener(partition)

@@ -1,0 +1,237 @@
+"""Fetch sessions (KIP-227): a client names its partitions once, then only what changes goes over the wire.
+
+Pure: time comes as an argument. Kafka's counterparts: `FetchSessionCache` and its fetch contexts. A session
+begins with a full fetch (epoch 0), and those after it are incremental; epoch -1 means "no session, and close
+the one I name".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcompat.protocol.errors import ErrorCode
+from kcompat.replication.reading import NO_REPLICA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from random import Random
+
+    from kcompat.replication.reading import Fetched, FetchSpec
+    from kcompat.replication.waiting.cached_answer import Idle
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+EVICTION_MS = 120_000
+"""A session that was not used for so long makes room for any other; one that was created so long ago, for one
+with more partitions (Kafka's fixed two minutes).
+"""
+
+TopicKey = str | bytes
+"""A topic's name, or from Fetch v13 on its 16-byte id."""
+PartitionKey = tuple[TopicKey, int]
+
+
+class FetchTarget(Struct):
+    """One partition of a fetch: what is asked, and what the client was last told (-1 = nothing yet)."""
+
+    topic: TopicKey
+    index: int
+    spec: FetchSpec
+    told_high_watermark: int = -1
+    told_log_start_offset: int = -1
+    idle: Idle | None = None
+    """What is found as long as nothing happens; None where something has."""
+
+    @property
+    def key(self) -> PartitionKey:
+        """How the session knows the partition."""
+        return self.topic, self.index
+
+    def must_answer(self, fetched: Fetched) -> bool:
+        """Whether an incremental answer has to mention the partition; remembers what it then knows."""
+        changed = (
+            len(fetched.records) > 0
+            or fetched.high_watermark != self.told_high_watermark
+            or fetched.log_start_offset != self.told_log_start_offset
+        )
+        self.told_high_watermark = fetched.high_watermark
+        self.told_log_start_offset = fetched.log_start_offset
+        if fetched.preferred_replica != NO_REPLICA:
+            return True
+        if fetched.error or fetched.diverging is not None:
+            # So that the next answer is told again: after an error nothing is known, and a follower that has
+            # to cut its log takes no high watermark before it has done so.
+            self.told_high_watermark = -1
+            return True
+        return changed
+
+
+class FetchSession:
+    """The partitions a client has named, in the order they are served: those that just had data go last."""
+
+    __slots__ = ("created_ms", "epoch", "id", "is_privileged", "last_used_ms", "targets", "uses_topic_ids")
+
+    def __init__(
+        self,
+        session_id: int,
+        targets: Iterable[FetchTarget],
+        uses_topic_ids: bool,
+        now_ms: int,
+        *,
+        is_privileged: bool,
+    ) -> None:
+        """A follower's session is privileged: no consumer's takes its place while it is in use."""
+        self.id = session_id
+        self.is_privileged = is_privileged
+        self.epoch = next_epoch(INITIAL_EPOCH)
+        self.targets = {target.key: target for target in targets}
+        self.uses_topic_ids = uses_topic_ids
+        self.created_ms = self.last_used_ms = now_ms
+
+    def update(self, wanted: Iterable[FetchTarget], forgotten: Iterable[PartitionKey]) -> None:
+        """Apply what the request adds, changes and drops."""
+        for target in wanted:
+            known = self.targets.get(target.key)
+            if known is None:
+                self.targets[target.key] = target
+            else:
+                known.spec = target.spec
+        for key in forgotten:
+            self.targets.pop(key, None)
+
+
+class FetchContext:
+    """One fetch on its way: which partitions to read, and which of the results to tell."""
+
+    __slots__ = (
+        "_is_privileged",
+        "_session",
+        "_sessions",
+        "_uses_topic_ids",
+        "is_incremental",
+        "targets",
+    )
+
+    def __init__(
+        self,
+        targets: list[FetchTarget],
+        *,
+        sessions: FetchSessions | None = None,
+        session: FetchSession | None = None,
+        uses_topic_ids: bool = False,
+        is_privileged: bool = False,
+    ) -> None:
+        self.targets = targets
+        self._is_privileged = is_privileged
+        self.is_incremental = session is not None
+        self._session = session
+        self._sessions = sessions
+        self._uses_topic_ids = uses_topic_ids
+
+    def answer(
+        self, results: list[tuple[FetchTarget, Fetched]], now_ms: int
+    ) -> tuple[int, list[tuple[FetchTarget, Fetched]]]:
+        """The session id to answer with (0 = none) and the results to mention."""
+        session = self._session
+        if session is not None:
+            told = [pair for pair in results if pair[0].must_answer(pair[1])]
+            for target, fetched in told:
+                if len(fetched.records):
+                    session.targets[target.key] = session.targets.pop(target.key, target)
+            return session.id, told
+        if self._sessions is None:
+            return NO_SESSION, results
+        for target, fetched in results:
+            target.must_answer(fetched)
+        session_id = self._sessions.create(
+            self.targets, self._uses_topic_ids, now_ms, is_privileged=self._is_privileged
+        )
+        return session_id, results
+
+
+class FetchSessions:
+    """The cache of sessions: `max.incremental.fetch.session.cache.slots` of them at most."""
+
+    def __init__(self, slots: int, random: Random) -> None:
+        self._slots = slots
+        self._random = random
+        self._sessions: dict[int, FetchSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def open(
+        self,
+        session_id: int,
+        epoch: int,
+        wanted: list[FetchTarget],
+        forgotten: list[PartitionKey],
+        *,
+        uses_topic_ids: bool,
+        now_ms: int,
+        is_privileged: bool = False,
+    ) -> FetchContext | ErrorCode:
+        """What a request with this session id and epoch means; `is_privileged` if a follower sent it."""
+        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            self._sessions.pop(session_id, None)
+            if epoch == FINAL_EPOCH:
+                return FetchContext(wanted)
+            return FetchContext(
+                wanted, sessions=self, uses_topic_ids=uses_topic_ids, is_privileged=is_privileged
+            )
+        session = self._sessions.get(session_id)
+        if session is None:
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        if session.uses_topic_ids != uses_topic_ids:
+            return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        if session.epoch != epoch:
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        session.update(wanted, forgotten)
+        if not session.targets:
+            del self._sessions[session_id]
+            return FetchContext([])
+        session.epoch = next_epoch(session.epoch)
+        session.last_used_ms = now_ms
+        self._sessions[session_id] = self._sessions.pop(session_id)
+        return FetchContext(list(session.targets.values()), session=session)
+
+    def create(
+        self, targets: list[FetchTarget], uses_topic_ids: bool, now_ms: int, *, is_privileged: bool
+    ) -> int:
+        """A new session's id, or NO_SESSION when there is no room for one of its rank."""
+        rank = (is_privileged, len(targets))
+        if len(self._sessions) >= self._slots and not self._evict_for(rank, now_ms):
+            return NO_SESSION
+        session_id = 0
+        while session_id == NO_SESSION or session_id in self._sessions:
+            session_id = self._random.getrandbits(31)
+        self._sessions[session_id] = FetchSession(
+            session_id, targets, uses_topic_ids, now_ms, is_privileged=is_privileged
+        )
+        return session_id
+
+    def _evict_for(self, rank: tuple[bool, int], now_ms: int) -> bool:
+        """Make room as `EVICTION_MS` allows; False if it does not. Sessions rank by privilege, then size."""
+        if not self._sessions:
+            return False
+        victim = next(iter(self._sessions.values()))
+        if now_ms - victim.last_used_ms <= EVICTION_MS:
+            old = [each for each in self._sessions.values() if now_ms - each.created_ms > EVICTION_MS]
+            lowest = min(old, key=_rank, default=None)
+            if lowest is None or _rank(lowest) >= rank:
+                return False
+            victim = lowest
+        del self._sessions[victim.id]
+        return True
+
+
+def _rank(session: FetchSession) -> tuple[bool, int]:
+    return session.is_privileged, len(session.targets)
+
+
+def next_epoch(epoch: int) -> int:
+    """The epoch after `epoch`: it wraps to 1, as 0 and -1 have meanings of their own."""
+    return 1 if epoch >= 2**31 - 1 else epoch + 1

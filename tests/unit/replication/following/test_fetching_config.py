@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from kcompat.config.broker import BrokerConfig
+from kcompat.replication.fetching_config import fetching_config
+from kcompat.replication.following.fetcher_manager import FetchingConfig
+
+
+def test_the_defaults_are_kafkas() -> None:
+    assert fetching_config(BrokerConfig()) == FetchingConfig()
+
+
+@pytest.mark.parametrize(("release", "expected"), [("2.6", False), ("2.7-IV0", False), ("2.7-IV1", True)])
+def test_old_brokers_do_not_compare_epochs_in_fetch(release: str, expected: bool) -> None:
+    config = BrokerConfig({"inter.broker.protocol.version": release})
+    assert fetching_config(config).fetcher.truncates_on_fetch is expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, (1 << 20, 4 << 20)), ({"replica.fetch.max.bytes": "5000"}, (5000, 5000))]
+)
+def test_who_is_behind_takes_more_at_once_unless_the_limit_was_set(
+    given: dict[str, str], expected: tuple[int, int]
+) -> None:
+    fetcher = fetching_config(BrokerConfig(given)).fetcher
+    assert (fetcher.partition_max_bytes, fetcher.behind_max_bytes) == expected
