@@ -28,8 +28,7 @@ from kcompat.net.server import Server
 from kcompat.peer.controller import RemoteController
 from kcompat.peer.peers import Peers
 from kcompat.promise import Promise
-from kcompat.replication.fetching_config import fetching_config
-from kcompat.replication.following.fetcher_manager import Fetching
+from kcompat.replication.following.fetcher_manager import FetcherManager, fetcher_manager_config
 from kcompat.replication.leading.isr_proposals import IsrProposals
 from kcompat.replication.local_broker import LocalBroker
 from kcompat.replication.replica_manager import ReplicaManager
@@ -75,10 +74,10 @@ class OurReplicas:
         self._peers = Peers(broker_id, config, image, (SocketConnector(loop), clock, chance))
         controller = RemoteController(broker_id, self._broker_epoch, self._peers, image, config, clock)
         self._proposals = IsrProposals(broker_id, self._broker_epoch, controller, clock)
-        self.fetching = Fetching(
-            broker_id, self._broker_epoch, self._peers.fetcher, clock, fetching_config(config.current)
+        self.fetching = FetcherManager(
+            broker_id, self._broker_epoch, self._peers.fetcher, clock, fetcher_manager_config(config.current)
         )
-        self.replicas.follow_with(self.fetching)
+        self.replicas.add_fetcher(self.fetching)
         self.replicas.propose_to(self._proposals.submit)
         services = services_of(
             broker_id=broker_id,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+TopicPartition = tuple[str, int]
+"""Name of a topic and index of one of its partitions."""
+
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 SHARE_GROUP_STATE = "__share_group_state"

@@ -20,7 +20,6 @@ from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.batch import read_header
 from kcompat.records.layout import HEADER_SIZE
 from kcompat.replication.partition import Partition
-from kcompat.replication.verifying import begin_verification
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -142,8 +141,8 @@ class _Asking:
             partition = services.storage.replicas.find(*place)
             if not isinstance(partition, Partition):
                 continue  # and is refused for that
-            proof = begin_verification(
-                partition, claim.producer_id, claim.epoch, header.base_sequence, now_ms, adds=claim.adds
+            proof = partition.begin_verification(
+                claim.producer_id, claim.epoch, header.base_sequence, now_ms, adds=claim.adds
             )
             if isinstance(proof, Verification):
                 claimed.terms[place] = AppendTerms(proof=proof)

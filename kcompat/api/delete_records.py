@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from kcompat.replication.partition import Partition
-from kcompat.replication.waiting.delayed_progress import Settling
+from kcompat.replication.waiting.delayed_progress import DelayedProgress
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from kcompat.topics import is_internal
@@ -80,5 +80,5 @@ def _wait(
             answer.low_watermark = -1 if error else partition.low_watermark
 
     required = {partition: offset for partition, (offset, _) in waiting.items()}
-    operation = Settling(required, settle, response, Partition.deleted)
+    operation = DelayedProgress(required, settle, response, Partition.deleted)
     return context.services.storage.replicas.deletions.wait(operation, tuple(waiting), timeout_ms).promise

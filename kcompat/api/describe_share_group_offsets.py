@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.api.group_protocols import serves_share_groups
 from kcompat.promise import Promise, gather
+from kcompat.protocol.constants import UNKNOWN_OFFSET
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -33,8 +34,6 @@ Asked = DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup
 Group = DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup
 Topic = DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic
 Row = DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition
-
-UNKNOWN_OFFSET = -1
 
 
 def handle(

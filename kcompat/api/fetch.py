@@ -32,14 +32,20 @@ from typing import TYPE_CHECKING
 from kcompat.api.context import Interruptible
 from kcompat.api.leaders import current_leader, endpoints
 from kcompat.api.old_fetch import FIRST_WITH_BATCHES, in_old_format
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.records.compression import Codec
 from kcompat.replication.partition import Partition
 from kcompat.replication.preferred_replica import RACK_AWARE_SELECTOR, SameRack
-from kcompat.replication.reading import NO_REPLICA, READ_COMMITTED, READ_UNCOMMITTED, FetchSpec, Reader
-from kcompat.replication.role import NO_EPOCH
-from kcompat.replication.waiting.delayed_fetch import Fetch
+from kcompat.replication.reading import (
+    NO_REPLICA,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    FetchSpec,
+    PartitionReader,
+)
+from kcompat.replication.waiting.delayed_fetch import DelayedFetch
 from kcompat.replication.waiting.fetch_session import FINAL_EPOCH, FetchTarget, TopicKey
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation
@@ -78,7 +84,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | In
     session = _open_session(context, request, reader)
     if isinstance(session, ErrorCode):
         return FetchResponse(error_code=session)
-    fetch = Fetch(
+    fetch = DelayedFetch(
         _resolve(context, session.targets, reader),
         reader,
         min_bytes=request.min_bytes,
@@ -116,7 +122,9 @@ def _refuse_all(context: RequestContext, request: FetchRequest) -> FetchResponse
     return response
 
 
-def _open_session(context: RequestContext, request: FetchRequest, reader: Reader) -> FetchContext | ErrorCode:
+def _open_session(
+    context: RequestContext, request: FetchRequest, reader: PartitionReader
+) -> FetchContext | ErrorCode:
     """The session a request opens or goes on with. A partition named twice counts once, as named last."""
     by_id = context.api_version >= FIRST_WITH_IDS
     wanted: dict[PartitionKey, FetchTarget] = {}
@@ -147,7 +155,7 @@ def _open_session(context: RequestContext, request: FetchRequest, reader: Reader
     )
 
 
-def _reader(context: RequestContext, request: FetchRequest) -> Reader:
+def _reader(context: RequestContext, request: FetchRequest) -> PartitionReader:
     version = context.api_version
     replica_id, broker_epoch = request.replica_id, -1
     if version >= FIRST_WITH_REPLICA_STATE:
@@ -159,7 +167,7 @@ def _reader(context: RequestContext, request: FetchRequest) -> Reader:
         if services.server.config.get("replica.selector.class") == RACK_AWARE_SELECTOR:
             brokers = services.cluster.metadata.image.brokers
             choice = SameRack(request.rack_id, context.listener, services.cluster.broker_id, brokers)
-    return Reader(
+    return PartitionReader(
         request.isolation_level,
         replica_id,
         broker_epoch,
@@ -169,7 +177,7 @@ def _reader(context: RequestContext, request: FetchRequest) -> Reader:
 
 
 def _resolve(
-    context: RequestContext, targets: Sequence[FetchTarget], reader: Reader
+    context: RequestContext, targets: Sequence[FetchTarget], reader: PartitionReader
 ) -> list[tuple[FetchTarget, Partition | ErrorCode]]:
     """The partition that each target names, or why there is none."""
     if reader.is_replica and not context.may(Operation.CLUSTER_ACTION, CLUSTER):

@@ -20,13 +20,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kcompat.security.authorizer import CLUSTER, Resource
 from kcompat.security.operations import Operation, ResourceType
 from kcompat.transaction.errors import known_to
 from kcompat.transaction.requests import InitRequest, Producer, ProducerAnswer
-from kcompat.transaction.transaction import NO_EPOCH, NO_PRODUCER_ID
+from kcompat.transaction.transaction import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
     from kcompat.api.context import RequestContext

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcompat.api.cluster_view import reachable_brokers
-from kcompat.cluster.image import NO_LEADER
+from kcompat.protocol.constants import NO_EPOCH, NO_LEADER
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.role import NO_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

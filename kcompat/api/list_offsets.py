@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kcompat.replication.listing import EARLIEST_TIMESTAMP, offset_for, offsets_before
-from kcompat.replication.reading import Reader
+from kcompat.replication.reading import PartitionReader
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 
@@ -48,7 +48,7 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
     """Answer each question by itself."""
     response = ListOffsetsResponse()
     replica = request.replica_id
-    reader = Reader(request.isolation_level, replica, leader_only=replica != DEBUGGING)
+    reader = PartitionReader(request.isolation_level, replica, leader_only=replica != DEBUGGING)
     asked: dict[tuple[str, int], int] = {}
     for topic in request.topics:
         for question in topic.partitions:
@@ -74,7 +74,9 @@ def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsR
     return response
 
 
-def _answer(context: RequestContext, topic: str, question: Question, reader: Reader) -> PartitionAnswer:
+def _answer(
+    context: RequestContext, topic: str, question: Question, reader: PartitionReader
+) -> PartitionAnswer:
     version = context.api_version
     answer = PartitionAnswer(partition_index=question.partition_index)
     if not _is_known(question.timestamp, version):

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING
 from kcompat.api.acceptance import Acceptance
 from kcompat.api.claimed import claim, has_transactional
 from kcompat.api.production import (
-    ACKS_NONE,
     PartitionAnswer,
     Production,
     TopicAnswer,
@@ -36,6 +35,7 @@ from kcompat.api.production import (
     once,
     resolve,
 )
+from kcompat.protocol.constants import ACKS_NONE
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.produce import ProduceResponse
 from kcompat.security.authorizer import Resource

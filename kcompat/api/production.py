@@ -27,12 +27,13 @@ from kcompat.log.verification import BY_CLIENT
 from kcompat.net.answers import CLOSE, Close
 from kcompat.net.placing import WORTH_PLACING
 from kcompat.promise import Promise
+from kcompat.protocol.constants import ACKS_ALL, ACKS_LEADER, ACKS_NONE
 from kcompat.protocol.errors import NO_ERROR, ErrorCode
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.allowance import Allowance
 from kcompat.records.batch import iter_headers
 from kcompat.replication.partition import Partition
-from kcompat.replication.waiting.delayed_progress import Settling
+from kcompat.replication.waiting.delayed_progress import DelayedProgress
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from kcompat.topics import is_internal
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from kcompat.net.answers import Connection
     from kcompat.records.validate import Refusal
 
-ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
 FIRST_WITH_RECORD_ERRORS = 8
 FIRST_WITH_LEADER = 10
 FIRST_WITH_IDS = 13
@@ -276,7 +276,7 @@ class Production(Struct):
                 self._name_leaders(response)
 
         required = {partition: offset for partition, (offset, _) in waiting.items()}
-        operation = Settling(required, settle, response, _done_for(request.acks))
+        operation = DelayedProgress(required, settle, response, _done_for(request.acks))
         timeout_ms = request.timeout_ms if request.acks == ACKS_ALL else None
         return self.context.services.storage.replicas.produces.wait(
             operation, tuple(waiting), timeout_ms

@@ -14,7 +14,6 @@ from msgspec import Struct
 from kcompat.api.acceptance import FIRST_WITH_BATCHES, accept_plain
 from kcompat.api.context import RequestContext
 from kcompat.api.production import (
-    ACKS_NONE,
     FIRST_WITH_IDS,
     PartitionAnswer,
     Production,
@@ -26,6 +25,7 @@ from kcompat.api.production import (
 )
 from kcompat.log.append_result import AppendResult
 from kcompat.protocol.compiling import find_single_batch
+from kcompat.protocol.constants import ACKS_NONE
 from kcompat.protocol.errors import NO_ERROR
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.replication.partition import Partition

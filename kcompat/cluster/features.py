@@ -13,6 +13,7 @@ from kcompat.cluster import znodes
 from kcompat.cluster.feature_levels import SUPPORTED, are_supported, decode_finalized
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.promise import Promise
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.store.interface import NoNodeError, StoreError
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from kcompat.store.interface import MetadataStore, Watch
 
-NO_EPOCH = -1
 
 _log = logging.getLogger(__name__)
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.topics import is_internal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-NO_LEADER = -1
 LEADER_DURING_DELETION = -2
 NO_CONTROLLER = -1
 

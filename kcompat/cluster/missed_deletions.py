@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from kcompat.cluster import znodes
-from kcompat.cluster.registration import NO_EPOCH
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.store.interface import StoreError
 
 if TYPE_CHECKING:

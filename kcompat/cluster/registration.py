@@ -23,6 +23,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from kcompat.cluster import znodes
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.store.interface import (
     BadVersionError,
     Create,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock
     from kcompat.store.interface import MetadataStore, Watch
 
-NO_EPOCH = -1
 SPOKEN_AMONG_BROKERS = "PLAINTEXT"
 """The security protocol of brokers among each other; the listener's name where nothing else is said."""
 RETRY_MS = 1000

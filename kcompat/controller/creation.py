@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.znodes import (
     TopicAssignment,
     config_path,
@@ -34,6 +33,7 @@ from kcompat.controller.requests import (
 )
 from kcompat.controller.state import ControlledPartition, ControlledTopic, Decision, encode_state
 from kcompat.controller.values import Outcome, RefusedError, TopicResult
+from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import random_uuid
 from kcompat.store.interface import Create, SetData

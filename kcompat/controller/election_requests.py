@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcompat.cluster.image import NO_LEADER
 from kcompat.controller import elections
 from kcompat.controller.draft import Draft
 from kcompat.controller.values import ElectionType, Outcome
+from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

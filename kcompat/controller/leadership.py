@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.cluster.image import NO_LEADER
 from kcompat.controller import elections
 from kcompat.controller.draft import Draft
 from kcompat.controller.state import ABSENT, Decision
+from kcompat.protocol.constants import NO_LEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

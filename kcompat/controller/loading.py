@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from kcompat.cluster import znodes
 from kcompat.cluster.feature_levels import are_supported, decode_finalized, encode_finalized
-from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.payloads import DamagedZnodeError
 from kcompat.controller.state import (
     ABSENT,
@@ -23,6 +22,7 @@ from kcompat.controller.state import (
     Deletion,
     RegisteredBroker,
 )
+from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.store.interface import Create, NodeExistsError
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.znodes import REASSIGN_PARTITIONS, encode_reassignments
 from kcompat.controller import elections
 from kcompat.controller.draft import Draft
 from kcompat.controller.leadership import elect_offline
 from kcompat.controller.state import ABSENT, Decision
 from kcompat.controller.values import Outcome, RefusedError
+from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.store.interface import Delete, SetData
 

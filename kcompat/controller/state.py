@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.znodes import PartitionState, TopicAssignment, encode_partition_state
+from kcompat.protocol.constants import NO_LEADER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

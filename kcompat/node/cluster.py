@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from kcompat.cluster.image import NO_LEADER
 from kcompat.node.broker import BrokerNode
 from kcompat.node.lifetime import Lifetime
 from kcompat.node.links import Links
+from kcompat.protocol.constants import NO_LEADER
 from kcompat.store.interface import StoreUnavailableError
 from kcompat.store.process_session import ProcessSession
 

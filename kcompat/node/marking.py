@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from kcompat.coordinator.operation import Writer
 from kcompat.log.verification import AppendTerms
 from kcompat.promise import Promise, gather
+from kcompat.protocol.constants import ACKS_ALL
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
-from kcompat.replication.waiting.delayed_progress import Settling
+from kcompat.replication.waiting.delayed_progress import DelayedProgress
 from kcompat.topics import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     EndInGroups = Callable[[int, Writer, EndTransactionMarker], Promise[ErrorCode]]
 
-ACKS_ALL: Final = -1
 
 NOT_READY: Final = frozenset(
     {
@@ -73,7 +73,7 @@ class LocalMarkers:
                 self._append(partition, writer, ending, errors, waiting)
         if waiting:
             timeout_ms = self._config.current.integer("request.timeout.ms")
-            settling = Settling(waiting, partial(_note, errors), answer=errors)
+            settling = DelayedProgress(waiting, partial(_note, errors), answer=errors)
             wait = self._replicas.produces.wait(settling, tuple(waiting), timeout_ms)
             ends.append(wait.promise)
         return gather(ends).map(lambda _: errors)

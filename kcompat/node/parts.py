@@ -47,9 +47,8 @@ from kcompat.node.offline_directories import OfflineDirectories
 from kcompat.node.peering import Peering
 from kcompat.node.sharing import Sharing
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
-from kcompat.replication.fetching_config import moves_config
 from kcompat.replication.local_broker import LocalBroker
-from kcompat.replication.moving.moves import Moves
+from kcompat.replication.moving.moves import Moves, moves_config
 from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.storage_config import cleaner_config
 from kcompat.replication.strays import StrayReplicas
@@ -142,9 +141,9 @@ class Parts:
         )
         self.proposals = self.peering.proposals(self)
         self.replicas.propose_to(self.proposals.submit)
-        self.replicas.follow_with(self.peering.fetching)
+        self.replicas.add_fetcher(self.peering.fetching)
         self.moves = Moves(config.broker_id, self.logs, self.replicas, clock, moves_config(config))
-        self.replicas.follow_with(self.moves)
+        self.replicas.add_fetcher(self.moves)
         self.config.subscribe(lambda changed: self.moves.configure(moves_config(changed)))
         self.producer_ids = ProducerIds(self.decisions.allocate_producer_ids)
         self.markers = LocalMarkers(self.replicas, self._end_in_groups, clock, self.config)

@@ -11,8 +11,7 @@ from kcompat.peer.controller import RemoteController
 from kcompat.peer.peers import Peers
 from kcompat.peer.reachability import Reachability
 from kcompat.peer.vigil import Vigil
-from kcompat.replication.fetching_config import fetching_config
-from kcompat.replication.following.fetcher_manager import Fetching
+from kcompat.replication.following.fetcher_manager import FetcherManager, fetcher_manager_config
 from kcompat.replication.leading.isr_proposals import IsrProposals
 
 if TYPE_CHECKING:
@@ -38,13 +37,17 @@ class Peering:
         self._broker_id = config.current.broker_id
         self._broker_epoch = broker_epoch
         self.peers = Peers(self._broker_id, config, cluster, (world.connect, world.clock, world.random))
-        self.fetching = Fetching(
-            self._broker_id, broker_epoch, self.peers.fetcher, world.clock, fetching_config(config.current)
+        self.fetching = FetcherManager(
+            self._broker_id,
+            broker_epoch,
+            self.peers.fetcher,
+            world.clock,
+            fetcher_manager_config(config.current),
         )
         self.controller = RemoteController(
             self._broker_id, broker_epoch, self.peers, cluster, config, world.clock
         )
-        config.subscribe(lambda changed: self.fetching.configure(fetching_config(changed)))
+        config.subscribe(lambda changed: self.fetching.configure(fetcher_manager_config(changed)))
 
     def proposals(self, controller: ControllerPort) -> IsrProposals:
         """What collects the ISRs that leaders here want, and takes them to the controller."""

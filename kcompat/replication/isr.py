@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
-from kcompat.replication.named import Named
+from kcompat.replication.role import ReplicaIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +90,7 @@ Pending = PendingExpand | PendingShrink
 IsrState = Committed | PendingExpand | PendingShrink
 
 
-class IsrOwner(Named, Protocol):
+class IsrOwner(ReplicaIdentity, Protocol):
     """A partition that has asked for another ISR, and hears what became of it."""
 
     @property

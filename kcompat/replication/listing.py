@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.faults import FAULTS, error_of
-from kcompat.replication.follower import Follower
+from kcompat.replication.errors import FAULTS, storage_error
 from kcompat.replication.leading.leader import Leader
 from kcompat.replication.reading import CONSUMER, READ_COMMITTED
-from kcompat.replication.role import NO_EPOCH
+from kcompat.replication.role import Follower
 
 if TYPE_CHECKING:
     from kcompat.log.log import Log
     from kcompat.replication.partition import Partition
-    from kcompat.replication.reading import Reader
+    from kcompat.replication.reading import PartitionReader
 
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
@@ -35,7 +35,9 @@ class OffsetFound(Struct):
     leader_epoch: int = -1
 
 
-def offset_for(partition: Partition, timestamp: int, reader: Reader, leader_epoch: int) -> OffsetFound:
+def offset_for(
+    partition: Partition, timestamp: int, reader: PartitionReader, leader_epoch: int
+) -> OffsetFound:
     """The offset for a time in ms, or for one of the special ones. Who is no consumer is told of everything
     in the log.
     """
@@ -51,11 +53,11 @@ def offset_for(partition: Partition, timestamp: int, reader: Reader, leader_epoc
     try:
         return _find(log, state.epoch, timestamp, limit, knows_latest=knows_latest)
     except FAULTS as fault:
-        return OffsetFound(error_of(fault, log))
+        return OffsetFound(storage_error(fault, log))
 
 
 def offsets_before(
-    partition: Partition, timestamp: int, limit: int, reader: Reader, now_ms: int
+    partition: Partition, timestamp: int, limit: int, reader: PartitionReader, now_ms: int
 ) -> tuple[ErrorCode, list[int]]:
     """Version 0: where the segments begin whose newest record is not newer than `timestamp` (ms), at most
     `limit` offsets, newest first. The log end counts as a segment that was written at `now_ms`.
@@ -69,7 +71,7 @@ def offsets_before(
     try:
         found = _find_before(log, timestamp, limit, now_ms)
     except FAULTS as fault:
-        return error_of(fault, log), []
+        return storage_error(fault, log), []
     high_watermark = state.high_watermark
     if reader.replica_id == CONSUMER and found and found[0] > high_watermark:
         found = [high_watermark, *(offset for offset in found if offset <= high_watermark)]

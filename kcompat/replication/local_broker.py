@@ -11,11 +11,11 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcompat.cluster.image import NO_LEADER
 from kcompat.cluster.news import LeaderAndIsr, Reply, StopReplica, UpdateConfigs, UpdateMetadata
 from kcompat.config.topic import topic_config
 from kcompat.log.errors import StorageError
 from kcompat.log.holes import cut_if_lost
+from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.uuids import ZERO_UUID, differ
 from kcompat.replication.storage_config import log_config

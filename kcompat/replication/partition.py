@@ -1,9 +1,9 @@
 """One partition on this broker: a log, and whether this broker leads it (Kafka's `Partition`).
 
-`Leader` and `Follower` know the rules and touch nothing. Here they are asked, the log is written and read as
-they say, and who waits for that is woken as `Surroundings` says, all of them when the role changes.
+`Leader` and `Follower` decide and do no IO. `Partition` asks them, reads and writes the log as they say, and
+wakes the requests that wait on it through `PartitionPorts`: all of them when its role changes.
 
-Each method that reads or writes has an `except FAULTS`, and answers with the error that `error_of` gives.
+Each method that reads or writes has an `except FAULTS`, and answers with the error of `storage_error`.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from msgspec.structs import replace
 from kcompat.cluster.news import Role
 from kcompat.log.holes import cut_to_follow
 from kcompat.log.verification import BY_CLIENT, AppendTerms
+from kcompat.protocol.constants import ACKS_ALL, NO_EPOCH, NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication import reading
-from kcompat.replication.faults import FAULTS, error_of
-from kcompat.replication.follower import Follower
+from kcompat.replication.errors import FAULTS, fence, storage_error
 from kcompat.replication.leading.leader import Leader
 from kcompat.replication.reading import NO_REPLICA, READ_COMMITTED, Fetched
-from kcompat.replication.role import NO_EPOCH, NO_LEADER, NO_ROLE, fence
-from kcompat.replication.throttle import Throttled
+from kcompat.replication.role import NO_ROLE, Follower
+from kcompat.replication.throttle import ReplicaThrottles
 
 if TYPE_CHECKING:
     from kcompat.log.append_result import AppendResult
     from kcompat.log.log import Log
+    from kcompat.log.verification import Verification
     from kcompat.records.batch import BatchHeader
     from kcompat.replication.isr import Pending
-    from kcompat.replication.partition_ports import Copy, Surroundings
-    from kcompat.replication.reading import FetchSpec, Reader
+    from kcompat.replication.partition_ports import FutureLog, PartitionPorts
+    from kcompat.replication.reading import FetchSpec, PartitionReader
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class Partition:
 
     __slots__ = (
         "_min_insync_replicas",
-        "_surroundings",
+        "_ports",
         "future",
         "index",
         "log",
@@ -52,7 +53,7 @@ class Partition:
         "topic_id",
     )
 
-    def __init__(self, log: Log, surroundings: Surroundings, *, high_watermark: int) -> None:
+    def __init__(self, log: Log, ports: PartitionPorts, *, high_watermark: int) -> None:
         """A replica without a role yet; the high watermark is the one that was stored."""
         self.log = log
         self.topic = log.topic
@@ -61,11 +62,11 @@ class Partition:
         self.role = NO_ROLE
         high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.state: Leader | Follower = Follower(NO_EPOCH, high_watermark)
-        self.throttled = Throttled()
-        self.future: Copy | None = None
+        self.throttled = ReplicaThrottles()
+        self.future: FutureLog | None = None
         """The copy that is to replace the log, while it follows that."""
         self._min_insync_replicas = 1
-        self._surroundings = surroundings
+        self._ports = ports
         log.durability.on_synced = self._synced
 
     # -- roles -------------------------------------------------------------------------------------------
@@ -84,27 +85,27 @@ class Partition:
         """Follow the controller's decision, or answer why not: every decision has a leader epoch of its own,
         and one that is not newer than that in force changes nothing.
         """
-        surroundings = self._surroundings
+        ports = self._ports
         if role.leader_epoch <= self.role.leader_epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH
-        if surroundings.broker_id not in role.replicas:
+        if ports.broker_id not in role.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if role.partition_epoch < self.role.partition_epoch:
             return ErrorCode.NONE
-        if role.leader not in (NO_LEADER, surroundings.broker_id):
+        if role.leader not in (NO_LEADER, ports.broker_id):
             cut_to_follow(self.log)
         self.role = role
         state, end = self.state, self.log.log_end_offset
-        if role.leader != surroundings.broker_id:
+        if role.leader != ports.broker_id:
             self.state = Follower(role.leader_epoch, min(state.high_watermark, end))
         else:
-            now_ms = surroundings.clock.now_ms()
+            now_ms = ports.clock.now_ms()
             self.log.hole = None  # what the leader's log does not have is missing for good
             self.log.epochs.begin(role.leader_epoch, end)
             self.state = Leader(
-                surroundings.broker_id,
+                ports.broker_id,
                 role,
-                surroundings.rule,
+                ports.rule,
                 min_insync_replicas=self._min_insync_replicas,
                 log_end_offset=end,
                 high_watermark=state.high_watermark,
@@ -112,44 +113,44 @@ class Partition:
                 previous=state if isinstance(state, Leader) else None,
             )
             self._advance(self.state, now_ms)
-        self._wake_all()
+        self._ports.wake_all(self)
         return ErrorCode.NONE
 
     def stop(self) -> None:
         """Lead no more and follow nobody, until the controller decides on a newer leader epoch."""
         self.role = replace(self.role, leader=NO_LEADER)
         self.state = Follower(self.role.leader_epoch, self.high_watermark)
-        self._wake_all()
+        self._ports.wake_all(self)
 
     def retire(self) -> None:
         """The partition leaves this broker: lead it no more, and answer all that wait for it."""
         epoch = self.role.leader_epoch
         self.role = Role(leader=NO_ROLE.leader, leader_epoch=epoch, isr=(), replicas=())
         self.state = Follower(epoch, self.high_watermark, is_retired=True)
-        self._wake_all()
-
-    def _wake_all(self) -> None:
-        surroundings = self._surroundings
-        surroundings.produces.wake(self)
-        surroundings.fetches.wake(self)
-        surroundings.replica_fetches.wake(self)
-        surroundings.deletions.wake(self)
-        surroundings.questions.wake(self)
+        self._ports.wake_all(self)
 
     def wake_consumers(self) -> None:
         """There is something new to read here, or less than there was."""
-        self._surroundings.fetches.wake_soon(self)
+        self._ports.fetches.wake_soon(self)
 
     def wake_deletions(self) -> None:
         """A copy of the log has fewer records than before."""
-        self._surroundings.deletions.wake(self)
+        self._ports.deletions.wake(self)
 
     def require_in_sync(self, min_insync_replicas: int) -> None:
         """Obey a changed `min.insync.replicas`."""
         self._min_insync_replicas = min_insync_replicas
         if isinstance(self.state, Leader):
             self.state.require_in_sync(min_insync_replicas)
-            self._advance(self.state, self._surroundings.clock.now_ms())
+            self._advance(self.state, self._ports.clock.now_ms())
+
+    def begin_verification(
+        self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, adds: bool
+    ) -> Verification | ErrorCode:
+        """Call `ProducerState.begin_verification` (KIP-890), or return why this broker may not."""
+        return self.check_epoch(NO_EPOCH) or self.log.producer_state.begin_verification(
+            producer_id, epoch, sequence, now_ms, adds=adds
+        )
 
     def replace_log(self, log: Log) -> None:
         """Go on with another log that has what the one until now has: that has moved to another directory."""
@@ -163,7 +164,7 @@ class Partition:
 
     # -- who is in sync ----------------------------------------------------------------------------------
 
-    def note_fetch(self, spec: FetchSpec, reader: Reader, now_ms: int) -> None:
+    def note_fetch(self, spec: FetchSpec, reader: PartitionReader, now_ms: int) -> None:
         """A follower has everything below the offset that it fetches from; this is told before anything else
         is appended.
         """
@@ -178,9 +179,9 @@ class Partition:
             now_ms=now_ms,
             broker_epoch=reader.broker_epoch,
         )
-        self._surroundings.deletions.wake(self)
-        self._surroundings.questions.wake(self)
-        if self._surroundings.propose is not None:
+        self._ports.deletions.wake(self)
+        self._ports.leadership_checks.wake(self)
+        if self._ports.propose is not None:
             self._propose(leader.expand(replica))
         if has_moved:
             self._advance(leader, now_ms)
@@ -188,11 +189,11 @@ class Partition:
     def shrink_isr(self, now_ms: int) -> None:
         """Propose an ISR without those that have fallen behind."""
         leader = self.state
-        if isinstance(leader, Leader) and self._surroundings.propose is not None:
+        if isinstance(leader, Leader) and self._ports.propose is not None:
             self._propose(leader.shrink(self.log.log_end_offset, now_ms))
 
     def _propose(self, pending: Pending | None) -> None:
-        propose = self._surroundings.propose
+        propose = self._ports.propose
         if pending is not None and propose is not None:
             logger.info("%s-%d asks for the ISR %s", self.topic, self.index, pending.proposed)
             propose(self, pending)
@@ -204,9 +205,9 @@ class Partition:
         leader = self.state
         if isinstance(leader, Leader) and leader.accepted(pending, leader_epoch, partition_epoch, isr):
             self.role = replace(self.role, isr=isr, partition_epoch=partition_epoch)
-            self._advance(leader, self._surroundings.clock.now_ms())
-            self._surroundings.produces.wake(self)
-            self._surroundings.questions.wake(self)
+            self._advance(leader, self._ports.clock.now_ms())
+            self._ports.produces.wake(self)
+            self._ports.leadership_checks.wake(self)
 
     def isr_refused(self, pending: Pending, error: ErrorCode) -> bool:
         """The controller did not take the ISR that was asked for; True if it has to be asked again."""
@@ -225,16 +226,16 @@ class Partition:
         leader, refusals = self.state, self.log.producer_state.refusals
         if not isinstance(leader, Leader):
             return refusals.note(header, self._not_leading())
-        if acks == -1 and not leader.has_quorum:
+        if acks == ACKS_ALL and not leader.has_quorum:
             return refusals.note(header, ErrorCode.NOT_ENOUGH_REPLICAS)
         try:
             result = self.log.append_as_leader(batch, header, leader.epoch, now_ms, terms)
         except FAULTS as fault:
-            return refusals.note(header, error_of(fault, self.log))
+            return refusals.note(header, storage_error(fault, self.log))
         if not result.error:
             self._advance(leader, now_ms)
             if leader.remotes:
-                self._surroundings.replica_fetches.wake_soon(self)
+                self._ports.replica_fetches.wake_soon(self)
         elif result.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not leader.is_followed_lately(now_ms):
             return self._not_leading()
         return result
@@ -248,9 +249,9 @@ class Partition:
         if end > unsynced_from:
             end = unsynced_from
         if leader.advance(end, now_ms):
-            surroundings = self._surroundings
-            surroundings.produces.wake(self)
-            surroundings.fetches.wake_soon(self)
+            ports = self._ports
+            ports.produces.wake(self)
+            ports.fetches.wake_soon(self)
             return True
         return False
 
@@ -273,11 +274,11 @@ class Partition:
 
     def _synced(self) -> None:
         """A sync has ended, or the log has failed: look again at what waits for either."""
-        surroundings, leader = self._surroundings, self.state
+        ports, leader = self._ports, self.state
         if isinstance(leader, Leader):
-            self._advance(leader, surroundings.clock.now_ms())
-        surroundings.produces.wake(self)
-        surroundings.fetches.wake_soon(self)
+            self._advance(leader, ports.clock.now_ms())
+        ports.produces.wake(self)
+        ports.fetches.wake_soon(self)
 
     def delete_records_before(self, offset: int) -> tuple[ErrorCode, int]:
         """Advance the log start to `offset` (-1 = the high watermark). The error, and the offset that the
@@ -294,7 +295,7 @@ class Partition:
         try:
             self.log.delete_records_before(offset)
         except FAULTS as fault:
-            return error_of(fault, self.log), -1
+            return storage_error(fault, self.log), -1
         return ErrorCode.NONE, offset
 
     @property
@@ -322,7 +323,9 @@ class Partition:
         return log.producer_state.last_stable_offset(log.log_start_offset, self.high_watermark)
 
     def check_epoch(self, leader_epoch: int) -> ErrorCode:
-        """Fence a client that knows another leader epoch (KIP-320); insist on leading and on a sound disk."""
+        """Return the error for a client that knows another leader epoch (KIP-320), for a replica that does
+        not lead, and for a disk that has failed.
+        """
         found = self.leader_for(leader_epoch)
         return ErrorCode.NONE if isinstance(found, Leader) else found
 
@@ -339,7 +342,7 @@ class Partition:
         """What a client is told that wants to write, or waits for what it wrote."""
         return ErrorCode.KAFKA_STORAGE_ERROR if self.log.is_failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
-    def fetch(self, spec: FetchSpec, reader: Reader, max_bytes: int, min_one_batch: bool) -> Fetched:
+    def fetch(self, spec: FetchSpec, reader: PartitionReader, max_bytes: int, min_one_batch: bool) -> Fetched:
         """Read from the batch that holds `spec.offset` on; the last batch may be cut short.
 
         Followers read up to the log end, consumers up to the high watermark or the last stable offset.
@@ -360,21 +363,21 @@ class Partition:
         upper = stable if committed_only else high_watermark
         if reader.replica_id >= 0:
             answer.is_awaited = isinstance(state, Leader) and state.remotes[reader.replica_id].is_awaited
-            is_held = self.throttled.holds(state, reader.replica_id, self._surroundings.clock)
+            is_held = self.throttled.holds(state, reader.replica_id, self._ports.clock)
             upper, committed_only = spec.offset if is_held else log.log_end_offset, False
         try:
             return reading.read(log, spec, answer, upper, max_bytes, min_one_batch, aborted=committed_only)
         except FAULTS as fault:
-            return Fetched(error_of(fault, self.log))
+            return Fetched(storage_error(fault, self.log))
 
-    def _leader_for_follower(self, known_epoch: int, reader: Reader) -> Leader | ErrorCode:
+    def _leader_for_follower(self, known_epoch: int, reader: PartitionReader) -> Leader | ErrorCode:
         """The leader, for a follower that it knows."""
         leader = self.leader_for(known_epoch)
         if not isinstance(leader, Leader):
             return leader
         return leader.refusal(reader.replica_id, reader.broker_epoch, known_epoch) or leader
 
-    def replica_for(self, known_epoch: int, reader: Reader) -> Leader | Follower | ErrorCode:
+    def replica_for(self, known_epoch: int, reader: PartitionReader) -> Leader | Follower | ErrorCode:
         """This replica, for a consumer that knows this epoch, or what the consumer is told."""
         found = self.leader_for(known_epoch)
         if isinstance(found, Leader) or reader.leader_only or found != ErrorCode.NOT_LEADER_OR_FOLLOWER:

@@ -1,4 +1,4 @@
-"""What all partitions of a broker have in common: whom they are on, time, and who is told or woken."""
+"""Ports that all partitions of a broker share: time, delayed requests, and proposals to the controller."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from kcompat.clock import Clock
     from kcompat.log.log import Log
@@ -16,32 +16,42 @@ if TYPE_CHECKING:
     from kcompat.replication.purgatory import Purgatory
 
 
-class Surroundings(Struct):
-    """The ports of the partitions of one broker. A partition is the key that delayed requests wait on."""
+class PartitionPorts(Struct):
+    """Ports of the partitions of one broker. A partition is the key that its delayed requests wait on."""
 
     broker_id: int
     clock: Clock
     rule: IsrRule
     produces: Purgatory
-    """Woken when the high watermark moves."""
+    """Produces, woken when the high watermark moves."""
     fetches: Purgatory
-    """Consumers; woken when there is something new for them."""
+    """Fetches of consumers, woken when there is something new for them."""
     replica_fetches: Purgatory
-    """Followers; woken by every append."""
+    """Fetches of followers, woken by every append."""
     deletions: Purgatory
-    """Woken when a log start moves, here or on a follower."""
-    questions: Purgatory
-    """Who wants to know whether this broker still leads; woken by every fetch of a follower."""
+    """DeleteRecords, woken when a log start moves, here or on a follower."""
+    leadership_checks: Purgatory
+    """Coordinators that ask whether this broker still leads, woken by every fetch of a follower."""
     propose: Callable[[IsrOwner, Pending], object] | None = None
-    """Asks the controller for another ISR; None while there is nobody to ask."""
+    """Asks the controller for another ISR; None as long as no controller is known."""
+
+    def wake_all(self, key: Hashable) -> None:
+        """Wake every request that waits on `key`: its role has changed."""
+        self.produces.wake(key)
+        self.fetches.wake(key)
+        self.replica_fetches.wake(key)
+        self.deletions.wake(key)
+        self.leadership_checks.wake(key)
 
 
-class Copy(Protocol):
-    """What is to replace the log of a partition, as the partition sees it."""
+class FutureLog(Protocol):
+    """Copy of a partition's log in another log directory, which is to replace the log."""
 
     @property
     def log(self) -> Log:
-        """The log of the copy."""
+        """The copy."""
 
     def original_cut(self, offset: int) -> None:
-        """The log of the partition was cut: it may not have what lies above `offset` in the copy."""
+        """Note that the log of the partition was truncated to `offset`: the copy may have records above it
+        that the log no longer has.
+        """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.role import NO_EPOCH
 
 if TYPE_CHECKING:
     from kcompat.log.converted import ConvertedRange
@@ -42,7 +42,7 @@ class ReplicaChoice(Protocol):
         """The broker to read from; `NO_REPLICA` to read here."""
 
 
-class Reader(Struct, frozen=True):
+class PartitionReader(Struct, frozen=True):
     """Who fetches (Kafka's `FetchParams`)."""
 
     isolation_level: int = READ_UNCOMMITTED
@@ -60,7 +60,7 @@ class Reader(Struct, frozen=True):
         return self.replica_id >= 0
 
 
-ANY_CONSUMER = Reader()
+ANY_CONSUMER = PartitionReader()
 
 
 class Fetched(Struct):

@@ -12,10 +12,10 @@ from kcompat.log.refusals import Refusals
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.leading.leader import IsrRule
 from kcompat.replication.partition import Partition
-from kcompat.replication.partition_ports import Surroundings
+from kcompat.replication.partition_ports import PartitionPorts
 from kcompat.replication.purgatory import Purgatory
 from kcompat.replication.storage_config import log_config
-from kcompat.replication.throttle import Throttle, Throttled, names
+from kcompat.replication.throttle import ReplicaThrottles, ReplicationThrottle, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     LeadershipListener = Callable[[Partition], None]
 
 
-class Followers(Protocol):
-    """What fetches for partitions: from the brokers that lead them (`Fetching`), or from their logs here for
-    their copies in other directories (`Moves`).
+class PartitionFetcher(Protocol):
+    """Fetches records for partitions: from the brokers that lead them (`FetcherManager`), or from their logs
+    on this broker into other log directories (`Moves`).
     """
 
     def follow(self, partition: Partition) -> None:
@@ -59,7 +59,7 @@ class ReplicaManager:
         self.broker_id = broker_id
         self._clock = clock
         self._cluster = cluster
-        self._surroundings = Surroundings(
+        self._ports = PartitionPorts(
             broker_id,
             clock,
             IsrRule(max_lag_ms, lambda broker: broker in cluster.image.brokers),
@@ -67,49 +67,49 @@ class ReplicaManager:
             fetches=Purgatory(clock),
             replica_fetches=Purgatory(clock),
             deletions=Purgatory(clock),
-            questions=Purgatory(clock),
+            leadership_checks=Purgatory(clock),
         )
-        self._leader_throttle, self._follower_throttle = Throttle(), Throttle()
+        self._leader_throttle, self._follower_throttle = ReplicationThrottle(), ReplicationThrottle()
         self._topics: dict[str, dict[int, Partition]] = {}
         self._offline: set[tuple[str, int]] = set()
         """Those whose logs could not be opened when they were given a role."""
         self._awaited: dict[tuple[str, int], Refusals] = {}
         """Batches that were refused because their partition was not here, by topic and index."""
         self._listeners: dict[str, LeadershipListener] = {}
-        self._following: list[Followers] = []
+        self._fetchers: list[PartitionFetcher] = []
 
     @property
     def produces(self) -> Purgatory:
         """Produces that wait for the in-sync replicas, or for the device."""
-        return self._surroundings.produces
+        return self._ports.produces
 
     @property
     def fetches(self) -> Purgatory:
         """Consumers that wait for something to read."""
-        return self._surroundings.fetches
+        return self._ports.fetches
 
     @property
     def replica_fetches(self) -> Purgatory:
         """Followers that wait for appends."""
-        return self._surroundings.replica_fetches
+        return self._ports.replica_fetches
 
     @property
     def deletions(self) -> Purgatory:
         """DeleteRecords that wait for the followers' log starts."""
-        return self._surroundings.deletions
+        return self._ports.deletions
 
     @property
-    def questions(self) -> Purgatory:
-        """Who wants to know whether this broker still leads."""
-        return self._surroundings.questions
+    def leadership_checks(self) -> Purgatory:
+        """Coordinators that wait to know whether this broker still leads."""
+        return self._ports.leadership_checks
 
     def propose_to(self, propose: Callable[[IsrOwner, Pending], object]) -> None:
         """Have leaders ask for other ISRs there (`IsrProposals.submit`)."""
-        self._surroundings.propose = propose
+        self._ports.propose = propose
 
-    def follow_with(self, following: Followers) -> None:
-        """Have this fetch as well from now on."""
-        self._following.append(following)
+    def add_fetcher(self, fetcher: PartitionFetcher) -> None:
+        """Tell `fetcher` of every role that a partition takes from now on."""
+        self._fetchers.append(fetcher)
 
     def on_leadership(self, topic: str, listener: LeadershipListener) -> None:
         """Call `listener` whenever the role or existence of a partition of `topic` changes (coordinators load
@@ -157,7 +157,7 @@ class ReplicaManager:
 
     def add(self, log: Log, config: TopicConfig, high_watermark: int) -> Partition:
         """Take a log in, with no role yet; `high_watermark` as checkpointed (0 for a new log)."""
-        partition = Partition(log, self._surroundings, high_watermark=high_watermark)
+        partition = Partition(log, self._ports, high_watermark=high_watermark)
         self._obey(partition, config)
         self._topics.setdefault(log.topic, {})[log.partition] = partition
         self._offline.discard((log.topic, log.partition))
@@ -188,7 +188,7 @@ class ReplicaManager:
         index, broker_id = partition.index, self.broker_id
         as_leader = names(config.leader_replication_throttled_replicas, index, broker_id)
         as_follower = names(config.follower_replication_throttled_replicas, index, broker_id)
-        partition.throttled = Throttled(
+        partition.throttled = ReplicaThrottles(
             self._leader_throttle if as_leader else None, self._follower_throttle if as_follower else None
         )
 
@@ -205,8 +205,8 @@ class ReplicaManager:
         error = partition.take_role(role)
         if not error:
             self._tell(partition)
-            for following in self._following:
-                following.follow(partition)
+            for fetcher in self._fetchers:
+                fetcher.follow(partition)
         return error
 
     def stop(self, topic: str, index: int) -> None:
@@ -218,8 +218,8 @@ class ReplicaManager:
             self._tell(partition)
 
     def _leave(self, topic: str, index: int) -> None:
-        for following in self._following:
-            following.leave(topic, index)
+        for fetcher in self._fetchers:
+            fetcher.leave(topic, index)
 
     def shrink_isrs(self) -> None:
         """Look who has fallen behind; to be done twice in `replica.lag.time.max.ms`."""

@@ -1,18 +1,61 @@
-"""The role of a partition that has none yet, and the check of the leader epoch that a client knows."""
+"""Identity of a replica, and its state while this broker does not lead the partition."""
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from kcompat.cluster.news import Role
+from kcompat.protocol.constants import NO_EPOCH, NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 
-NO_EPOCH = -1
-NO_LEADER = -1
-
 NO_ROLE = Role(leader=NO_LEADER, leader_epoch=NO_EPOCH, isr=(), replicas=())
+"""Role of a replica for which the controller has not decided yet."""
 
 
-def fence(known_epoch: int, epoch: int) -> ErrorCode:
-    """What to tell a client that knows `known_epoch` (-1: none) while `epoch` is in force (KIP-320)."""
-    if known_epoch in (NO_EPOCH, epoch):
-        return ErrorCode.NONE
-    return ErrorCode.FENCED_LEADER_EPOCH if known_epoch < epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
+class ReplicaIdentity(Protocol):
+    """Names of the partition that a replica belongs to."""
+
+    @property
+    def topic(self) -> str:
+        """Name of the topic."""
+
+    @property
+    def topic_id(self) -> bytes:
+        """Id of the topic; zero where the topic has none."""
+
+    @property
+    def index(self) -> int:
+        """Index of the partition in the topic."""
+
+
+class Follower:
+    """State of a replica that does not lead: another broker leads, no broker does, or the controller has not
+    said yet.
+    """
+
+    __slots__ = ("_is_retired", "epoch", "high_watermark")
+
+    def __init__(self, epoch: int, high_watermark: int, *, is_retired: bool = False) -> None:
+        """`epoch` is the leader epoch in force, `high_watermark` the last one that the leader sent.
+        `is_retired` is set once the replica has left this broker.
+        """
+        self.epoch = epoch
+        self.high_watermark = high_watermark
+        self._is_retired = is_retired
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether consumers may read committed records from this replica (KIP-392)."""
+        return self.epoch != NO_EPOCH and not self._is_retired
+
+    def refusal(self, *, has_failed: bool) -> ErrorCode:
+        """Return the error for a client that takes this replica for the leader. `has_failed` tells whether
+        the disk of the replica has failed.
+        """
+        if self._is_retired:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.KAFKA_STORAGE_ERROR if has_failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def check_invariants(self, log_end_offset: int) -> None:
+        """Assert that the high watermark lies in the log."""
+        assert 0 <= self.high_watermark <= log_end_offset

@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcompat.cluster import znodes
 from kcompat.cluster.payloads import DamagedZnodeError
-from kcompat.cluster.registration import NO_EPOCH
 from kcompat.log.errors import StorageError
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.store.interface import StoreError
 

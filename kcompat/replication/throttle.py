@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcompat.clock import Clock
-    from kcompat.replication.follower import Follower
+    from kcompat.replication.role import Follower
 
 EVERY_REPLICA: Final = "*"
 NO_LIMIT: Final = 2**63 - 1
 
 
-class Throttle:
+class ReplicationThrottle:
     """Bytes per second over a window of samples, and the limit on them."""
 
     __slots__ = ("_begun_ms", "_bytes", "_limit", "_sample_ms", "_samples")
@@ -66,11 +66,11 @@ class Throttle:
             self._bytes.popleft()
 
 
-class Throttled(Struct, frozen=True):
+class ReplicaThrottles(Struct, frozen=True):
     """What limits one replica while it leads, and while it follows; None where it is not throttled."""
 
-    leader: Throttle | None = None
-    follower: Throttle | None = None
+    leader: ReplicationThrottle | None = None
+    follower: ReplicationThrottle | None = None
 
     def holds(self, leader: Leader | Follower, replica: int, clock: Clock) -> bool:
         """Whether a follower is sent nothing for now. Who is in sync is not held: it would fall out of it."""

@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING
 from kcompat.log.producers import NO_SEQUENCE
 from kcompat.log.verification import BY_COORDINATOR, AppendTerms, Verification
 from kcompat.promise import Promise
+from kcompat.protocol.constants import ACKS_ALL
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.replication.leading.leader import Leader
-from kcompat.replication.verifying import begin_verification
-from kcompat.replication.waiting.delayed_progress import Settling
-from kcompat.replication.waiting.still_leading import StillLeading
+from kcompat.replication.partition import Partition
+from kcompat.replication.waiting.delayed_progress import DelayedProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable, Mapping
 
-    from kcompat.replication.partition import Partition
     from kcompat.replication.replica_manager import ReplicaManager
-
-ACKS_ALL = -1
 
 
 class TopicLog:
@@ -59,7 +56,7 @@ class TopicLog:
         found = self._replicas.get(self.topic, partition)
         if found is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return begin_verification(found, producer_id, epoch, NO_SEQUENCE, now_ms, adds=adds)
+        return found.begin_verification(producer_id, epoch, NO_SEQUENCE, now_ms, adds=adds)
 
     def append(
         self, partition: int, batch: bytearray, now_ms: int, terms: AppendTerms = BY_COORDINATOR
@@ -86,7 +83,7 @@ class TopicLog:
         if now is not None:
             return Promise.resolved(now)
         errors: list[ErrorCode] = []
-        commit = Settling({found: offset + 1}, lambda _, error: errors.append(error), answer=errors)
+        commit = DelayedProgress({found: offset + 1}, lambda _, error: errors.append(error), answer=errors)
         waiting = self._replicas.produces.wait(commit, (found,), timeout_ms=None)
         return waiting.promise.map(lambda errors: errors[0])
 
@@ -101,7 +98,9 @@ class TopicLog:
         awaited = leader.ask_followers()
         if not awaited:
             return Promise.resolved(ErrorCode.NONE)
-        waiting = self._replicas.questions.wait(StillLeading(leader, awaited), (found,), timeout_ms)
+        waiting = self._replicas.leadership_checks.wait(
+            LeadershipCheck(leader, awaited), (found,), timeout_ms
+        )
         self._replicas.replica_fetches.wake(found)
         return waiting.promise
 
@@ -133,3 +132,31 @@ class TopicLog:
         """The log end offset; 0 where there is no replica."""
         found = self._replicas.get(self.topic, partition)
         return 0 if found is None else found.log.log_end_offset
+
+
+class LeadershipCheck:
+    """Waiter that is done once each follower of `leader` has fetched as often as `awaited` says, by broker
+    id.
+
+    A leader that was cut off does not know that another one was elected. Records that it writes are not
+    acknowledged, but a coordinator's memory may be out of date. Only an in-sync follower can have been
+    elected, so all of them are answered at once and have to fetch again. Raft calls this a read index;
+    Kafka's coordinators have no such check.
+    """
+
+    __slots__ = ("_awaited", "_leader")
+
+    def __init__(self, leader: Leader, awaited: Mapping[int, int]) -> None:
+        self._leader = leader
+        self._awaited = awaited
+
+    def try_complete(self, key: Hashable) -> ErrorCode | None:
+        """Return NONE once all have fetched, NOT_LEADER_OR_FOLLOWER once this leader's epoch is over."""
+        assert isinstance(key, Partition)
+        if key.state is not self._leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE if self._leader.is_followed(self._awaited) else None
+
+    def expire(self) -> ErrorCode:
+        """Return REQUEST_TIMED_OUT: some follower did not fetch in time."""
+        return ErrorCode.REQUEST_TIMED_OUT

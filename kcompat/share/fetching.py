@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from kcompat.log.files import FileRange
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.faults import FAULTS, error_of
-from kcompat.replication.reading import FetchSpec, Reader
+from kcompat.replication.errors import FAULTS, storage_error
+from kcompat.replication.reading import FetchSpec, PartitionReader
 from kcompat.share.leading import DONE, LedSharePartition
 from kcompat.share.partition.acquisition import Acquired, Wish
 from kcompat.share.persisting import Outcome
@@ -70,7 +70,7 @@ class ShareFetch:
         """
         self._targets = targets
         self._spec = spec
-        self._reader = Reader(isolation_level)
+        self._reader = PartitionReader(isolation_level)
         self._is_awaited = is_awaited
 
     @property
@@ -144,7 +144,7 @@ class ShareFetch:
             with log.context.faults():
                 read = ReadBatches(data.read())
         except FAULTS as fault:
-            error = error_of(fault, log)
+            error = storage_error(fault, log)
             return Handed(Outcome(error, error.message))
         wish = Wish(spec.member_id, machine.next_fetch_offset, max_records, spec.batch_size, spec.mode)
         acquired = led.acquire(wish, read, fetched.aborted or ())

@@ -25,10 +25,11 @@ from kcompat.group.kinds.share.requests import (
 from kcompat.group.kinds.share.validation import request_refusal
 from kcompat.group.modern.answer import HeartbeatAnswer
 from kcompat.promise import Promise, gather
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import NO_OFFSET
 from kcompat.share.key import SharePartitionKey
-from kcompat.share.persisting import NO_EPOCH, NOT_COUNTED, Outcome, StateSummary
+from kcompat.share.persisting import NOT_COUNTED, Outcome, StateSummary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

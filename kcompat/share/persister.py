@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
-from kcompat.cluster.image import NO_LEADER
 from kcompat.coordinator.partitioning import partition_for
 from kcompat.peer.backoff import backoff_ms
 from kcompat.peer.errors import PeerError
 from kcompat.promise import Promise
+from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.delete_share_group_state import DeleteShareGroupStateRequest
 from kcompat.protocol.messages.initialize_share_group_state import InitializeShareGroupStateRequest

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kcompat.share.batches import StateBatch
     from kcompat.share.key import SharePartitionKey
 
-NO_EPOCH = -1
-"""An epoch that fences nobody."""
 NOT_COUNTED = -1
 """A number of delivered records that nobody knows."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
-from kcompat.transaction.transaction import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
+from kcompat.transaction.transaction import NO_PRODUCER_ID, TopicPartition
 
 Errors = dict[TopicPartition, ErrorCode]
 

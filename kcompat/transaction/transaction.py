@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 TopicPartition = tuple[str, int]
 
 NO_PRODUCER_ID: Final = -1
-NO_EPOCH: Final = -1
 NO_TIMESTAMP: Final = -1
 LAST_EPOCH: Final = 32_766
 """The last that a producer is given: one more is left to fence it (Kafka's `isEpochExhausted`)."""

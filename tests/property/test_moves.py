@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.following.follower_partition import FollowingPartition
+from kcompat.replication.following.follower_partition import FollowerPartition
 from support.moves_world import FAST, ME, OTHER, SLOW, MovesWorld, all_records, append
 
 DIRECTORIES = st.sampled_from("abc")
@@ -66,7 +66,7 @@ class Moves(RuleBasedStateMachine):
     def cut(self, part: float) -> None:
         """As a leader of another history has a follower do."""
         offset = self.start + int(part * (self.end - self.start))
-        FollowingPartition(self.partition, self.world.clock).truncate_to(offset)
+        FollowerPartition(self.partition, self.world.clock).truncate_to(offset)
         self.records = [record for record in self.records if record[0] < offset]
 
     @precondition(lambda self: not self.is_leader)
@@ -74,7 +74,7 @@ class Moves(RuleBasedStateMachine):
     def begin_anew(self, ahead: int) -> None:
         """As a leader whose log starts later has a follower do."""
         self.start = self.end + ahead
-        FollowingPartition(self.partition, self.world.clock).truncate_fully_and_start_at(self.start)
+        FollowerPartition(self.partition, self.world.clock).truncate_fully_and_start_at(self.start)
         self.records = []
 
     @precondition(lambda self: self.is_leader)

@@ -21,9 +21,9 @@ from kcompat.log.config import LogConfig
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from kcompat.replication.follower import Follower
 from kcompat.replication.isr import Committed
 from kcompat.replication.leading.leader import IsrRule, Leader
+from kcompat.replication.role import Follower
 from kcompat.store.interface import ANY_VERSION, Check, SetData
 from support.cluster_story import TOPIC, StoryError, tell
 from support.recorded_files import memory_directory

@@ -28,10 +28,10 @@ from msgspec import Struct
 
 from kcompat.log.checkpoints import CheckpointDamaged, parse_partition_metadata
 from kcompat.log.names import PARTITION_METADATA, parse_future_directory, parse_partition_directory
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.uuids import ZERO_UUID
 from kcompat.records.batch import iter_headers
 from kcompat.replication.leading.leader import Leader
-from kcompat.replication.role import NO_EPOCH
 from kcompat.topics import TRANSACTION_STATE
 from support.coordinator_rules import CoordinatorRules, Stability
 from support.guarded_store import ViolationError

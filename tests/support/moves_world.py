@@ -75,7 +75,7 @@ class MovesWorld:
             bytes_per_second,
         )
         self.moves = Moves(ME, self.logs, self.replicas, self.clock, self._config)
-        self.replicas.follow_with(self.moves)
+        self.replicas.add_fetcher(self.moves)
 
     def create(self, topic: str = "t", index: int = 0, role: Role = LEADS, **overrides: str) -> Partition:
         """A partition with a new log, or the one that was found; overrides are configs, with "_" for "."."""

@@ -22,7 +22,7 @@ from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
 from kcompat.replication.leading.leader import Leader
 from kcompat.replication.storage_config import log_config
-from kcompat.replication.waiting.delayed_progress import Settling
+from kcompat.replication.waiting.delayed_progress import DelayedProgress
 from support.replica_node import LATENCY_MS, Node, records_of
 from support.virtual_clock import VirtualClock
 
@@ -219,7 +219,7 @@ class Cluster:
                 assert leader.high_watermark > produced.offset
                 assert len(leader.state.maximal) >= self.min_insync_replicas, "I6, at the answer"
 
-        wait = Settling({node.partition: produced.offset + 1}, settle, "done")
+        wait = DelayedProgress({node.partition: produced.offset + 1}, settle, "done")
         if node.partition.committed(produced.offset + 1) is not None:
             wait.try_complete(node.partition)
         else:

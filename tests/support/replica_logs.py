@@ -32,7 +32,7 @@ def batch_of(offset: int, epoch: int) -> bytes:
 
 
 class MemoryLog:
-    """A replica that has one record at each offset (a `FollowedLog`)."""
+    """A replica that has one record at each offset (a `FollowerLog`)."""
 
     def __init__(self, epochs: str = "", *, start: int = 0, high_watermark: int = 0, index: int = 0) -> None:
         """`epochs` has a digit for each offset from `start` on."""

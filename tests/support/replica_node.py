@@ -16,7 +16,7 @@ from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.fetch import FetchResponse
 from kcompat.records.batch import iter_headers, read_records
 from kcompat.replication.following.fetch_state import FetcherConfig
-from kcompat.replication.following.fetcher_manager import Fetching, FetchingConfig
+from kcompat.replication.following.fetcher_manager import FetcherManager, FetcherManagerConfig
 from kcompat.replication.leading.isr_proposals import IsrProposals
 from kcompat.replication.replica_manager import ReplicaManager
 from kcompat.replication.waiting.fetch_session import FetchSessions
@@ -67,7 +67,7 @@ def records_of(log: Log) -> list[tuple[int, int, bytes]]:
     ]
 
 
-FETCHING = FetchingConfig(FetcherConfig(partition_max_bytes=200, behind_max_bytes=400))
+FETCHING = FetcherManagerConfig(FetcherConfig(partition_max_bytes=200, behind_max_bytes=400))
 """Some batches at a time: who is behind has to ask more than once."""
 
 
@@ -81,9 +81,11 @@ class Node:
         clock = cluster.clock
         self.metadata = MetadataCache("cluster")
         self.replicas = ReplicaManager(broker_id, clock, self.metadata)
-        self.fetching = Fetching(broker_id, lambda: self.broker_epoch, partial(Link, self), clock, FETCHING)
+        self.fetching = FetcherManager(
+            broker_id, lambda: self.broker_epoch, partial(Link, self), clock, FETCHING
+        )
         self.proposals = IsrProposals(broker_id, lambda: self.broker_epoch, self, clock)
-        self.replicas.follow_with(self.fetching)
+        self.replicas.add_fetcher(self.fetching)
         self.replicas.propose_to(self.proposals.submit)
         self.services = services_of(
             config=BrokerConfig(),

@@ -1,4 +1,4 @@
-"""How a fetcher stands with one partition, and the limits it keeps to."""
+"""State of a fetcher for each of its partitions, and the requests other than Fetch that follow from it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from kcompat.replication.following.follower_log import FollowedLog
+from kcompat.log.epochs import UNDEFINED
+from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
+from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from kcompat.replication.following.follower_fetch_session import PartitionFetch
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcompat.replication.following.follower_log import FollowerLog
+    from kcompat.topics import TopicPartition
+
+Epochs = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+Offsets = ListOffsetsRequest.ListOffsetsTopic
 
 BEHIND_MAX_BYTES: Final = 4 << 20
-"""What is taken at once of a partition that is behind, unless `replica.fetch.max.bytes` says otherwise:
-the work for a fetch is as much as that for its first MiB.
+"""Maximum bytes of one fetch for a partition that is behind, unless `replica.fetch.max.bytes` is set. A fetch
+costs about as much work as 1 MiB of records.
 """
 
 
@@ -24,7 +34,7 @@ class FetcherConfig(Struct, frozen=True):
     min_bytes: int = 1
     partition_max_bytes: int = 1 << 20
     behind_max_bytes: int = BEHIND_MAX_BYTES
-    """Of a partition that is behind the high watermark, instead of `partition_max_bytes`."""
+    """Maximum bytes of a partition that is behind the high watermark, instead of `partition_max_bytes`."""
     response_max_bytes: int = 10 << 20
     backoff_ms: int = 1000
     truncates_on_fetch: bool = True
@@ -32,24 +42,60 @@ class FetcherConfig(Struct, frozen=True):
 
 
 class Stage(Enum):
-    """What is asked of the leader next."""
+    """Request that the partition needs next."""
 
     FETCHING = auto()
     TRUNCATING = auto()
-    """Where the last epoch of the log ended."""
+    """OffsetForLeaderEpoch, to learn where the last epoch of the log ended."""
     SEEKING_END = auto()
-    """Where the leader's log ends, as the offset is not in it."""
+    """ListOffsets, to learn where the leader's log ends, as the fetch offset is not in it."""
     SEEKING_START = auto()
-    """Where it starts."""
+    """ListOffsets, to learn where the leader's log starts."""
 
 
-class Following(Struct):
-    """One partition that follows the leader."""
+class FetchState(Struct):
+    """Progress of one partition that is fetched from a leader (Kafka's `FetchState`)."""
 
-    log: FollowedLog
+    log: FollowerLog
     leader_epoch: int
     stage: Stage
     failures: int = 0
-    """How many answers in a row came to nothing."""
+    """Number of requests in a row that brought nothing."""
     lag: int = -1
-    """How far the log is behind the leader's high watermark; -1 before the first answer."""
+    """Number of offsets that the log is behind the leader's high watermark; -1 before the first answer."""
+
+    def next_fetch(self, config: FetcherConfig) -> PartitionFetch:
+        """Return what the next fetch asks of this partition."""
+        log = self.log
+        return PartitionFetch(
+            log.topic_id,
+            log.log_end_offset,
+            log.log_start_offset,
+            self.leader_epoch,
+            log.latest_epoch if config.truncates_on_fetch else UNDEFINED,
+            config.behind_max_bytes if self.lag > 0 else config.partition_max_bytes,
+        )
+
+
+def epochs_request(
+    broker_id: int, about: Sequence[tuple[TopicPartition, FetchState]]
+) -> OffsetForLeaderEpochRequest | None:
+    """Return the request for where the last epoch of each of these logs ended; None without partitions."""
+    topics: dict[str, Epochs] = {}
+    for (topic, index), state in about:
+        question = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
+            index, state.leader_epoch, state.log.latest_epoch
+        )
+        topics.setdefault(topic, Epochs(topic)).partitions.append(question)
+    return OffsetForLeaderEpochRequest(broker_id, list(topics.values())) if topics else None
+
+
+def offsets_request(
+    broker_id: int, about: Sequence[tuple[TopicPartition, FetchState]], timestamp: int
+) -> ListOffsetsRequest | None:
+    """Return the request for the leader's offset at `timestamp` in each log; None without partitions."""
+    topics: dict[str, Offsets] = {}
+    for (topic, index), state in about:
+        question = ListOffsetsRequest.ListOffsetsPartition(index, state.leader_epoch, timestamp)
+        topics.setdefault(topic, Offsets(topic)).partitions.append(question)
+    return ListOffsetsRequest(broker_id, topics=list(topics.values())) if topics else None

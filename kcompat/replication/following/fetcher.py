@@ -1,7 +1,7 @@
 """What to ask a leader of the partitions that follow it, and what to do with its answers. Pure.
 
 A machine with one request under way at a time: `next` says what to ask, `answered` or `failed` what became
-of it. Logs are read and written through `FollowedLog`.
+of it. Logs are read and written through `FollowerLog`.
 
 - Every fetch names the leader epoch and the epoch of the last batch. A leader whose log went another way at
   that point answers with where that epoch ended, and the log is cut (KIP-595). Towards brokers older than 2.7
@@ -28,17 +28,23 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.list_offsets import ListOffsetsResponse
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
-from kcompat.replication.following.fetch_state import FetcherConfig, Following, Stage
-from kcompat.replication.following.follower_fetch_session import Asked, FollowerSession, Key
-from kcompat.replication.following.questions import ask_epochs, ask_offsets
-from kcompat.replication.following.truncation import truncation
+from kcompat.replication.following.fetch_state import (
+    FetcherConfig,
+    FetchState,
+    Stage,
+    epochs_request,
+    offsets_request,
+)
+from kcompat.replication.following.follower_fetch_session import FollowerFetchSession
+from kcompat.replication.following.follower_log import truncation
 from kcompat.replication.listing import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.protocol.message import Message
-    from kcompat.replication.following.follower_log import FollowedLog
+    from kcompat.replication.following.follower_log import FollowerLog
+    from kcompat.topics import TopicPartition
 
 logger = logging.getLogger(__name__)
 
@@ -63,76 +69,76 @@ class Fetcher:
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._config = config
-        self._session = FollowerSession()
-        self._following: dict[Key, Following] = {}
-        self._by_id: dict[tuple[bytes, int], Key] = {}
-        self._not_fetching: dict[Key, Following] = {}
-        self._delayed: dict[Key, int] = {}
+        self._session = FollowerFetchSession()
+        self._states: dict[TopicPartition, FetchState] = {}
+        self._by_id: dict[tuple[bytes, int], TopicPartition] = {}
+        self._not_fetching: dict[TopicPartition, FetchState] = {}
+        self._delayed: dict[TopicPartition, int] = {}
         """When each is asked for again, in ms since the epoch."""
-        self._asked: dict[Key, int] = {}
+        self._asked: dict[TopicPartition, int] = {}
         """The leader epoch in which each partition of a request other than Fetch was asked about."""
-        self.failed: set[Key] = set()
+        self.failed: set[TopicPartition] = set()
         """Those that are not followed any more until their next role."""
 
     @property
     def is_idle(self) -> bool:
         """Whether there is no partition here, not even one that has failed."""
-        return not self._following and not self.failed
+        return not self._states and not self.failed
 
     # -- which partitions --------------------------------------------------------------------------------
 
-    def follow(self, log: FollowedLog, leader_epoch: int) -> None:
+    def follow(self, log: FollowerLog, leader_epoch: int) -> None:
         """Follow the leader in this epoch, from the end of the log on."""
         key = (log.topic, log.index)
         self.forget(key)
-        self._following[key] = following = Following(log, leader_epoch, Stage.FETCHING)
+        self._states[key] = state = FetchState(log, leader_epoch, Stage.FETCHING)
         self._by_id[log.topic_id, log.index] = key
         if log.latest_epoch == UNDEFINED:
-            self._cut(key, following, log.high_watermark)
+            self._cut(key, state, log.high_watermark)
         else:
             is_old = not self._config.truncates_on_fetch
-            self._enter(key, following, Stage.TRUNCATING if is_old else Stage.FETCHING)
+            self._enter(key, state, Stage.TRUNCATING if is_old else Stage.FETCHING)
 
-    def forget(self, key: Key) -> None:
+    def forget(self, key: TopicPartition) -> None:
         """Follow this one no more."""
         self.failed.discard(key)
         self._drop(key)
 
-    def _drop(self, key: Key) -> None:
-        following = self._following.pop(key, None)
-        if following is not None:
-            self._by_id.pop((following.log.topic_id, following.log.index), None)
+    def _drop(self, key: TopicPartition) -> None:
+        state = self._states.pop(key, None)
+        if state is not None:
+            self._by_id.pop((state.log.topic_id, state.log.index), None)
             self._not_fetching.pop(key, None)
             self._delayed.pop(key, None)
             self._session.drop(key)
 
-    def lag(self, key: Key) -> int | None:
+    def lag(self, key: TopicPartition) -> int | None:
         """How far a partition is behind the leader's high watermark: -1 before the first answer; None where
         it is not followed.
         """
-        following = self._following.get(key)
-        return None if following is None else following.lag
+        state = self._states.get(key)
+        return None if state is None else state.lag
 
     # -- what to ask -------------------------------------------------------------------------------------
 
     def next(self, now_ms: int) -> Message | None:
         """The next request; None when there is nothing to ask before `due_ms`."""
         for key in [key for key, until in self._delayed.items() if until <= now_ms]:
-            following = self._following[key]
-            if following.stage is Stage.FETCHING and following.log.is_held(following.lag):
+            state = self._states[key]
+            if state.stage is Stage.FETCHING and state.log.is_held(state.lag):
                 self._delayed[key] = now_ms + HOLD_MS
             else:
                 del self._delayed[key]
-                self._enter(key, following, following.stage)
+                self._enter(key, state, state.stage)
         if self._not_fetching:
             me, of = self._broker_id, self._in_stage
-            question = (
-                ask_epochs(me, of(Stage.TRUNCATING))
-                or ask_offsets(me, of(Stage.SEEKING_END), LATEST_TIMESTAMP)
-                or ask_offsets(me, of(Stage.SEEKING_START), EARLIEST_TIMESTAMP)
+            request = (
+                epochs_request(me, of(Stage.TRUNCATING))
+                or offsets_request(me, of(Stage.SEEKING_END), LATEST_TIMESTAMP)
+                or offsets_request(me, of(Stage.SEEKING_START), EARLIEST_TIMESTAMP)
             )
-            if question is not None:
-                return question
+            if request is not None:
+                return request
         return self._fetch()
 
     def due_ms(self) -> int | None:
@@ -152,14 +158,14 @@ class Fetcher:
         self._session.fill(request)
         return request
 
-    def _in_stage(self, stage: Stage) -> list[tuple[Key, Following]]:
+    def _in_stage(self, stage: Stage) -> list[tuple[TopicPartition, FetchState]]:
         """Those in this stage that do not pause; they are noted as asked about."""
         found = [
-            (key, following)
-            for key, following in self._not_fetching.items()
-            if following.stage is stage and key not in self._delayed
+            (key, state)
+            for key, state in self._not_fetching.items()
+            if state.stage is stage and key not in self._delayed
         ]
-        self._asked = {key: following.leader_epoch for key, following in found}
+        self._asked = {key: state.leader_epoch for key, state in found}
         return found
 
     # -- what was answered -------------------------------------------------------------------------------
@@ -187,7 +193,7 @@ class Fetcher:
             self._pause_fetching(now_ms)
             return
         for key in self._asked:
-            if key in self._following and key not in self._delayed:
+            if key in self._states and key not in self._delayed:
                 self._pause(key, now_ms)
 
     def _pause_fetching(self, now_ms: int) -> None:
@@ -206,7 +212,7 @@ class Fetcher:
                 if key is not None:
                     self._contain(key, answer, now_ms)
 
-    def _contain(self, key: Key, answer: Answer, now_ms: int) -> None:
+    def _contain(self, key: TopicPartition, answer: Answer, now_ms: int) -> None:
         """What a bug costs is the partition that met it."""
         try:
             self._take(key, answer, now_ms)
@@ -214,36 +220,33 @@ class Fetcher:
             logger.exception("An answer for %s-%d met a fault in this broker", *key)
             self._give_up(key, "a fault in this broker")
 
-    def _take(self, key: Key, answer: Answer, now_ms: int) -> None:
+    def _take(self, key: TopicPartition, answer: Answer, now_ms: int) -> None:
         """Do what one row of an answer asks for, if it is still about what was asked."""
-        following, asked = self._following.get(key), self._session.sent.get(key)
-        if following is None or asked is None or key in self._delayed:
+        state, asked = self._states.get(key), self._session.sent.get(key)
+        if state is None or asked is None or key in self._delayed:
             return
-        is_about = (asked.offset, asked.leader_epoch) == (
-            following.log.log_end_offset,
-            following.leader_epoch,
-        )
-        if following.stage is not Stage.FETCHING or not is_about:
+        is_current = (asked.offset, asked.leader_epoch) == (state.log.log_end_offset, state.leader_epoch)
+        if state.stage is not Stage.FETCHING or not is_current:
             return
         error = ErrorCode.of(answer.error_code)
         if error == ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._enter(key, following, Stage.SEEKING_END)
-            if following.failures:
+            self._enter(key, state, Stage.SEEKING_END)
+            if state.failures:
                 self._pause(key, now_ms)
-            following.failures += 1
+            state.failures += 1
         elif error:
             self._refused(key, error, now_ms)
         elif answer.diverging_epoch.epoch >= 0:
             self._truncate(key, answer.diverging_epoch.epoch, answer.diverging_epoch.end_offset)
         else:
-            self._append(key, following, answer, now_ms)
+            self._append(key, state, answer, now_ms)
 
-    def _append(self, key: Key, following: Following, answer: Answer, now_ms: int) -> None:
-        records, log = answer.records, following.log
+    def _append(self, key: TopicPartition, state: FetchState, answer: Answer, now_ms: int) -> None:
+        records, log = answer.records, state.log
         if records is not None and len(records):
             assert isinstance(records, memoryview)
             try:
-                error = log.append(records, following.leader_epoch)
+                error = log.append(records, state.leader_epoch)
             except StorageError as fault:
                 self._disk_failed(key, fault, now_ms)
                 return
@@ -259,42 +262,42 @@ class Fetcher:
         except StorageError as fault:
             self._disk_failed(key, fault, now_ms)
             return
-        if self._following.get(key) is not following:
+        if self._states.get(key) is not state:
             return  # that was all it was followed for
-        following.failures = 0
-        following.lag = max(0, answer.high_watermark - log.log_end_offset)
-        if log.is_held(following.lag):
+        state.failures = 0
+        state.lag = max(0, answer.high_watermark - log.log_end_offset)
+        if log.is_held(state.lag):
             self._delayed[key] = now_ms + HOLD_MS
             self._session.drop(key)
         else:
-            self._session.want(key, self._asks(following))
+            self._session.want(key, state.next_fetch(self._config))
 
-    def _disk_failed(self, key: Key, fault: StorageError, now_ms: int) -> None:
+    def _disk_failed(self, key: TopicPartition, fault: StorageError, now_ms: int) -> None:
         if not fault.passes:
             self._give_up(key, "its disk has failed")
             return
-        if not self._following[key].failures:
+        if not self._states[key].failures:
             logger.warning("%s-%d is behind its leader until this passes: %s", *key, fault)
         self._pause(key, now_ms)
 
-    def _found_epoch(self, key: Key, answer: EpochAnswer, now_ms: int) -> None:
-        following = self._about(key, Stage.TRUNCATING)
-        if following is None:
+    def _found_epoch(self, key: TopicPartition, answer: EpochAnswer, now_ms: int) -> None:
+        state = self._about(key, Stage.TRUNCATING)
+        if state is None:
             return
         if answer.error_code:
             self._refused(key, ErrorCode.of(answer.error_code), now_ms)
         else:
             self._truncate(key, answer.leader_epoch, answer.end_offset)
 
-    def _found_offset(self, key: Key, answer: OffsetAnswer, now_ms: int) -> None:
+    def _found_offset(self, key: TopicPartition, answer: OffsetAnswer, now_ms: int) -> None:
         """The leader's log ends before this one only after an unclean election."""
-        following = self._about(key, Stage.SEEKING_END) or self._about(key, Stage.SEEKING_START)
-        if following is None:
+        state = self._about(key, Stage.SEEKING_END) or self._about(key, Stage.SEEKING_START)
+        if state is None:
             return
-        log, offset = following.log, answer.offset
+        log, offset = state.log, answer.offset
         if answer.error_code:
             self._refused(key, ErrorCode.of(answer.error_code), now_ms)
-        elif following.stage is Stage.SEEKING_START:
+        elif state.stage is Stage.SEEKING_START:
             if offset > log.log_end_offset:
                 logger.warning(
                     "%s-%d ended at offset %d: it is emptied and begins at offset %d, its leader's log start",
@@ -302,69 +305,62 @@ class Fetcher:
                     log.log_end_offset,
                     offset,
                 )
-                self._change(key, following, lambda: log.truncate_fully_and_start_at(offset))
+                self._change(key, state, lambda: log.truncate_fully_and_start_at(offset))
             else:
-                self._enter(key, following, Stage.FETCHING)
+                self._enter(key, state, Stage.FETCHING)
         elif offset < log.log_end_offset:
-            self._cut(key, following, offset)
+            self._cut(key, state, offset)
         else:
-            self._enter(key, following, Stage.SEEKING_START)
+            self._enter(key, state, Stage.SEEKING_START)
 
-    def _about(self, key: Key, stage: Stage) -> Following | None:
+    def _about(self, key: TopicPartition, stage: Stage) -> FetchState | None:
         """The partition, if it still waits for this answer."""
-        following = self._following.get(key)
-        if following is None or following.stage is not stage:
+        state = self._states.get(key)
+        if state is None or state.stage is not stage:
             return None
-        return following if self._asked.get(key) == following.leader_epoch else None
+        return state if self._asked.get(key) == state.leader_epoch else None
 
     # -- cutting -----------------------------------------------------------------------------------------
 
-    def _truncate(self, key: Key, epoch: int, end_offset: int) -> None:
-        following = self._following[key]
-        cut = truncation(following.log, epoch, end_offset)
+    def _truncate(self, key: TopicPartition, epoch: int, end_offset: int) -> None:
+        state = self._states[key]
+        cut = truncation(state.log, epoch, end_offset)
         is_done = cut.is_final or self._config.truncates_on_fetch
-        self._cut(key, following, cut.offset, Stage.FETCHING if is_done else Stage.TRUNCATING)
+        self._cut(key, state, cut.offset, Stage.FETCHING if is_done else Stage.TRUNCATING)
 
-    def _cut(self, key: Key, following: Following, offset: int, then: Stage = Stage.FETCHING) -> None:
-        log = following.log
+    def _cut(self, key: TopicPartition, state: FetchState, offset: int, then: Stage = Stage.FETCHING) -> None:
+        log = state.log
         if offset < log.log_end_offset:
             logger.info("%s-%d is cut at %d of %d", *key, offset, log.log_end_offset)
-        self._change(key, following, lambda: log.truncate_to(offset), then)
+        self._change(key, state, lambda: log.truncate_to(offset), then)
 
     def _change(
-        self, key: Key, following: Following, change: Callable[[], None], then: Stage = Stage.FETCHING
+        self,
+        key: TopicPartition,
+        state: FetchState,
+        change: Callable[[], None],
+        then: Stage = Stage.FETCHING,
     ) -> None:
         try:
             change()
         except StorageError:
             self._give_up(key, "its disk has failed")
         else:
-            self._enter(key, following, then)
+            self._enter(key, state, then)
 
     # -- going on ----------------------------------------------------------------------------------------
 
-    def _enter(self, key: Key, following: Following, stage: Stage) -> None:
+    def _enter(self, key: TopicPartition, state: FetchState, stage: Stage) -> None:
         """Ask this next."""
-        following.stage = stage
+        state.stage = stage
         if stage is Stage.FETCHING:
             self._not_fetching.pop(key, None)
-            self._session.want(key, self._asks(following))
+            self._session.want(key, state.next_fetch(self._config))
         else:
-            self._not_fetching[key] = following
+            self._not_fetching[key] = state
             self._session.drop(key)
 
-    def _asks(self, following: Following) -> Asked:
-        log, config = following.log, self._config
-        return Asked(
-            log.topic_id,
-            log.log_end_offset,
-            log.log_start_offset,
-            following.leader_epoch,
-            log.latest_epoch if config.truncates_on_fetch else UNDEFINED,
-            config.behind_max_bytes if following.lag > 0 else config.partition_max_bytes,
-        )
-
-    def _refused(self, key: Key, error: ErrorCode, now_ms: int) -> None:
+    def _refused(self, key: TopicPartition, error: ErrorCode, now_ms: int) -> None:
         """The leader does not serve it. What is fenced waits for a role: the leader is in a later epoch."""
         if error == ErrorCode.FENCED_LEADER_EPOCH:
             # After every election: the role that tells of it is on its way.
@@ -372,26 +368,26 @@ class Fetcher:
         else:
             self._pause(key, now_ms)
 
-    def _pause(self, key: Key, now_ms: int) -> None:
-        following = self._following[key]
+    def _pause(self, key: TopicPartition, now_ms: int) -> None:
+        state = self._states[key]
         longest = self._config.backoff_ms
-        delay_ms = min(longest, FIRST_BACKOFF_MS << min(following.failures, 16))
-        following.failures += 1
+        delay_ms = min(longest, FIRST_BACKOFF_MS << min(state.failures, 16))
+        state.failures += 1
         self._delayed[key] = now_ms + delay_ms
         self._session.drop(key)
 
-    def _give_up(self, key: Key, reason: str, level: int = logging.WARNING) -> None:
+    def _give_up(self, key: TopicPartition, reason: str, level: int = logging.WARNING) -> None:
         logger.log(level, "%s-%d is not followed until its next role: %s", *key, reason)
         self._drop(key)
         self.failed.add(key)
 
     def check_invariants(self) -> None:
         """Assert that each partition is asked about in one way, and from its log end."""
-        assert not self.failed & self._following.keys()
-        assert self._delayed.keys() <= self._following.keys()
+        assert not self.failed & self._states.keys()
+        assert self._delayed.keys() <= self._states.keys()
         wanted = self._session.wanted
-        for key, following in self._following.items():
-            assert (following.stage is Stage.FETCHING) == (key not in self._not_fetching)
+        for key, state in self._states.items():
+            assert (state.stage is Stage.FETCHING) == (key not in self._not_fetching)
             assert (key in wanted) == (key not in self._delayed and key not in self._not_fetching)
-            assert key not in wanted or self._session.wants(key).offset == following.log.log_end_offset
-        assert self._following.keys() >= set(wanted)
+            assert key not in wanted or self._session.wants(key).offset == state.log.log_end_offset
+        assert self._states.keys() >= set(wanted)

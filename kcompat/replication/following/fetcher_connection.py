@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from kcompat.protocol.api_keys import ApiKey
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
-from kcompat.replication.following.follower_fetch_session import keep_what_is_asked
+from kcompat.replication.following.follower_fetch_session import keep_requested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,5 +122,5 @@ def _fitted(request: Message, version: int) -> Message:
             request.replica_id = request.replica_state.replica_id
             request.replica_state = FetchRequest.ReplicaState()
         if version < FIRST_WITH_IDS and request.forgotten_topics_data:
-            keep_what_is_asked(request)
+            keep_requested(request)
     return request

@@ -9,28 +9,34 @@ and the new followers need not wait for it.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from msgspec import Struct
 
-from kcompat.replication.following.fetch_state import FetcherConfig
+from kcompat.peer.releases import release
+from kcompat.protocol.constants import NO_LEADER
+from kcompat.replication.following.fetch_state import BEHIND_MAX_BYTES, FetcherConfig
 from kcompat.replication.following.fetcher import Fetcher
 from kcompat.replication.following.fetcher_connection import FetcherConnection
-from kcompat.replication.following.follower_partition import FollowingPartition
-from kcompat.replication.role import NO_LEADER
+from kcompat.replication.following.follower_partition import FollowerPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcompat.clock import Clock
+    from kcompat.config.broker import BrokerConfig
     from kcompat.replication.following.fetcher_connection import LeaderPort
-    from kcompat.replication.following.follower_fetch_session import Key
     from kcompat.replication.partition import Partition
+    from kcompat.topics import TopicPartition
 
 
-class FetchingConfig(Struct, frozen=True):
-    """How this broker follows others."""
+FIRST_WITH_DIVERGING_EPOCHS: Final = release("2.7-IV1")
+"""`inter.broker.protocol.version` from which leaders compare epochs in Fetch (KIP-595)."""
+
+
+class FetcherManagerConfig(Struct, frozen=True):
+    """Limits on fetching from other brokers."""
 
     fetcher: FetcherConfig = FetcherConfig()
     fetchers: int = 1
@@ -39,7 +45,7 @@ class FetchingConfig(Struct, frozen=True):
     """`replica.socket.timeout.ms`."""
 
 
-class Fetching:
+class FetcherManager:
     """The fetchers of one broker, by leader and number."""
 
     def __init__(
@@ -48,7 +54,7 @@ class Fetching:
         broker_epoch: Callable[[], int],
         leader: Callable[[int, int], LeaderPort],
         clock: Clock,
-        config: FetchingConfig,
+        config: FetcherManagerConfig,
     ) -> None:
         """`leader(broker_id, number)` is the connection of a fetcher, asked for each time. `broker_epoch` is
         that of this broker's registration, as it is when it is asked.
@@ -59,8 +65,8 @@ class Fetching:
         self._clock = clock
         self._config = config
         self._connections: dict[tuple[int, int], FetcherConnection] = {}
-        self._places: dict[Key, tuple[int, int]] = {}
-        self._partitions: dict[Key, Partition] = {}
+        self._places: dict[TopicPartition, tuple[int, int]] = {}
+        self._partitions: dict[TopicPartition, Partition] = {}
 
     def follow(self, partition: Partition) -> None:
         """The partition has a role: follow the leader that it names, if that is another broker."""
@@ -77,10 +83,10 @@ class Fetching:
                 self._broker_id, fetcher, partial(self._leader, *place), self._clock, self._config.timeout_ms
             )
         connection = self._connections[place]
-        connection.fetcher.follow(FollowingPartition(partition, self._clock), partition.role.leader_epoch)
+        connection.fetcher.follow(FollowerPartition(partition, self._clock), partition.role.leader_epoch)
         connection.go_on_soon()
 
-    def _number_of(self, key: Key) -> int:
+    def _number_of(self, key: TopicPartition) -> int:
         topic, index = key
         return (crc32(topic.encode()) + index) % self._config.fetchers
 
@@ -103,7 +109,7 @@ class Fetching:
             del self._connections[place]
             connection.close()
 
-    def configure(self, config: FetchingConfig) -> None:
+    def configure(self, config: FetcherManagerConfig) -> None:
         """Follow with another number of fetchers, or other limits."""
         if config != self._config:
             partitions = list(self._partitions.values())
@@ -126,3 +132,23 @@ class Fetching:
         self._connections.clear()
         self._places.clear()
         self._partitions.clear()
+
+
+def fetcher_manager_config(broker: BrokerConfig) -> FetcherManagerConfig:
+    """Read the keys `replica.fetch.*`, `num.replica.fetchers` and `replica.socket.timeout.ms`."""
+    brokers_release = release(broker.string("inter.broker.protocol.version"))
+    partition_max_bytes = broker.integer("replica.fetch.max.bytes")
+    is_given = "replica.fetch.max.bytes" in broker.given
+    return FetcherManagerConfig(
+        fetcher=FetcherConfig(
+            max_wait_ms=broker.integer("replica.fetch.wait.max.ms"),
+            min_bytes=broker.integer("replica.fetch.min.bytes"),
+            partition_max_bytes=partition_max_bytes,
+            behind_max_bytes=partition_max_bytes if is_given else BEHIND_MAX_BYTES,
+            response_max_bytes=broker.integer("replica.fetch.response.max.bytes"),
+            backoff_ms=broker.integer("replica.fetch.backoff.ms"),
+            truncates_on_fetch=brokers_release >= FIRST_WITH_DIVERGING_EPOCHS,
+        ),
+        fetchers=broker.integer("num.replica.fetchers"),
+        timeout_ms=broker.integer("replica.socket.timeout.ms"),
+    )

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcompat.protocol.messages.fetch import FetchResponse
+    from kcompat.topics import TopicPartition
 
-Key = tuple[str, int]
 Topic = FetchRequest.FetchTopic
 Row = FetchRequest.FetchPartition
 Forgotten = FetchRequest.ForgottenTopic
 
 
-class Asked(Struct, frozen=True, gc=False):
+class PartitionFetch(Struct, frozen=True, gc=False):
     """What the leader is asked of one partition."""
 
     topic_id: bytes
@@ -36,26 +36,26 @@ class Asked(Struct, frozen=True, gc=False):
     max_bytes: int
 
 
-class FollowerSession:
+class FollowerFetchSession:
     """What is fetched from one leader, and what that leader knows of it."""
 
     def __init__(self) -> None:
         self._id = NO_SESSION
         self._epoch = INITIAL_EPOCH
-        self._wanted: dict[Key, Asked] = {}
-        self._changed: dict[Key, None] = {}
-        self.sent: dict[Key, Asked] = {}
+        self._wanted: dict[TopicPartition, PartitionFetch] = {}
+        self._changed: dict[TopicPartition, None] = {}
+        self.sent: dict[TopicPartition, PartitionFetch] = {}
         """What the request under way asks, or the last one did."""
 
     def __len__(self) -> int:
         return len(self._wanted)
 
     @property
-    def wanted(self) -> list[Key]:
+    def wanted(self) -> list[TopicPartition]:
         """The partitions that are fetched, in an order that chance has no part in."""
         return list(self._wanted)
 
-    def wants(self, key: Key) -> Asked:
+    def wants(self, key: TopicPartition) -> PartitionFetch:
         """What is fetched of one."""
         return self._wanted[key]
 
@@ -64,12 +64,12 @@ class FollowerSession:
         """Whether there is anything to fetch, or to forget."""
         return bool(self._wanted) or (self._epoch != INITIAL_EPOCH and bool(self.sent))
 
-    def want(self, key: Key, asked: Asked) -> None:
+    def want(self, key: TopicPartition, fetch: PartitionFetch) -> None:
         """Fetch this from now on."""
-        self._wanted[key] = asked
+        self._wanted[key] = fetch
         self._changed[key] = None
 
-    def drop(self, key: Key) -> None:
+    def drop(self, key: TopicPartition) -> None:
         """Fetch this no more."""
         if self._wanted.pop(key, None) is not None:
             self._changed[key] = None
@@ -78,7 +78,7 @@ class FollowerSession:
         """Put into the request what its leader has to hear."""
         request.session_id, request.session_epoch = self._id, self._epoch
         if self._epoch == INITIAL_EPOCH:
-            changed: Iterable[Key] = self._wanted
+            changed: Iterable[TopicPartition] = self._wanted
             self.sent = {}
         else:
             changed = self._changed
@@ -86,26 +86,26 @@ class FollowerSession:
         forgotten: dict[str, Forgotten] = {}
         for key in changed:
             topic, index = key
-            asked, before = self._wanted.get(key), self.sent.get(key)
-            if asked == before:
+            fetch, before = self._wanted.get(key), self.sent.get(key)
+            if fetch == before:
                 continue
-            if before is not None and (asked is None or asked.topic_id != before.topic_id):
+            if before is not None and (fetch is None or fetch.topic_id != before.topic_id):
                 gone = forgotten.setdefault(topic, Forgotten(topic, before.topic_id))
                 gone.partitions.append(index)
-            if asked is None:
+            if fetch is None:
                 del self.sent[key]
                 continue
-            self.sent[key] = asked
+            self.sent[key] = fetch
             if topic not in topics:
-                topics[topic] = Topic(topic, asked.topic_id)
+                topics[topic] = Topic(topic, fetch.topic_id)
             topics[topic].partitions.append(
                 Row(
                     partition=index,
-                    current_leader_epoch=asked.leader_epoch,
-                    fetch_offset=asked.offset,
-                    last_fetched_epoch=asked.last_fetched_epoch,
-                    log_start_offset=asked.log_start_offset,
-                    partition_max_bytes=asked.max_bytes,
+                    current_leader_epoch=fetch.leader_epoch,
+                    fetch_offset=fetch.offset,
+                    last_fetched_epoch=fetch.last_fetched_epoch,
+                    log_start_offset=fetch.log_start_offset,
+                    partition_max_bytes=fetch.max_bytes,
                 )
             )
         self._changed.clear()
@@ -137,11 +137,11 @@ class FollowerSession:
         self._epoch = INITIAL_EPOCH
 
 
-def keep_what_is_asked(request: FetchRequest) -> None:
+def keep_requested(request: FetchRequest) -> None:
     """Forget nothing that the request asks for, where it names topics without their ids: of a topic that was
     made anew the partition that is gone and the one to fetch have the same name, and leaders forget last.
     """
-    asked = {(topic.topic, row.partition) for topic in request.topics for row in topic.partitions}
+    fetch = {(topic.topic, row.partition) for topic in request.topics for row in topic.partitions}
     for gone in request.forgotten_topics_data:
-        gone.partitions = [index for index in gone.partitions if (gone.topic, index) not in asked]
+        gone.partitions = [index for index in gone.partitions if (gone.topic, index) not in fetch]
     request.forgotten_topics_data = [gone for gone in request.forgotten_topics_data if gone.partitions]

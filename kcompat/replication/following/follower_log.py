@@ -1,16 +1,22 @@
-"""A replica as its fetcher sees it: a log that follows a leader's."""
+"""The log of a follower as its fetcher sees it, and where the fetcher truncates it (KIP-101, KIP-279).
+
+Kafka's counterpart of `truncation`: `AbstractFetcherThread.getOffsetTruncationState`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from kcompat.replication.named import Named
+from msgspec import Struct
+
+from kcompat.log.epochs import UNDEFINED
+from kcompat.replication.role import ReplicaIdentity
 
 if TYPE_CHECKING:
     from kcompat.protocol.errors import ErrorCode
 
 
-class FollowedLog(Named, Protocol):
+class FollowerLog(ReplicaIdentity, Protocol):
     """What a fetcher reads of a replica and does to it. What changes the log may raise StorageError."""
 
     @property
@@ -50,3 +56,28 @@ class FollowedLog(Named, Protocol):
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything and go on with an empty log at `offset`."""
+
+
+class Truncation(Struct, frozen=True, gc=False):
+    """Cut at `offset`; if that is not final, ask the leader again about the epoch that is the last then."""
+
+    offset: int
+    is_final: bool
+
+
+def truncation(log: FollowerLog, epoch: int, end_offset: int) -> Truncation:
+    """What to do when the leader says that `epoch`, the largest it knows up to the one that was asked about,
+    ended at `end_offset`. -1 stands for "unknown".
+    """
+    log_end = log.log_end_offset
+    if end_offset == UNDEFINED:
+        return Truncation(min(log.high_watermark, log_end), is_final=True)
+    if epoch == UNDEFINED:
+        return Truncation(min(end_offset, log_end), is_final=True)
+    own_epoch, own_end = log.end_offset_for_epoch(epoch)
+    if own_end == UNDEFINED:
+        return Truncation(min(end_offset, log_end), is_final=True)
+    if own_epoch != epoch:
+        # The leader may have had yet other epochs where this log has `own_epoch`.
+        return Truncation(min(own_end, log_end), is_final=False)
+    return Truncation(min(own_end, end_offset, log_end), is_final=True)

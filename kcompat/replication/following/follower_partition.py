@@ -1,4 +1,7 @@
-"""A partition as its fetcher sees it (Kafka's `ReplicaFetcherThread.processPartitionData`)."""
+"""A partition that another broker leads, as a fetcher reads and writes it.
+
+Kafka's counterpart: `ReplicaFetcherThread.processPartitionData`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kcompat.log.following import first_offsets
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.follower import Follower
+from kcompat.replication.role import Follower
 
 if TYPE_CHECKING:
     from kcompat.clock import Clock
@@ -14,8 +17,8 @@ if TYPE_CHECKING:
     from kcompat.replication.partition import Partition
 
 
-class FollowingPartition:
-    """The log of a partition that another broker leads: a `FollowedLog`."""
+class FollowerPartition:
+    """`FollowerLog` of a partition whose leader is another broker."""
 
     __slots__ = ("_clock", "_partition", "index", "topic", "topic_id")
 
@@ -28,30 +31,30 @@ class FollowingPartition:
 
     @property
     def log_start_offset(self) -> int:
-        """See `FollowedLog`."""
+        """Log start offset of this replica."""
         return self._log.log_start_offset
 
     @property
     def log_end_offset(self) -> int:
-        """See `FollowedLog`."""
+        """Log end offset, from which the next fetch starts."""
         return self._log.log_end_offset
 
     @property
     def high_watermark(self) -> int:
-        """See `FollowedLog`."""
+        """High watermark of the partition, as this broker knows it."""
         return self._partition.high_watermark
 
     @property
     def latest_epoch(self) -> int:
-        """See `FollowedLog`."""
+        """Leader epoch of the last batch; -1 where no epochs are known."""
         return self._log.epochs.latest
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """See `FollowedLog`."""
+        """Return the largest epoch up to `epoch` and where it ends in this log."""
         return self._log.end_offset_for_epoch(epoch)
 
     def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
-        """See `FollowedLog`."""
+        """Append records as the leader sent them, and count their bytes against the throttle."""
         now_ms = self._clock.now_ms()
         throttle = self._partition.throttled.follower
         if throttle is not None:
@@ -59,8 +62,9 @@ class FollowingPartition:
         return append_to(self._log, records, leader_epoch, now_ms)
 
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
-        """See `FollowedLog`. A high watermark falls only where the log is cut: what one leader has shown as
-        committed, the next has as well.
+        """Take over the leader's high watermark and log start, as far as this log has the records. A high
+        watermark falls only where the log is truncated: what one leader has committed, the next one has as
+        well.
         """
         follower, log = self._follower, self._log
         if log.is_failed:
@@ -73,12 +77,14 @@ class FollowingPartition:
             log.delete_records_before(min(log_start_offset, follower.high_watermark))
 
     def is_held(self, lag: int) -> bool:
-        """See `FollowedLog`. Who is in sync is not held: it would fall out of it."""
+        """Return whether the throttle holds this replica back. A replica that is in sync is never held: it
+        would fall out of the ISR.
+        """
         throttle = self._partition.throttled.follower
         return throttle is not None and lag != 0 and throttle.is_exceeded(self._clock.now_ms())
 
     def truncate_to(self, offset: int) -> None:
-        """See `FollowedLog`."""
+        """Remove the records from `offset` on."""
         log = self._log
         if offset < log.log_end_offset or log.epochs.latest >= 0:
             log.truncate_to(offset)
@@ -86,7 +92,7 @@ class FollowingPartition:
             self._tell_copy(offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """See `FollowedLog`."""
+        """Delete all records and start the log again at `offset`."""
         self._log.truncate_fully_and_start_at(offset)
         self._follower.high_watermark = offset
         self._partition.wake_consumers()
@@ -104,19 +110,19 @@ class FollowingPartition:
 
     @property
     def _log(self) -> Log:
-        """That of today: it may move to another directory."""
+        """Log of the partition; a move between log directories replaces it."""
         return self._partition.log
 
     @property
     def _follower(self) -> Follower:
         state = self._partition.state
-        assert isinstance(state, Follower), "a leader is not fetched for"
+        assert isinstance(state, Follower), "a fetcher follows for replicas that do not lead"
         return state
 
 
 def append_to(log: Log, records: memoryview, leader_epoch: int, now_ms: int) -> ErrorCode:
-    """Append what was fetched from another log. Where that starts inside a batch it sends that whole: then an
-    empty log starts with it. Raises StorageError.
+    """Append records that were fetched from another log. Where that log starts inside a batch it sends the
+    whole batch; an empty log then starts at the first offset of the batch. Raises StorageError.
     """
     result = log.append_as_follower(records, leader_epoch, now_ms)
     end = log.log_end_offset

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
-from kcompat.replication.leading.remote_replica import UNKNOWN_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +120,7 @@ class IsrProposals:
 
     def _member(self, pending: Pending, member: int) -> AlterPartitionRequest.BrokerState:
         is_me = member == self._broker_id
-        epoch = self._broker_epoch() if is_me else pending.registrations.get(member, UNKNOWN_EPOCH)
+        epoch = self._broker_epoch() if is_me else pending.registrations.get(member, NO_EPOCH)
         return AlterPartitionRequest.BrokerState(member, epoch)
 
     def _failed(self, fault: Exception) -> None:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.isr import Committed, IsrState, Pending, PendingExpand, PendingShrink
 from kcompat.replication.leading.remote_replica import RemoteReplica
-from kcompat.replication.role import NO_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

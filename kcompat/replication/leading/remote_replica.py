@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-UNKNOWN_OFFSET = -1
-UNKNOWN_EPOCH = -1
+from kcompat.protocol.constants import NO_EPOCH, UNKNOWN_OFFSET
 
 
 class RemoteReplica(Struct):
@@ -19,7 +18,7 @@ class RemoteReplica(Struct):
     """Where the leader's log ended when the follower last fetched."""
     last_caught_up_ms: int = 0
     """When the follower last had all there was."""
-    broker_epoch: int = UNKNOWN_EPOCH
+    broker_epoch: int = NO_EPOCH
     """The registration that it fetched under (KIP-903)."""
     fetches: int = 0
     """How often it has fetched."""

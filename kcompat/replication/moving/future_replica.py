@@ -1,8 +1,9 @@
-"""A copy of a partition's log in another directory: a `FollowedLog`, and the `Copy` of the partition.
+"""A copy of a partition's log in another log directory: a `FollowerLog`, and the `FutureLog` of the
+partition.
 
-Once it has what the log has, and what it had at that time is on the device, it takes the place of the log.
-(Kafka does not sync it: after a power cut the records of a log that had been on the device for long could be
-gone.) Kafka's counterpart: `ReplicaAlterLogDirsThread`.
+Once the copy has all records of the log, and they are synced to the device, the copy takes the place of the
+log. (Kafka does not sync it: after a power cut, records that were on the device for long could be gone.)
+Kafka's counterpart: `ReplicaAlterLogDirsThread`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from kcompat.log.log import Log
     from kcompat.protocol.errors import ErrorCode
     from kcompat.replication.partition import Partition
-    from kcompat.replication.throttle import Throttle
+    from kcompat.replication.throttle import ReplicationThrottle
 
 
 class FutureReplica:
-    """The copy `log` of the log of `partition`, whoever leads that."""
+    """Copy of the log of `partition` in another log directory of this broker, whichever broker leads it."""
 
     __slots__ = (
         "_clock",
@@ -43,7 +44,7 @@ class FutureReplica:
         partition: Partition,
         log: Log,
         clock: Clock,
-        throttle: Throttle,
+        throttle: ReplicationThrottle,
         *,
         has_caught_up: Callable[[Partition], object],
         original_cut: Callable[[FutureReplica, int], object],
@@ -66,31 +67,33 @@ class FutureReplica:
 
     @property
     def log_start_offset(self) -> int:
-        """See `FollowedLog`."""
+        """Log start offset of this replica."""
         return self.log.log_start_offset
 
     @property
     def log_end_offset(self) -> int:
-        """See `FollowedLog`."""
+        """Log end offset, from which the next fetch starts."""
         return self.log.log_end_offset
 
     @property
     def latest_epoch(self) -> int:
-        """See `FollowedLog`."""
+        """Leader epoch of the last batch; -1 where no epochs are known."""
         return self.log.epochs.latest
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """See `FollowedLog`."""
+        """Return the largest epoch up to `epoch` and where it ends in this log."""
         return self.log.end_offset_for_epoch(epoch)
 
     def append(self, records: memoryview, leader_epoch: int) -> ErrorCode:
-        """See `FollowedLog`."""
+        """Append records as the leader sent them, and count their bytes against the throttle."""
         now_ms = self._clock.now_ms()
         self._throttle.record(len(records), now_ms)
         return append_to(self.log, records, leader_epoch, now_ms)
 
     def heard(self, high_watermark: int, log_start_offset: int) -> None:
-        """See `FollowedLog`. With nothing left to copy, the copy takes the place of the log."""
+        """Take over the log's high watermark and log start. With nothing left to copy, sync the copy and let
+        it take the place of the log.
+        """
         log = self.log
         if log.is_failed:
             raise log.context.out_of_service(f"{log.directory} takes no more appends")
@@ -112,16 +115,16 @@ class FutureReplica:
         return self._must_sync is not None and self.log.recovery_point < self._must_sync
 
     def is_held(self, lag: int) -> bool:  # noqa: ARG002 - with nothing left to copy
-        """See `FollowedLog`. A sync is waited for."""
+        """Return whether a sync of the copy is under way; nothing is fetched meanwhile."""
         return self._is_syncing
 
     def truncate_to(self, offset: int) -> None:
-        """See `FollowedLog`."""
+        """Remove the records from `offset` on."""
         self.log.truncate_to(offset)
         self._ends_at(offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """See `FollowedLog`."""
+        """Delete all records and start the log again at `offset`."""
         self.log.truncate_fully_and_start_at(offset)
         self._ends_at(offset)
 
@@ -130,5 +133,5 @@ class FutureReplica:
         self._must_sync = None
 
     def original_cut(self, offset: int) -> None:
-        """See `Copy`. A fetch alone does not tell, where records have no epochs."""
+        """Have the copy truncated as well. A fetch alone would not show it where records have no epochs."""
         self._original_cut(self, offset)

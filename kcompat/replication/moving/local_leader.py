@@ -17,11 +17,10 @@ from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
 from kcompat.replication import reading
-from kcompat.replication.faults import FAULTS, error_of
+from kcompat.replication.errors import FAULTS, fence, storage_error
 from kcompat.replication.following.fetcher import HOLD_MS
 from kcompat.replication.listing import LATEST_TIMESTAMP
 from kcompat.replication.reading import Fetched, FetchSpec
-from kcompat.replication.role import fence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from kcompat.protocol.message import Message
     from kcompat.replication.partition import Partition
     from kcompat.replication.replica_manager import ReplicaManager
-    from kcompat.replication.throttle import Throttle
+    from kcompat.replication.throttle import ReplicationThrottle
 
 Row = FetchRequest.FetchPartition
 RowAnswer = FetchResponse.PartitionData
@@ -41,7 +40,7 @@ Offset = ListOffsetsResponse.ListOffsetsPartitionResponse
 class LocalLeader:
     """What one copier asks: a `LeaderPort`. Answers come in a later turn of the event loop."""
 
-    def __init__(self, replicas: ReplicaManager, clock: Clock, throttle: Throttle) -> None:
+    def __init__(self, replicas: ReplicaManager, clock: Clock, throttle: ReplicationThrottle) -> None:
         self._replicas = replicas
         self._clock = clock
         self._throttle = throttle
@@ -143,7 +142,7 @@ def _read(partition: Partition, row: Row) -> RowAnswer:
         )
         records = found.records.read() if isinstance(found.records, FileRange) else b""
     except FAULTS as fault:
-        return RowAnswer(row.partition, error_of(fault, log))
+        return RowAnswer(row.partition, storage_error(fault, log))
     answer = RowAnswer(row.partition, found.error, found.high_watermark)
     answer.log_start_offset = found.log_start_offset
     if found.diverging is not None:

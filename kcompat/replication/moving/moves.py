@@ -32,16 +32,17 @@ from kcompat.replication.following.fetcher import Fetcher
 from kcompat.replication.following.fetcher_connection import FetcherConnection
 from kcompat.replication.moving.future_replica import FutureReplica
 from kcompat.replication.moving.local_leader import LocalLeader
-from kcompat.replication.throttle import NO_LIMIT, Throttle
+from kcompat.replication.throttle import NO_LIMIT, ReplicationThrottle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcompat.clock import Clock
+    from kcompat.config.broker import BrokerConfig
     from kcompat.log.manager import LogDirectory, LogManager
-    from kcompat.replication.following.follower_fetch_session import Key
     from kcompat.replication.partition import Partition
     from kcompat.replication.replica_manager import ReplicaManager
+    from kcompat.topics import TopicPartition
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ class Moves:
         self._replicas = replicas
         self._clock = clock
         self._config = config
-        self._throttle = Throttle()
+        self._throttle = ReplicationThrottle()
         self._copiers: dict[int, FetcherConnection] = {}
         self.configure(config)
 
@@ -188,11 +189,11 @@ class Moves:
 
     # -- copying -----------------------------------------------------------------------------------------
 
-    def _number_of(self, key: Key) -> int:
+    def _number_of(self, key: TopicPartition) -> int:
         topic, index = key
         return (crc32(topic.encode()) + index) % self._config.copiers
 
-    def _copier(self, key: Key) -> FetcherConnection:
+    def _copier(self, key: TopicPartition) -> FetcherConnection:
         number = self._number_of(key)
         if number not in self._copiers:
             fetcher = Fetcher(self._broker_id, lambda: -1, self._config.fetcher)
@@ -215,7 +216,7 @@ class Moves:
         self.follow(replica.partition)
 
     @contextmanager
-    def _reported(self, key: Key) -> Iterator[None]:
+    def _reported(self, key: TopicPartition) -> Iterator[None]:
         """A fault of the disk of a copy is nobody's but the move's."""
         try:
             yield
@@ -229,3 +230,22 @@ class Moves:
         log = self._logs.replace_with_future(*key)
         partition.replace_log(log)
         logger.info("%s-%d has moved to %s", *key, log.context.path)
+
+
+def moves_config(broker: BrokerConfig) -> MovesConfig:
+    """Read the keys of moves between log directories, and those of `replica.fetch.*` that apply to moves."""
+    copiers = broker.get("num.replica.alter.log.dirs.threads")
+    partition_max_bytes = broker.integer("replica.fetch.max.bytes")
+    return MovesConfig(
+        fetcher=FetcherConfig(
+            partition_max_bytes=partition_max_bytes,
+            behind_max_bytes=partition_max_bytes,  # one thread reads and writes, and serves others between
+            backoff_ms=broker.integer("replica.fetch.backoff.ms"),
+        ),
+        copiers=len(broker.log_dirs)
+        if copiers is None
+        else max(1, broker.integer("num.replica.alter.log.dirs.threads")),
+        bytes_per_second=broker.integer("replica.alter.log.dirs.io.max.bytes.per.second"),
+        samples=broker.integer("alter.log.dirs.replication.quota.window.num"),
+        sample_ms=broker.integer("alter.log.dirs.replication.quota.window.size.seconds") * 1000,
+    )

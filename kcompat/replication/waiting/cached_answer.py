@@ -1,9 +1,9 @@
-"""Readers that have all there is of a partition: what a fetch finds there, again and again.
+"""Cached answers of fetch sessions for partitions that have nothing new.
 
-A follower asks with each fetch for all partitions that it follows from a leader, a consumer for all that it
-has, and nearly always nothing has happened in nearly all of them. So a fetch of a session keeps what it found
-where there was nothing to read, for as long as nothing there is another; then nothing has to be looked up,
-and of a follower nothing is news but the time.
+Each fetch of a follower asks for all partitions that it follows from a leader, each fetch of a consumer for
+all that it is assigned, and nearly always nearly none of them has changed. A session therefore keeps the
+answer for a partition whose reader has everything, until the partition changes. Meanwhile the partition is
+not looked up, and of a follower's fetch only the time is recorded.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
     from kcompat.replication.isr import IsrState
     from kcompat.replication.leading.remote_replica import RemoteReplica
     from kcompat.replication.partition import Partition
-    from kcompat.replication.reading import Fetched, FetchSpec, Reader
+    from kcompat.replication.reading import Fetched, FetchSpec, PartitionReader
 
 
-class Idle(Struct, frozen=True):
-    """What a fetch found in a partition for a consumer that has everything it may read."""
+class CachedAnswer(Struct, frozen=True):
+    """Answer to the fetch of a consumer that has everything it may read of a partition."""
 
     spec: FetchSpec
     isolation_level: int
     leader: Leader
     fetched: Fetched
 
-    def lasts(self, partition: Partition, spec: FetchSpec, reader: Reader) -> bool:
-        """Whether the same is asked, and would be found. Each election has a `Leader` of its own, and where
-        high watermark and log start stay the last stable offset does.
+    def lasts(self, partition: Partition, spec: FetchSpec, reader: PartitionReader) -> bool:
+        """Return whether the request is the same and a new read would give the same answer. Each election
+        makes another `Leader`, and the last stable offset does not move unless the high watermark or log
+        start does.
         """
         log, leader, fetched = partition.log, self.leader, self.fetched
         return (
@@ -46,17 +47,17 @@ class Idle(Struct, frozen=True):
         )
 
 
-class IdleFollower(Idle, frozen=True):
-    """What a fetch found in a partition for a follower that has everything."""
+class CachedFollowerAnswer(CachedAnswer, frozen=True):
+    """Answer to the fetch of a follower that has everything of a partition."""
 
     broker_epoch: int
     state: IsrState
     remote: RemoteReplica
 
-    def lasts(self, partition: Partition, spec: FetchSpec, reader: Reader) -> bool:
-        """See `Idle`. Each change of the ISR has a state of its own."""
+    def lasts(self, partition: Partition, spec: FetchSpec, reader: PartitionReader) -> bool:
+        """Return whether a new read would give the same answer. Each change of the ISR makes a new state."""
         return (
-            Idle.lasts(self, partition, spec, reader)
+            CachedAnswer.lasts(self, partition, spec, reader)
             and self.leader.state is self.state
             and partition.log.log_end_offset == spec.offset
             and reader.replica_id == self.remote.id
@@ -65,26 +66,30 @@ class IdleFollower(Idle, frozen=True):
         )
 
     def note(self, now_ms: int) -> None:
-        """The follower has fetched again."""
+        """Record that the follower has fetched again."""
         spec = self.spec
         self.remote.fetched(spec.offset, spec.log_start_offset, spec.offset, now_ms, self.broker_epoch)
 
 
-def idle(partition: Partition, spec: FetchSpec, reader: Reader, fetched: Fetched) -> Idle | None:
-    """What to keep of what was found; None where there is more, or the reader brings news."""
+def cacheable(
+    partition: Partition, spec: FetchSpec, reader: PartitionReader, fetched: Fetched
+) -> CachedAnswer | None:
+    """Return what the session may keep of an answer; None if there is more to read, or the fetch of a
+    follower told the leader something new.
+    """
     leader = partition.state
     if fetched.ends_wait or len(fetched.records) or not isinstance(leader, Leader):
         return None
     if reader.is_replica:
-        return _of_follower(partition, spec, reader, fetched, leader)
+        return _cacheable_for_follower(partition, spec, reader, fetched, leader)
     committed_only = reader.isolation_level == READ_COMMITTED
     end = fetched.last_stable_offset if committed_only else fetched.high_watermark
-    return Idle(spec, reader.isolation_level, leader, fetched) if spec.offset >= end else None
+    return CachedAnswer(spec, reader.isolation_level, leader, fetched) if spec.offset >= end else None
 
 
-def _of_follower(
-    partition: Partition, spec: FetchSpec, reader: Reader, fetched: Fetched, leader: Leader
-) -> IdleFollower | None:
+def _cacheable_for_follower(
+    partition: Partition, spec: FetchSpec, reader: PartitionReader, fetched: Fetched, leader: Leader
+) -> CachedFollowerAnswer | None:
     remote = leader.remotes.get(reader.replica_id)
     if (
         remote is None
@@ -93,6 +98,6 @@ def _of_follower(
         or remote.log_start_offset != spec.log_start_offset
     ):
         return None
-    return IdleFollower(
+    return CachedFollowerAnswer(
         spec, reader.isolation_level, leader, fetched, reader.broker_epoch, leader.state, remote
     )

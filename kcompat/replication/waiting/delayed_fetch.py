@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from kcompat.replication.partition import Partition
 from kcompat.replication.reading import Fetched
-from kcompat.replication.waiting.cached_answer import IdleFollower, idle
+from kcompat.replication.waiting.cached_answer import CachedFollowerAnswer, cacheable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from kcompat.protocol.errors import ErrorCode
-    from kcompat.replication.reading import FetchSpec, Reader
+    from kcompat.replication.reading import FetchSpec, PartitionReader
     from kcompat.replication.waiting.fetch_session import FetchTarget
 
 Results = list[tuple["FetchTarget", Fetched]]
 
 
-class Fetch:
+class DelayedFetch:
     """Reads `targets` in order within the limits; as a waiter, waits until `min_bytes` are there.
 
     A target without a partition comes with the error that says why. `max_bytes` bounds the answer, except
@@ -41,7 +41,7 @@ class Fetch:
     def __init__(
         self,
         targets: list[tuple[FetchTarget, Partition | ErrorCode]],
-        reader: Reader,
+        reader: PartitionReader,
         *,
         min_bytes: int,
         max_bytes: int,
@@ -62,19 +62,19 @@ class Fetch:
         reader, left, min_one_batch = self._reader, self._max_bytes, not self._hard_limit
         for target, partition in self._targets:
             if not isinstance(partition, Partition):
-                target.idle = None
+                target.cached = None
                 results.append((target, Fetched(partition, aborted=[])))
                 continue
             spec = target.spec
-            if target.idle is not None and target.idle.lasts(partition, spec, reader):
-                results.append((target, target.idle.fetched))
+            if target.cached is not None and target.cached.lasts(partition, spec, reader):
+                results.append((target, target.cached.fetched))
                 continue
             limit = min(left, spec.max_bytes)
             if partition is known and just_read is not None and len(just_read.records) <= limit:
                 fetched = just_read
             else:
                 fetched = partition.fetch(spec, reader, limit, min_one_batch)
-            target.idle = idle(partition, spec, reader, fetched)
+            target.cached = cacheable(partition, spec, reader, fetched)
             size = len(fetched.records)
             if size:
                 min_one_batch = False
@@ -87,8 +87,8 @@ class Fetch:
         the first results: what is appended while it waits does not make the follower late.
         """
         for (target, partition), (_, fetched) in zip(self._targets, results, strict=True):
-            if isinstance(target.idle, IdleFollower):
-                target.idle.note(now_ms)
+            if isinstance(target.cached, CachedFollowerAnswer):
+                target.cached.note(now_ms)
             elif isinstance(partition, Partition) and not fetched.error and fetched.diverging is None:
                 partition.note_fetch(target.spec, self._reader, now_ms)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-class Settling(Generic[Answer]):
+class DelayedProgress(Generic[Answer]):
     """Waits until `check` (`Partition.committed`, `stored` or `deleted`) has a final answer for each
     partition.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from kcompat.replication.reading import Fetched, FetchSpec
-    from kcompat.replication.waiting.cached_answer import Idle
+    from kcompat.replication.waiting.cached_answer import CachedAnswer
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
@@ -42,8 +42,10 @@ class FetchTarget(Struct):
     spec: FetchSpec
     told_high_watermark: int = -1
     told_log_start_offset: int = -1
-    idle: Idle | None = None
-    """What is found as long as nothing happens; None where something has."""
+    cached: CachedAnswer | None = None
+    """Cached answer for this partition, valid until its log or high watermark changes; None if it has
+    changed.
+    """
 
     @property
     def key(self) -> PartitionKey:

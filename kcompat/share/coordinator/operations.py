@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import NO_OFFSET
 from kcompat.share.coordinator.state import (
@@ -18,14 +19,7 @@ from kcompat.share.coordinator.state import (
     update_key,
     updated,
 )
-from kcompat.share.persisting import (
-    NO_EPOCH,
-    UNINITIALIZED_SUMMARY,
-    Outcome,
-    StateRead,
-    StateSummary,
-    StateWrite,
-)
+from kcompat.share.persisting import UNINITIALIZED_SUMMARY, Outcome, StateRead, StateSummary, StateWrite
 
 if TYPE_CHECKING:
     from collections.abc import Collection

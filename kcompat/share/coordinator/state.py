@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.messages.share_state_records import (
     ShareSnapshotKey,
     ShareSnapshotValue,
@@ -18,7 +19,7 @@ from kcompat.protocol.messages.share_state_records import (
     ShareUpdateValue,
 )
 from kcompat.share.batches import NO_OFFSET, StateBatch, combine
-from kcompat.share.persisting import NO_EPOCH, NOT_COUNTED
+from kcompat.share.persisting import NOT_COUNTED
 
 if TYPE_CHECKING:
     from kcompat.share.key import SharePartitionKey

@@ -13,7 +13,7 @@ from kcompat.cluster.image import BrokerInfo
 from kcompat.cluster.news import Role
 from kcompat.promise import Promise
 from kcompat.protocol.messages.delete_records import DeleteRecordsRequest
-from kcompat.replication.reading import FetchSpec, Reader
+from kcompat.replication.reading import FetchSpec, PartitionReader
 from kcompat.security.authorizer import Resource
 from kcompat.security.operations import Operation
 from support.asking import Denying
@@ -78,7 +78,7 @@ def leading(world: LogWorld) -> LogWorld:
 def follow(world: LogWorld, *, log_start_offset: int) -> None:
     """A fetch of the follower."""
     spec = FetchSpec(1, 1000, log_start_offset=log_start_offset)
-    world.partition("t").note_fetch(spec, Reader(replica_id=FOLLOWER), world.clock.now_ms())
+    world.partition("t").note_fetch(spec, PartitionReader(replica_id=FOLLOWER), world.clock.now_ms())
 
 
 def delete(world: LogWorld) -> Any:

@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from kcompat.cluster.feature_levels import encode_finalized
-from kcompat.cluster.features import NO_EPOCH, FinalizedFeatures
+from kcompat.cluster.features import FinalizedFeatures
 from kcompat.cluster.znodes import FEATURE
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.store.process_store import ProcessStore
 from support.controller_world import answer
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.registration import (
-    NO_EPOCH,
     AddressInUseError,
     BrokerIdInUseError,
     Forgetful,
@@ -18,6 +17,7 @@ from kcompat.cluster.registration import (
     generate_broker_id,
 )
 from kcompat.cluster.znodes import BrokerRegistration
+from kcompat.protocol.constants import NO_EPOCH
 from kcompat.store.interface import EventType, StoreUnavailableError, WatchEvent
 from kcompat.store.process_store import ProcessStore
 from support.session_conformance import Heard

@@ -30,7 +30,7 @@ from kcompat.records.layout import HEADER_SIZE
 from kcompat.records.record import Record
 from kcompat.replication.listing import offset_for, offsets_before
 from kcompat.replication.partition import Partition
-from kcompat.replication.reading import ANY_CONSUMER, READ_COMMITTED, FetchSpec, Reader
+from kcompat.replication.reading import ANY_CONSUMER, READ_COMMITTED, FetchSpec, PartitionReader
 from kcompat.replication.topic_log import TopicLog
 from support.faulty_files import BadSectors
 
@@ -76,13 +76,14 @@ def partition(tmp_path: Path, disk: BadSectors, replicas: ReplicaManager) -> Par
 QUESTIONS: dict[str, Callable[[Partition], object]] = {
     "append": lambda partition: append(partition, b"x"),
     "fetch": lambda partition: (
-        partition.fetch(FetchSpec(0, 1000), Reader(READ_COMMITTED), 1000, min_one_batch=True).error
+        partition.fetch(FetchSpec(0, 1000), PartitionReader(READ_COMMITTED), 1000, min_one_batch=True).error
     ),
-    "offset_for": lambda partition: offset_for(partition, OLD_MS, Reader(READ_COMMITTED), -1).error,
+    "offset_for": lambda partition: offset_for(partition, OLD_MS, PartitionReader(READ_COMMITTED), -1).error,
     "offsets_before": lambda partition: offsets_before(partition, -1, 1, ANY_CONSUMER, now_ms=0)[0],
     "delete_records_before": lambda partition: partition.delete_records_before(1)[0],
 }
 FROM_MEMORY = {
+    "begin_verification",
     "check_epoch",
     "check_invariants",
     "committed",

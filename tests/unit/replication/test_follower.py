@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.follower import Follower
-from kcompat.replication.role import fence
+from kcompat.replication.errors import fence
+from kcompat.replication.role import Follower
 
 
 def test_clients_are_sent_to_the_leader_unless_the_disk_has_failed() -> None:

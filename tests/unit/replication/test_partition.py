@@ -12,8 +12,8 @@ from kcompat.log.files import FILES, Files
 from kcompat.protocol.errors import ErrorCode
 from kcompat.replication.listing import offset_for, offsets_before
 from kcompat.replication.partition import Partition
-from kcompat.replication.reading import ANY_CONSUMER, READ_COMMITTED, Fetched, FetchSpec, Reader
-from kcompat.replication.waiting.delayed_progress import Settling
+from kcompat.replication.reading import ANY_CONSUMER, READ_COMMITTED, Fetched, FetchSpec, PartitionReader
+from kcompat.replication.waiting.delayed_progress import DelayedProgress
 
 from .conftest import ALONE, ME, append
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 OTHER = 2
-UNCOMMITTED, COMMITTED = Reader(), Reader(READ_COMMITTED)
+UNCOMMITTED, COMMITTED = PartitionReader(), PartitionReader(READ_COMMITTED)
 
 
 def fetch(partition: Partition, offset: int, *, epoch: int = -1, last_epoch: int = -1) -> Fetched:
@@ -248,7 +248,7 @@ def test_waits_are_woken_when_the_sync_ends(make_partition: MakePartition, repli
     append(partition, b"a")
     settled: list[ErrorCode] = []
     for check in (Partition.stored, Partition.committed):
-        operation = Settling({partition: 1}, lambda _, error: settled.append(error), "done", check)
+        operation = DelayedProgress({partition: 1}, lambda _, error: settled.append(error), "done", check)
         replicas.produces.wait(operation, (partition,), None)
     disk.end()
     assert settled == [ErrorCode.NONE, ErrorCode.NONE]
@@ -266,7 +266,7 @@ def test_a_failed_sync_is_told(make_partition: MakePartition, replicas: ReplicaM
     append(partition, b"a")
     settled: list[ErrorCode] = []
     for check in (Partition.stored, Partition.committed):
-        operation = Settling({partition: 1}, lambda _, error: settled.append(error), "done", check)
+        operation = DelayedProgress({partition: 1}, lambda _, error: settled.append(error), "done", check)
         replicas.produces.wait(operation, (partition,), None)
     disk.end()
     assert settled == [ErrorCode.KAFKA_STORAGE_ERROR] * 2

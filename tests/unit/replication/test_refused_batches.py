@@ -17,7 +17,7 @@ from kcompat.log.refusals import MOST_RUNS, Refusals
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.replication.leading.leader import LATELY_MS
-from kcompat.replication.reading import FetchSpec, Reader
+from kcompat.replication.reading import FetchSpec, PartitionReader
 from kcompat.replication.replica_manager import MOST_AWAITED
 from support.faulty_files import FaultyFiles
 from support.log_harness import make_batch
@@ -205,7 +205,7 @@ def test_a_gap_is_told_of_by_a_leader_that_is_followed(
 
     def is_followed(replica: int, now_ms: int) -> None:
         spec = FetchSpec(partition.log.log_end_offset, 10_000, leader_epoch=4)
-        partition.note_fetch(spec, Reader(replica_id=replica), now_ms)
+        partition.note_fetch(spec, PartitionReader(replica_id=replica), now_ms)
 
     assert send(partition, 0) == 0
     assert send(partition, 5) == DOES_NOT_LEAD

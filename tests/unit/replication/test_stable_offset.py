@@ -11,7 +11,7 @@ from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.replication.listing import LATEST_TIMESTAMP, offset_for
-from kcompat.replication.reading import READ_COMMITTED, Fetched, FetchSpec, Reader
+from kcompat.replication.reading import READ_COMMITTED, Fetched, FetchSpec, PartitionReader
 from support.log_harness import make_batch
 
 from .conftest import append
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kcompat.replication.partition import Partition
 
-COMMITTED = Reader(READ_COMMITTED)
+COMMITTED = PartitionReader(READ_COMMITTED)
 
 
 def open_transaction(partition: Partition) -> None:

@@ -11,9 +11,9 @@ from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.replication.following.fetcher import HOLD_MS
-from kcompat.replication.following.follower_partition import FollowingPartition
-from kcompat.replication.reading import FetchSpec, Reader
-from kcompat.replication.throttle import Throttle, names
+from kcompat.replication.following.follower_partition import FollowerPartition
+from kcompat.replication.reading import FetchSpec, PartitionReader
+from kcompat.replication.throttle import ReplicationThrottle, names
 from support.follower_pair import asked, one
 from support.replica_logs import batch_of
 
@@ -32,14 +32,14 @@ FOLLOWER = 2
 NOW = 1_000_000
 
 
-def throttle(limit: int = 100, samples: int = 3) -> Throttle:
-    made = Throttle()
+def throttle(limit: int = 100, samples: int = 3) -> ReplicationThrottle:
+    made = ReplicationThrottle()
     made.configure(limit, samples, 1000)
     return made
 
 
 def test_there_is_no_limit_before_one_is_set() -> None:
-    made = Throttle()
+    made = ReplicationThrottle()
     made.record(1 << 40, NOW)
     assert not made.is_exceeded(NOW)
 
@@ -93,7 +93,7 @@ def replicas_now(replicas: ReplicaManager) -> int:
 
 
 def bytes_for(partition: Partition, replica: int) -> int:
-    return len(partition.fetch(FetchSpec(0, 1000), Reader(replica_id=replica), 1000, True).records)
+    return len(partition.fetch(FetchSpec(0, 1000), PartitionReader(replica_id=replica), 1000, True).records)
 
 
 def test_a_follower_that_lags_is_sent_nothing_until_there_is_room(
@@ -123,7 +123,7 @@ def test_what_a_follower_takes_counts_and_holds_it(
     role = Role(leader=FOLLOWER, leader_epoch=0, isr=(FOLLOWER,), replicas=(ME, FOLLOWER))
     partition = make_partition(role=role, follower_replication_throttled_replicas="*")
     replicas.throttle(leader_rate=100, follower_rate=10, samples=11, sample_ms=1000)
-    following = FollowingPartition(partition, clock)
+    following = FollowerPartition(partition, clock)
     assert not following.is_held(5)
     following.append(memoryview(bytearray(batch_of(0, 0))), 0)
     assert [following.is_held(lag) for lag in (5, -1, 0)] == [True, True, False]

@@ -15,10 +15,11 @@ from kcompat.api import (
     write_share_group_state,
 )
 from kcompat.cluster.feed import MetadataCache
-from kcompat.cluster.image import NO_LEADER, PartitionInfo, TopicImage
+from kcompat.cluster.image import PartitionInfo, TopicImage
 from kcompat.peer.errors import PeerError, PeerFault
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import API_FACTS, ApiKey
+from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
 from kcompat.share.batches import StateBatch
 from kcompat.share.persister import PURPOSE, TIME_MS, DistributedPersister

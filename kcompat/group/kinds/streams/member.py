@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from kcompat.group.kinds.streams.tasks import NONE_HELD, HeldTasks
+from kcompat.protocol.constants import NO_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from kcompat.group.kinds.streams.tasks import Task
 
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
-NO_EPOCH = -1
-"""That of the topology of a member that has not said one."""
 
 
 class MemberState(IntEnum):

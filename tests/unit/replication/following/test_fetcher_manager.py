@@ -16,7 +16,7 @@ from kcompat.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
 )
 from kcompat.replication.following.fetcher import FIRST_BACKOFF_MS
-from kcompat.replication.following.fetcher_manager import Fetching, FetchingConfig
+from kcompat.replication.following.fetcher_manager import FetcherManager, FetcherManagerConfig
 
 from ..conftest import ME
 
@@ -70,8 +70,8 @@ class World:
     def __init__(self, clock: VirtualClock, replicas: ReplicaManager) -> None:
         self.connections: dict[tuple[int, int], list[Connection]] = {}
         self.clock = clock
-        self.fetching = Fetching(ME, lambda: 5, self.connect, clock, FetchingConfig())
-        replicas.follow_with(self.fetching)
+        self.fetching = FetcherManager(ME, lambda: 5, self.connect, clock, FetcherManagerConfig())
+        replicas.add_fetcher(self.fetching)
 
     def connect(self, leader: int, number: int) -> Connection:
         """The one there is, or another after that was given up."""
@@ -202,13 +202,13 @@ def test_the_same_partition_is_always_of_the_same_fetcher(
     for index in range(4):
         make_partition(index=index, role=following(LEADER))
     world.clock.advance(0)
-    world.fetching.configure(replace(FetchingConfig(), fetchers=2))
+    world.fetching.configure(replace(FetcherManagerConfig(), fetchers=2))
     world.clock.advance(0)
     named = [sorted(world.to(LEADER, number).partitions()) for number in range(2)]
     assert sorted(map(len, named)) == [2, 2]
     assert sorted(named[0] + named[1]) == [("t", index) for index in range(4)]
     count = len(world.connections[LEADER, 0])
-    world.fetching.configure(replace(FetchingConfig(), fetchers=2))
+    world.fetching.configure(replace(FetcherManagerConfig(), fetchers=2))
     world.clock.advance(0)
     assert len(world.connections[LEADER, 0]) == count, "nothing has changed"
 

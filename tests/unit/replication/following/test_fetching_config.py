@@ -3,18 +3,17 @@ from __future__ import annotations
 import pytest
 
 from kcompat.config.broker import BrokerConfig
-from kcompat.replication.fetching_config import fetching_config
-from kcompat.replication.following.fetcher_manager import FetchingConfig
+from kcompat.replication.following.fetcher_manager import FetcherManagerConfig, fetcher_manager_config
 
 
 def test_the_defaults_are_kafkas() -> None:
-    assert fetching_config(BrokerConfig()) == FetchingConfig()
+    assert fetcher_manager_config(BrokerConfig()) == FetcherManagerConfig()
 
 
 @pytest.mark.parametrize(("release", "expected"), [("2.6", False), ("2.7-IV0", False), ("2.7-IV1", True)])
 def test_old_brokers_do_not_compare_epochs_in_fetch(release: str, expected: bool) -> None:
     config = BrokerConfig({"inter.broker.protocol.version": release})
-    assert fetching_config(config).fetcher.truncates_on_fetch is expected
+    assert fetcher_manager_config(config).fetcher.truncates_on_fetch is expected
 
 
 @pytest.mark.parametrize(
@@ -23,5 +22,5 @@ def test_old_brokers_do_not_compare_epochs_in_fetch(release: str, expected: bool
 def test_who_is_behind_takes_more_at_once_unless_the_limit_was_set(
     given: dict[str, str], expected: tuple[int, int]
 ) -> None:
-    fetcher = fetching_config(BrokerConfig(given)).fetcher
+    fetcher = fetcher_manager_config(BrokerConfig(given)).fetcher
     assert (fetcher.partition_max_bytes, fetcher.behind_max_bytes) == expected

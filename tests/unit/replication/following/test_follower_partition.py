@@ -12,8 +12,8 @@ from kcompat.log.errors import StorageError
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch
 from kcompat.records.record import Record
-from kcompat.replication.following.follower_partition import FollowingPartition
-from kcompat.replication.reading import FetchSpec, Reader
+from kcompat.replication.following.follower_partition import FollowerPartition
+from kcompat.replication.reading import FetchSpec, PartitionReader
 from support.replica_logs import batch_of
 
 from ..conftest import ME
@@ -34,15 +34,15 @@ def partition(make_partition: Callable[..., Partition]) -> Partition:
 
 
 @pytest.fixture
-def following(partition: Partition, clock: VirtualClock) -> FollowingPartition:
-    return FollowingPartition(partition, clock)
+def following(partition: Partition, clock: VirtualClock) -> FollowerPartition:
+    return FollowerPartition(partition, clock)
 
 
 def sent(*offsets: int, epoch: int = 3) -> memoryview:
     return memoryview(bytearray(b"".join(batch_of(offset, epoch) for offset in offsets)))
 
 
-def test_it_takes_what_the_leader_sends(following: FollowingPartition, partition: Partition) -> None:
+def test_it_takes_what_the_leader_sends(following: FollowerPartition, partition: Partition) -> None:
     assert following.append(sent(0, 1, 2), 3) == ErrorCode.NONE
     following.heard(2, 1)
     assert (following.log_start_offset, following.log_end_offset, following.high_watermark) == (1, 3, 2)
@@ -52,7 +52,7 @@ def test_it_takes_what_the_leader_sends(following: FollowingPartition, partition
 
 
 def test_the_high_watermark_goes_no_further_than_the_log_and_falls_only_with_it(
-    following: FollowingPartition, partition: Partition
+    following: FollowerPartition, partition: Partition
 ) -> None:
     following.append(sent(0, 1), 3)
     following.heard(5, 0)
@@ -64,19 +64,19 @@ def test_the_high_watermark_goes_no_further_than_the_log_and_falls_only_with_it(
     partition.check_invariants()
 
 
-def test_the_log_start_goes_no_further_than_the_high_watermark(following: FollowingPartition) -> None:
+def test_the_log_start_goes_no_further_than_the_high_watermark(following: FollowerPartition) -> None:
     following.append(sent(0, 1, 2), 3)
     following.heard(1, 2)
     assert following.log_start_offset == 1
 
 
 def test_consumers_read_what_is_committed(
-    following: FollowingPartition, partition: Partition, clock: VirtualClock
+    following: FollowerPartition, partition: Partition, clock: VirtualClock
 ) -> None:
     """KIP-392: those that know of it, in the epoch that this replica follows."""
     following.append(sent(0, 1, 2), 3)
     following.heard(2, 0)
-    old, new = Reader(), Reader(leader_only=False)
+    old, new = PartitionReader(), PartitionReader(leader_only=False)
     assert partition.fetch(FetchSpec(0, 1000), old, 1000, True).error == ErrorCode.NOT_LEADER_OR_FOLLOWER
     found = partition.fetch(FetchSpec(0, 1000, leader_epoch=3), new, 1000, True)
     assert (found.error, found.high_watermark, len(found.records)) == (0, 2, 2 * len(batch_of(0, 3)))
@@ -94,11 +94,11 @@ def test_consumers_read_what_is_committed(
 
 def test_a_replica_without_a_role_is_not_read(make_partition: Callable[..., Partition]) -> None:
     partition = make_partition("none", role=None)
-    reader = Reader(leader_only=False)
+    reader = PartitionReader(leader_only=False)
     assert partition.fetch(FetchSpec(0, 100), reader, 100, True).error == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_an_empty_log_starts_inside_a_batch_of_the_leader(following: FollowingPartition) -> None:
+def test_an_empty_log_starts_inside_a_batch_of_the_leader(following: FollowerPartition) -> None:
     """The records before that were deleted at the leader; its batch is still whole."""
     following.truncate_fully_and_start_at(5)
     records = [Record(at, 1000, None, b"v") for at in range(4)]
@@ -108,7 +108,7 @@ def test_an_empty_log_starts_inside_a_batch_of_the_leader(following: FollowingPa
     assert (following.log_start_offset, following.log_end_offset, following.high_watermark) == (5, 7, 7)
 
 
-def test_records_that_do_not_belong_there_are_refused(following: FollowingPartition) -> None:
+def test_records_that_do_not_belong_there_are_refused(following: FollowerPartition) -> None:
     following.append(sent(0, 1), 3)
     assert following.append(sent(1), 3) == ErrorCode.OFFSET_OUT_OF_RANGE
     damaged = sent(2)
@@ -119,14 +119,14 @@ def test_records_that_do_not_belong_there_are_refused(following: FollowingPartit
     assert following.log_end_offset == 9
 
 
-def test_a_later_epoch_than_the_leaders_is_left_out(following: FollowingPartition) -> None:
+def test_a_later_epoch_than_the_leaders_is_left_out(following: FollowerPartition) -> None:
     """KAFKA-18723."""
     assert following.append(memoryview(bytearray(batch_of(0, 3) + batch_of(1, 4))), 3) == ErrorCode.NONE
     assert (following.log_end_offset, following.latest_epoch) == (1, 3)
 
 
 def test_a_cut_at_the_log_end_forgets_epochs_that_begin_there(
-    following: FollowingPartition, partition: Partition
+    following: FollowerPartition, partition: Partition
 ) -> None:
     """KAFKA-10706: epochs in which this broker led without a record being written."""
     following.append(sent(0, 1), 3)
@@ -136,7 +136,7 @@ def test_a_cut_at_the_log_end_forgets_epochs_that_begin_there(
 
 
 def test_a_cut_that_removes_nothing_makes_no_files(
-    following: FollowingPartition, partition: Partition
+    following: FollowerPartition, partition: Partition
 ) -> None:
     before = partition.log.is_made
     following.truncate_to(0)
@@ -144,7 +144,7 @@ def test_a_cut_that_removes_nothing_makes_no_files(
 
 
 def test_a_failed_disk_is_said_even_where_nothing_is_to_be_written(
-    following: FollowingPartition, partition: Partition
+    following: FollowerPartition, partition: Partition
 ) -> None:
     partition.log.context.fault(OSError(errno.EIO, "Input/output error"))
     with pytest.raises(StorageError):

@@ -14,7 +14,7 @@ from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcompat.replication.moving.local_leader import LocalLeader
-from kcompat.replication.throttle import Throttle
+from kcompat.replication.throttle import ReplicationThrottle
 from support.moves_world import ME, MovesWorld, append
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Asking:
         self.world.replicas.take_role("t", 0, Role(ME, 1, (ME,), (ME,)))
         append(self.partition, b"1", b"2")
         self.partition.delete_records_before(1)
-        self.throttle = Throttle()
+        self.throttle = ReplicationThrottle()
         self.leader = LocalLeader(self.world.replicas, self.world.clock, self.throttle)
         self.answers: list[Any] = []
 

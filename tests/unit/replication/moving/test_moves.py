@@ -10,10 +10,10 @@ from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
 from kcompat.records.batch import build_batch, read_header
 from kcompat.records.record import Record
-from kcompat.replication.following.follower_partition import FollowingPartition
+from kcompat.replication.following.follower_partition import FollowerPartition
 from kcompat.replication.partition import Partition
 from kcompat.replication.reading import ANY_CONSUMER, FetchSpec
-from kcompat.replication.waiting.delayed_progress import Settling
+from kcompat.replication.waiting.delayed_progress import DelayedProgress
 from support.moves_world import (
     FAST,
     FOLLOWS,
@@ -145,7 +145,9 @@ def test_records_that_are_deleted_during_the_move_are_not_copied(slow: MovesWorl
     begun(slow, partition)
     assert partition.delete_records_before(2) == (ErrorCode.NONE, 2)
     assert partition.low_watermark == 0, "they are still in the copy"
-    deletion = Settling({partition: 2}, lambda _, error: settled.append(error), "done", Partition.deleted)
+    deletion = DelayedProgress(
+        {partition: 2}, lambda _, error: settled.append(error), "done", Partition.deleted
+    )
     slow.replicas.deletions.wait(deletion, (partition,), timeout_ms=None)
     slow.logs.enforce_retention(slow.clock.now_ms(), lambda _: 3)
     assert settled == []
@@ -207,7 +209,7 @@ def test_a_follower_that_is_cut_cuts_its_copy(slow: MovesWorld, kept: int) -> No
     begun(slow, partition)
     slow.allow(250)
     slow.clock.advance(2000)
-    FollowingPartition(partition, slow.clock).truncate_to(kept)
+    FollowerPartition(partition, slow.clock).truncate_to(kept)
     append(partition, *[b"new" * 30] * 4, epoch=3)
     slow.allow(FAST)
     assert partition.log.context.path == slow.b
@@ -220,7 +222,7 @@ def test_a_follower_that_begins_anew_has_its_copy_begin_anew(slow: MovesWorld) -
     partition = slow.create(role=FOLLOWS)
     append(partition, ONE, TWO, epoch=0)
     begun(slow, partition)
-    FollowingPartition(partition, slow.clock).truncate_fully_and_start_at(7)
+    FollowerPartition(partition, slow.clock).truncate_fully_and_start_at(7)
     append(partition, THREE, epoch=0)
     slow.allow(FAST)
     assert (partition.log.context.path, partition.log.log_start_offset) == (slow.b, 7)

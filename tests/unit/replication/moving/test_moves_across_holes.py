@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcompat.cluster.news import Role
+from kcompat.protocol.constants import NO_LEADER
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.role import NO_LEADER
 from support.moves_world import ME, ONE, OTHER, SLOW, THREE, TWO, MovesWorld, append, begun, values_of
 
 if TYPE_CHECKING:

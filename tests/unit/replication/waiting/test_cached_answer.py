@@ -16,8 +16,8 @@ from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker, build_marker
 from kcompat.replication.isr import Pending, PendingExpand
 from kcompat.replication.leading.leader import Leader
-from kcompat.replication.reading import READ_COMMITTED, READ_UNCOMMITTED, Fetched, FetchSpec, Reader
-from kcompat.replication.waiting.delayed_fetch import Fetch
+from kcompat.replication.reading import READ_COMMITTED, READ_UNCOMMITTED, Fetched, FetchSpec, PartitionReader
+from kcompat.replication.waiting.delayed_fetch import DelayedFetch
 from kcompat.replication.waiting.fetch_session import FetchTarget
 from support.log_harness import make_batch
 from support.virtual_clock import VirtualClock
@@ -49,8 +49,8 @@ class Session:
 
     def fetch(self, after_ms: int, life: int = LIFE) -> Fetched:
         """Ask, as the handler does, so long after the election."""
-        reader = Reader(replica_id=OTHER, broker_epoch=life)
-        fetch = Fetch([(self.target, self.partition)], reader, min_bytes=1, max_bytes=10_000)
+        reader = PartitionReader(replica_id=OTHER, broker_epoch=life)
+        fetch = DelayedFetch([(self.target, self.partition)], reader, min_bytes=1, max_bytes=10_000)
         results = fetch.read()
         fetch.note(results, ELECTED_MS + after_ms)
         return results[0][1]
@@ -150,8 +150,8 @@ class ConsumerSession:
 
     def fetch(self, isolation_level: int = READ_UNCOMMITTED, **fields: Any) -> Fetched:
         """Ask, as the handler does."""
-        reader = Reader(isolation_level, **fields)
-        fetch = Fetch([(self.target, self.partition)], reader, min_bytes=1, max_bytes=10_000)
+        reader = PartitionReader(isolation_level, **fields)
+        fetch = DelayedFetch([(self.target, self.partition)], reader, min_bytes=1, max_bytes=10_000)
         return fetch.read()[0][1]
 
 
@@ -201,7 +201,9 @@ def test_a_consumer_finds_what_is_committed_once_it_is(consumer: ConsumerSession
 
 def test_records_for_which_there_was_no_room_are_found_later(consumer: ConsumerSession) -> None:
     append(consumer.partition, b"b")
-    full = Fetch([(consumer.target, consumer.partition)], Reader(), min_bytes=1, max_bytes=0, hard_limit=True)
+    full = DelayedFetch(
+        [(consumer.target, consumer.partition)], PartitionReader(), min_bytes=1, max_bytes=0, hard_limit=True
+    )
     assert full.read()[0][1].records == b""
     assert len(consumer.fetch().records) > 0
 

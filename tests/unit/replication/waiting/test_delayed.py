@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.reading import FetchSpec, Reader
-from kcompat.replication.waiting.delayed_fetch import Fetch
-from kcompat.replication.waiting.delayed_progress import Settling
+from kcompat.replication.reading import FetchSpec, PartitionReader
+from kcompat.replication.waiting.delayed_fetch import DelayedFetch
+from kcompat.replication.waiting.delayed_progress import DelayedProgress
 from kcompat.replication.waiting.fetch_session import FetchTarget
 from support.current import current
 
@@ -33,7 +33,7 @@ def wait_for_commit(
     replicas: ReplicaManager, partition: Partition, offset: int
 ) -> tuple[Delayed[str], list[ErrorCode]]:
     settled: list[ErrorCode] = []
-    operation = Settling({partition: offset}, lambda _, error: settled.append(error), "answer")
+    operation = DelayedProgress({partition: offset}, lambda _, error: settled.append(error), "answer")
     return replicas.produces.wait(operation, (partition,), 1000), settled
 
 
@@ -71,14 +71,14 @@ def test_a_produce_hears_of_lost_leadership(make_partition: MakePartition, repli
     assert settled == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
-def fetch_of(*partitions: Partition | ErrorCode, min_bytes: int = 1) -> Fetch:
+def fetch_of(*partitions: Partition | ErrorCode, min_bytes: int = 1) -> DelayedFetch:
     targets = [
         (FetchTarget(f"t{at}", 0, FetchSpec(0, 10_000)), partition) for at, partition in enumerate(partitions)
     ]
-    return Fetch(list(targets), Reader(), min_bytes=min_bytes, max_bytes=100_000)
+    return DelayedFetch(list(targets), PartitionReader(), min_bytes=min_bytes, max_bytes=100_000)
 
 
-def wait_for_data(replicas: ReplicaManager, fetch: Fetch) -> Delayed[Results]:
+def wait_for_data(replicas: ReplicaManager, fetch: DelayedFetch) -> Delayed[Results]:
     results = fetch.read()
     assert not fetch.must_answer(results)
     return replicas.fetches.wait(fetch, fetch.keys, 500)
@@ -130,7 +130,9 @@ def test_a_follower_hears_at_the_deadline_what_was_committed_while_it_waited(
     partition = make_partition(role=Role(leader=ME, leader_epoch=0, isr=(ME, OTHER), replicas=(ME, OTHER)))
     append(partition, b"a")
     target = FetchTarget("t", 0, FetchSpec(1, 10_000))
-    fetch = Fetch([(target, partition)], Reader(replica_id=OTHER), min_bytes=1, max_bytes=100_000)
+    fetch = DelayedFetch(
+        [(target, partition)], PartitionReader(replica_id=OTHER), min_bytes=1, max_bytes=100_000
+    )
     results = fetch.read()
     fetch.note(results, clock.now_ms())
     assert not fetch.must_answer(results)
@@ -159,9 +161,9 @@ def test_an_unknown_partition_does_not_end_the_wait_but_a_bad_offset_does(
     assert not fetch.must_answer(fetch.read())
     nothing_known = fetch_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert nothing_known.must_answer(nothing_known.read())
-    bad = Fetch(
+    bad = DelayedFetch(
         [(FetchTarget("b", 0, FetchSpec(7, 10_000)), make_partition("b"))],
-        Reader(),
+        PartitionReader(),
         min_bytes=1,
         max_bytes=100,
     )

@@ -9,9 +9,9 @@ import pytest
 from kcompat.cluster.image import BrokerInfo, ClusterImage
 from kcompat.cluster.news import Role
 from kcompat.protocol.errors import ErrorCode
-from kcompat.replication.reading import FetchSpec, Reader
+from kcompat.replication.reading import FetchSpec, PartitionReader
 from kcompat.replication.topic_log import TopicLog
-from kcompat.replication.waiting.delayed_fetch import Fetch
+from kcompat.replication.waiting.delayed_fetch import DelayedFetch
 from kcompat.replication.waiting.fetch_session import FetchTarget
 
 from ..conftest import ME
@@ -35,14 +35,14 @@ class Follower:
     """One that has all there is, and waits for more."""
 
     def __init__(self, broker_id: int, partition: Partition, replicas: ReplicaManager) -> None:
-        self._reader = Reader(replica_id=broker_id)
+        self._reader = PartitionReader(replica_id=broker_id)
         self._target = FetchTarget("t", 0, FetchSpec(0, 10_000, 0, -1, 0))
         self._partition = partition
         self._replicas = replicas
 
     def fetch(self, now_ms: int) -> Promise[Results] | None:
         """Fetch as the handler does; None where that is answered at once."""
-        fetch = Fetch([(self._target, self._partition)], self._reader, min_bytes=1, max_bytes=10_000)
+        fetch = DelayedFetch([(self._target, self._partition)], self._reader, min_bytes=1, max_bytes=10_000)
         results = fetch.read()
         fetch.note(results, now_ms)
         if fetch.must_answer(results):
