@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcompat.api.context import RequestContext
-    from kcompat.coordinator.claim import TopicPartition
     from kcompat.records.batch import BatchHeader
+    from kcompat.topics import TopicPartition
 
 FIRST_WITH_ABORTABLE: Final = 11
 FIRST_THAT_ADDS: Final = 12

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kcompat.api.coordinator_check import CoordinatorCheck
     from kcompat.api.served import Served
     from kcompat.clock import Clock
-    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.image import ImageHolder
     from kcompat.cluster.news import BrokerPort
     from kcompat.cluster.quorum import MetadataQuorum
     from kcompat.config.broker import BrokerConfig
@@ -45,12 +45,6 @@ if TYPE_CHECKING:
 Response = TypeVar("Response")
 
 ANONYMOUS = "User:ANONYMOUS"
-
-
-class ImageHolder(Protocol):
-    """The holder of the current image of the cluster, which is replaced as a whole."""
-
-    image: ClusterImage
 
 
 class ConfigChanges(Protocol):

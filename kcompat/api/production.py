@@ -28,7 +28,7 @@ from kcompat.net.answers import CLOSE, Close
 from kcompat.net.placing import WORTH_PLACING
 from kcompat.promise import Promise
 from kcompat.protocol.constants import ACKS_ALL, ACKS_LEADER, ACKS_NONE
-from kcompat.protocol.errors import NO_ERROR, ErrorCode
+from kcompat.protocol.errors import NO_ERROR, ErrorCode, error_of
 from kcompat.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kcompat.records.allowance import Allowance
 from kcompat.records.batch import iter_headers
@@ -241,7 +241,7 @@ class Production(Struct):
         batch = data.records
         if isinstance(batch, memoryview) and self.context.api_version >= FIRST_WITH_BATCHES:
             for _, header in islice(iter_headers(batch), 1):
-                error = ErrorCode.of(answer.error_code)
+                error = error_of(answer.error_code)
                 self.context.services.storage.replicas.note_refusal(topic, data.index, header, error)
 
     def _say_who_leads(self, topic: str, answer: PartitionAnswer) -> None:

@@ -9,7 +9,7 @@ config it did not touch, at the price of one shallow copy of a dict per change, 
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -140,3 +140,9 @@ class ClusterImage(Struct, frozen=True):
             for partition in topic.partitions.values():
                 assert set(partition.isr) <= set(partition.replicas), topic.name
                 assert partition.leader in (*partition.isr, NO_LEADER), topic.name
+
+
+class ImageHolder(Protocol):
+    """Holder of the cluster image in force on a broker, as `MetadataCache` is."""
+
+    image: ClusterImage

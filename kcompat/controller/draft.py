@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from kcompat.controller.elections import Choice
     from kcompat.controller.state import ControlledPartition, ControlledTopic, ControllerState, Request
     from kcompat.store.interface import Op
+    from kcompat.topics import TopicPartition
 
 T = TypeVar("T")
-
-Key = tuple[str, int]
 
 
 class Draft:
@@ -49,14 +48,14 @@ class Draft:
         """Writes beside those of partition states, which go before them."""
         self.last_writes: dict[str, Op] = {}
         """What goes after everything else, by path."""
-        self._partitions: dict[Key, ControlledPartition] = {}
-        self._is_led_anew: set[Key] = set()
+        self._partitions: dict[TopicPartition, ControlledPartition] = {}
+        self._is_led_anew: set[TopicPartition] = set()
         self._assigned_anew: dict[str, None] = {}
-        self._roles: dict[int, dict[Key, None]] = {}
-        self._shown: dict[Key, None] = {}
+        self._roles: dict[int, dict[TopicPartition, None]] = {}
+        self._shown: dict[TopicPartition, None] = {}
         self._hidden: list[ShownPartition] = []
-        self._stops: dict[int, dict[Key, StoppedPartition]] = {}
-        self._new: set[Key] = set()
+        self._stops: dict[int, dict[TopicPartition, StoppedPartition]] = {}
+        self._new: set[TopicPartition] = set()
         self._greeted: set[int] = set()
         self._tells_brokers = False
 
@@ -108,7 +107,7 @@ class Draft:
         self._shown[topic, index] = None
         self._assigned_anew[topic] = None
 
-    def _store(self, key: Key, partition: ControlledPartition) -> None:
+    def _store(self, key: TopicPartition, partition: ControlledPartition) -> None:
         """A partition's znode is set once, so its version grows by one."""
         stored = self.state.topics[key[0]].partitions[key[1]].partition_epoch
         if stored == ABSENT:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kcompat.controller.state import ControlledPartition, ControllerState, Decision
+    from kcompat.topics import TopicPartition
 
-    Key = tuple[str, int]
-    Outcomes = Mapping[Key, Outcome]
+    Outcomes = Mapping[TopicPartition, Outcome]
 
 
 class ElectLeaders(Struct, frozen=True):
     """Elect the preferred leaders of partitions, or any live replica where no leader is live (KIP-460)."""
 
     kind: ElectionType
-    partitions: Sequence[Key] | None
+    partitions: Sequence[TopicPartition] | None
     """None for all."""
 
     def decide(self, state: ControllerState) -> Decision[Outcomes]:
@@ -45,7 +45,7 @@ class ElectLeaders(Struct, frozen=True):
 class ElectPreferred(Struct, frozen=True):
     """A tool of old wants the preferred replicas of these partitions to lead."""
 
-    partitions: Sequence[Key]
+    partitions: Sequence[TopicPartition]
 
     def decide(self, state: ControllerState) -> Decision[None]:
         """Elect them where they can lead."""
@@ -69,7 +69,7 @@ class BalanceLeaders(Struct, frozen=True):
     def decide(self, state: ControllerState) -> Decision[None]:
         """Elect the preferred replicas of those brokers, where they can lead and nothing moves."""
         preferred: dict[int, int] = {}
-        elsewhere: dict[int, list[Key]] = {}
+        elsewhere: dict[int, list[TopicPartition]] = {}
         draft = Draft(state)
         for topic, index, partition in draft.partitions():
             broker_id = partition.replicas[0]

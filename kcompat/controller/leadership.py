@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from kcompat.controller.state import ControllerState
     from kcompat.protocol.errors import ErrorCode
+    from kcompat.topics import TopicPartition
 
-    Key = tuple[str, int]
     Replica = tuple[int, str, int]
 
 
-def elect_offline(draft: Draft, among: Iterable[Key] | None = None) -> None:
+def elect_offline(draft: Draft, among: Iterable[TopicPartition] | None = None) -> None:
     """Elect a leader where none is live and one can be had, `among` these partitions or among all."""
     state = draft.state
     keys = draft.partitions() if among is None else ((*key, draft.partition(*key)) for key in among)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kcompat.store.interface import MetadataStore, Stat
+    from kcompat.topics import TopicPartition
 
 T = TypeVar("T")
 
-Key = tuple[str, int]
 
 _log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ async def registered(store: MetadataStore, broker_ids: Iterable[int]) -> dict[in
 
 async def load_topics(
     store: MetadataStore, names: Iterable[str]
-) -> tuple[dict[str, ControlledTopic], dict[Key, int]]:
+) -> tuple[dict[str, ControlledTopic], dict[TopicPartition, int]]:
     """Those of these topics that exist, and the transaction that last wrote the state of each partition.
 
     A partition that nobody has given a state yet gets the nodes above it.
@@ -152,8 +152,8 @@ async def load_topic_configs(store: MetadataStore, names: Iterable[str]) -> dict
 
 
 async def load_states(
-    store: MetadataStore, keys: Sequence[Key]
-) -> dict[Key, tuple[znodes.PartitionState, Stat]]:
+    store: MetadataStore, keys: Sequence[TopicPartition]
+) -> dict[TopicPartition, tuple[znodes.PartitionState, Stat]]:
     """The states of those of these partitions that have one."""
     paths = {key: znodes.partition_state_path(*key) for key in keys}
     return await _load_all(store, paths, znodes.decode_partition_state)
@@ -284,8 +284,10 @@ def _decoded(path: str, data: bytes, decode: Callable[[bytes], T]) -> T:
 
 
 def _deposed(
-    topics: Mapping[str, ControlledTopic], written: Mapping[Key, int], brokers: Mapping[int, RegisteredBroker]
-) -> Iterable[Key]:
+    topics: Mapping[str, ControlledTopic],
+    written: Mapping[TopicPartition, int],
+    brokers: Mapping[int, RegisteredBroker],
+) -> Iterable[TopicPartition]:
     """The partitions whose leader has registered after their state was written."""
     for (name, index), zxid in written.items():
         leader = brokers.get(topics[name].partitions[index].leader)

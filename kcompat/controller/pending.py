@@ -28,8 +28,7 @@ if TYPE_CHECKING:
         ShownPartition,
         StoppedPartition,
     )
-
-Key = tuple[str, int]
+    from kcompat.topics import TopicPartition
 
 
 class Queue:
@@ -76,7 +75,7 @@ class Pending(ABC):
 
     @property
     @abstractmethod
-    def partitions(self) -> Collection[Key]:
+    def partitions(self) -> Collection[TopicPartition]:
         """The partitions it tells of."""
 
     @abstractmethod
@@ -99,12 +98,12 @@ class _Roles(Pending):
     def __init__(self, news: LeaderAndIsr) -> None:
         super().__init__()
         self._first = news
-        self._roles: dict[Key, AssignedPartition] = {}
+        self._roles: dict[TopicPartition, AssignedPartition] = {}
         self._leaders: dict[int, BrokerInfo] = {}
         self.take(news)
 
     @property
-    def partitions(self) -> Collection[Key]:
+    def partitions(self) -> Collection[TopicPartition]:
         return self._roles
 
     @property
@@ -137,12 +136,12 @@ class _Picture(Pending):
     def __init__(self, news: UpdateMetadata) -> None:
         super().__init__()
         self._last = news
-        self._shown: dict[Key, ShownPartition] = {}
+        self._shown: dict[TopicPartition, ShownPartition] = {}
         self._topic_ids: dict[str, bytes] = {}
         self.take(news)
 
     @property
-    def partitions(self) -> Collection[Key]:
+    def partitions(self) -> Collection[TopicPartition]:
         return self._shown
 
     @property
@@ -169,11 +168,11 @@ class _Stops(Pending):
     def __init__(self, news: StopReplica) -> None:
         super().__init__()
         self._first = news
-        self._stopped: dict[Key, StoppedPartition] = {}
+        self._stopped: dict[TopicPartition, StoppedPartition] = {}
         self.take(news)
 
     @property
-    def partitions(self) -> Collection[Key]:
+    def partitions(self) -> Collection[TopicPartition]:
         return self._stopped
 
     @property
@@ -198,7 +197,7 @@ class _Alone(Pending):
         self._news = news
 
     @property
-    def partitions(self) -> Collection[Key]:
+    def partitions(self) -> Collection[TopicPartition]:
         return ()
 
     @property

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kcompat.controller.state import ControlledPartition, ControllerState
+    from kcompat.topics import TopicPartition
 
-    Key = tuple[str, int]
-    Wanted = Mapping[Key, tuple[int, ...] | None]
+    Wanted = Mapping[TopicPartition, tuple[int, ...] | None]
 
 
 class Reassign(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Reassign(Struct, frozen=True):
     wanted: Wanted
     keeps_size: bool = False
 
-    def decide(self, state: ControllerState) -> Decision[dict[Key, Outcome] | ErrorCode]:
+    def decide(self, state: ControllerState) -> Decision[dict[TopicPartition, Outcome] | ErrorCode]:
         """Begin, replace or call off each; those that cannot be done do not stop the others."""
         draft = Draft(state)
         outcomes = {}
@@ -57,7 +57,7 @@ class Reassign(Struct, frozen=True):
         _forget_wanted(draft, taken)
         return draft.decision(outcomes)
 
-    def refused(self, error: ErrorCode) -> dict[Key, Outcome] | ErrorCode:
+    def refused(self, error: ErrorCode) -> dict[TopicPartition, Outcome] | ErrorCode:
         """The error of the whole."""
         return error
 
@@ -65,11 +65,13 @@ class Reassign(Struct, frozen=True):
 class ListReassignments(Struct, frozen=True):
     """Which partitions are being reassigned, among these or among all if None."""
 
-    partitions: Sequence[Key] | None = None
+    partitions: Sequence[TopicPartition] | None = None
 
-    def decide(self, state: ControllerState) -> Decision[Mapping[Key, ControlledPartition] | ErrorCode]:
+    def decide(
+        self, state: ControllerState
+    ) -> Decision[Mapping[TopicPartition, ControlledPartition] | ErrorCode]:
         """Only look."""
-        found: dict[Key, ControlledPartition] = {}
+        found: dict[TopicPartition, ControlledPartition] = {}
         for topic in state.topics.values():
             for index, partition in enumerate(topic.partitions):
                 key = (topic.name, index)
@@ -77,7 +79,7 @@ class ListReassignments(Struct, frozen=True):
                     found[key] = partition
         return Decision(state, found)
 
-    def refused(self, error: ErrorCode) -> Mapping[Key, ControlledPartition] | ErrorCode:
+    def refused(self, error: ErrorCode) -> Mapping[TopicPartition, ControlledPartition] | ErrorCode:
         """The error itself."""
         return error
 
@@ -85,7 +87,7 @@ class ListReassignments(Struct, frozen=True):
 class ReassignByTool(Struct, frozen=True):
     """What `/admin/reassign_partitions` holds: the way of tools before KIP-455."""
 
-    wanted: Mapping[Key, tuple[int, ...]]
+    wanted: Mapping[TopicPartition, tuple[int, ...]]
 
     def decide(self, state: ControllerState) -> Decision[None]:
         """Begin what is not begun yet; what cannot be done or is done leaves the znode."""
@@ -112,7 +114,7 @@ class ReassignByTool(Struct, frozen=True):
 class ReplicasCaughtUp(Struct, frozen=True):
     """The ISRs of these partitions have grown."""
 
-    partitions: Collection[Key]
+    partitions: Collection[TopicPartition]
 
     def decide(self, state: ControllerState) -> Decision[None]:
         """End the reassignments whose wanted replicas are in sync by now."""
@@ -124,7 +126,7 @@ class ReplicasCaughtUp(Struct, frozen=True):
         """Nobody waits for an answer."""
 
 
-def resume_reassignments(draft: Draft, among: Iterable[Key] | None = None) -> None:
+def resume_reassignments(draft: Draft, among: Iterable[TopicPartition] | None = None) -> None:
     """End the reassignments that are complete, `among` these partitions or among all. The others go on by
     themselves: their replicas have been told their roles.
     """
@@ -233,7 +235,7 @@ def _reassign(draft: Draft, topic: str, index: int, planned: ControlledPartition
         draft.stop(broker_id, topic, index, leader_epoch, delete=True)
 
 
-def _forget_wanted(draft: Draft, keys: Collection[Key]) -> None:
+def _forget_wanted(draft: Draft, keys: Collection[TopicPartition]) -> None:
     """Take partitions out of `/admin/reassign_partitions`, and remove it with the last one."""
     before = draft.state.wanted_by_tool
     if before.keys().isdisjoint(keys):

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
 
     from kcompat.promise import Promise
     from kcompat.protocol.errors import ErrorCode
-
-TopicPartition = tuple[str, int]
+    from kcompat.topics import TopicPartition
 
 
 class Claim(NamedTuple):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcompat.group.requests import TopicPartition
     from kcompat.records._python import Buffer
+    from kcompat.topics import TopicPartition
 
 Made = TypeVar("Made")
 Offsets = dict["TopicPartition", Made]

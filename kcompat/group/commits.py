@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from kcompat.group.base import Group, Groups, GroupTurn
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
-    from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit, TopicPartition
+    from kcompat.group.requests import CommitRequest, FetchingMember, OffsetToCommit
+    from kcompat.topics import TopicPartition
 
 MAX_TIMESTAMP = 2**63 - 1
 Errors = dict["TopicPartition", ErrorCode]

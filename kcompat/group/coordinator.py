@@ -46,9 +46,9 @@ if TYPE_CHECKING:
         ListedGroup,
         MemberIdentity,
         SyncRequest,
-        TopicPartition,
     )
     from kcompat.net.answers import Connection
+    from kcompat.topics import TopicPartition
 
 T = TypeVar("T")
 

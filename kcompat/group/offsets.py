@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcompat.coordinator.timeline import Timeline
-    from kcompat.group.requests import TopicPartition
+    from kcompat.topics import TopicPartition
 
 
 class CommittedOffset(Struct, frozen=True, gc=False):

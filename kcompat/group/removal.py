@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kcompat.group.base import Group, GroupTurn
     from kcompat.group.offsets import CommittedOffset
-    from kcompat.group.requests import TopicPartition
+    from kcompat.topics import TopicPartition
 
 MAX_TOMBSTONES = 1000
 """Most tombstones that one operation writes of many groups, to keep its batch below the topic's limit."""

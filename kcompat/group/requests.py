@@ -11,12 +11,12 @@ from kcompat.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcompat.topics import TopicPartition
+
 UNKNOWN_MEMBER = ""
 """The member id of one who has none yet."""
 
 NO_GENERATION = -1
-
-TopicPartition = tuple[str, int]
 
 
 def _everything(_topic: str) -> bool:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kcompat.group.base import Group, Groups
     from kcompat.group.coordinator_config import GroupCoordinatorConfig
     from kcompat.group.expected import ExpectedMembers
-    from kcompat.group.requests import TopicPartition
+    from kcompat.topics import TopicPartition
 
 
 K = TypeVar("K", ConsumerGroup, ShareGroup, StreamsGroup)

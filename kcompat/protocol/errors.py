@@ -31,13 +31,6 @@ class ErrorCode(IntEnum):
         member.refresh_metadata = remedy == _REFRESH
         return member
 
-    @classmethod
-    def of(cls, code: int) -> ErrorCode:
-        """Return the member of a code that a broker answered, UNKNOWN_SERVER_ERROR for an unknown one."""
-        found = cls._value2member_map_.get(code, cls.UNKNOWN_SERVER_ERROR)
-        assert isinstance(found, ErrorCode)
-        return found
-
     UNKNOWN_SERVER_ERROR = -1, "The broker met a fault it did not expect."
     NONE = 0, "No error."
     OFFSET_OUT_OF_RANGE = 1, "The offset is before the start of the log or past its end."
@@ -191,7 +184,7 @@ _BY_NUMBER: Final = {int(member): member for member in ErrorCode}
 
 
 def error_of(number: int) -> ErrorCode:
-    """The error that a number in a response stands for; UNKNOWN_SERVER_ERROR for one that is not known."""
+    """Return the error code with this number, UNKNOWN_SERVER_ERROR for a number that no error has."""
     return _BY_NUMBER.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 

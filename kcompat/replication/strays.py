@@ -49,10 +49,9 @@ if TYPE_CHECKING:
     from kcompat.log.manager import LogManager
     from kcompat.replication.replica_manager import ReplicaManager
     from kcompat.store.interface import Stat
+    from kcompat.topics import TopicPartition
 
 logger = logging.getLogger(__name__)
-
-Key = tuple[str, int]
 
 
 class Nodes(Protocol):
@@ -72,7 +71,7 @@ class StrayReplicas:
         self._registration = registration
         self._logs = logs
         self._replicas = replicas
-        self._suspected: dict[Key, ShownPartition] = {}
+        self._suspected: dict[TopicPartition, ShownPartition] = {}
         """Partitions to look up in the store, as they were shown last."""
         self._checking: asyncio.Task[None] | None = None
         self._epochs = registration.subscribe(lambda _: self._check_soon())
@@ -151,7 +150,7 @@ class StrayReplicas:
         role_epoch = NO_EPOCH if partition is None else partition.role.leader_epoch
         return max(log.epochs.latest, role_epoch) < shown.info.leader_epoch
 
-    def _log(self, key: Key) -> Log | None:
+    def _log(self, key: TopicPartition) -> Log | None:
         """Return the log of a partition, or where that is gone the copy that was to replace it."""
         return self._logs.get(*key) or self._logs.futures.get(*key)
 

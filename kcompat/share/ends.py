@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from kcompat.peer.errors import PeerError
 from kcompat.promise import Promise
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kcompat.replication.listing import LATEST_TIMESTAMP, offset_for
 from kcompat.replication.partition import Partition
 from kcompat.replication.reading import ANY_CONSUMER
 
 if TYPE_CHECKING:
-    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.image import ImageHolder
     from kcompat.share.persister import PeersPort
 
 PURPOSE: Final = "partition ends"
@@ -32,12 +32,6 @@ class Replicas(Protocol):
 
     def find(self, topic: str, index: int) -> Partition | ErrorCode:
         """The partition, or what a client is told who looks for it here."""
-
-
-class ImageHolder(Protocol):
-    """Where the current picture of the cluster is found."""
-
-    image: ClusterImage
 
 
 class PartitionEnds:
@@ -86,4 +80,4 @@ def _question(topic: str, index: int) -> ListOffsetsRequest:
 
 def _end(response: ListOffsetsResponse) -> End:
     row = response.topics[0].partitions[0]
-    return End(ErrorCode.of(row.error_code), row.offset)
+    return End(error_of(row.error_code), row.offset)

@@ -25,7 +25,7 @@ from kcompat.share.partition.limits import ShareLimits
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.image import ImageHolder
     from kcompat.config.broker import BrokerConfig
 
 
@@ -35,12 +35,6 @@ class ConfigHolder(Protocol):
     @property
     def current(self) -> BrokerConfig:
         """The configuration in force."""
-
-
-class ImageHolder(Protocol):
-    """Where the current picture of the cluster is found."""
-
-    image: ClusterImage
 
 
 class GroupSettings:

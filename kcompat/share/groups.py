@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kcompat.clock import Clock
-    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.image import ImageHolder
     from kcompat.group.base import GroupTurn
     from kcompat.group.coordinator import GroupCoordinator
     from kcompat.group.kinds.share.requests import Begin, ShareHeartbeatRequest
@@ -83,12 +83,6 @@ class Ends(Protocol):
 
     def of(self, topic: str, index: int) -> Promise[End]:
         """The end of one partition."""
-
-
-class ImageHolder(Protocol):
-    """Where the current picture of the cluster is found."""
-
-    image: ClusterImage
 
 
 class ShareGroups:

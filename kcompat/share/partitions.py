@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kcompat.clock import Clock
-    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.image import ImageHolder
     from kcompat.replication.purgatory import Delayed, Purgatory
     from kcompat.share.fetching import Results, ShareFetch
     from kcompat.share.partition.acknowledgement import Acknowledgement
@@ -33,12 +33,6 @@ class Replicas(Protocol):
 
     def find(self, topic: str, index: int) -> Partition | ErrorCode:
         """The partition, or what a client is told who looks for it here."""
-
-
-class ImageHolder(Protocol):
-    """Where the current picture of the cluster is found."""
-
-    image: ClusterImage
 
 
 class SharePartitions:

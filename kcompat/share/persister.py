@@ -15,7 +15,7 @@ from kcompat.peer.backoff import backoff_ms
 from kcompat.peer.errors import PeerError
 from kcompat.promise import Promise
 from kcompat.protocol.constants import NO_LEADER
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.delete_share_group_state import DeleteShareGroupStateRequest
 from kcompat.protocol.messages.initialize_share_group_state import InitializeShareGroupStateRequest
 from kcompat.protocol.messages.read_share_group_state import ReadShareGroupStateRequest
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from kcompat.clock import Clock
-    from kcompat.cluster.image import ClusterImage
+    from kcompat.cluster.image import ImageHolder
     from kcompat.protocol.message import Message
     from kcompat.share.key import SharePartitionKey
     from kcompat.share.persisting import Persister, StateWrite
@@ -73,12 +73,6 @@ class PeersPort(Protocol):
 
     def of(self, broker_id: int, purpose: str) -> PeerPort:
         """The client for one purpose to a broker."""
-
-
-class ImageHolder(Protocol):
-    """Where the current picture of the cluster is found."""
-
-    image: ClusterImage
 
 
 class DistributedPersister:
@@ -273,7 +267,7 @@ class _Errand(Generic[A]):
 
 def _read_outcome(response: Any) -> Outcome:
     row = response.results[0].partitions[0]
-    return Outcome(ErrorCode.of(row.error_code), row.error_message)
+    return Outcome(error_of(row.error_code), row.error_message)
 
 
 def _read_state(response: Any) -> StateRead:
@@ -282,14 +276,14 @@ def _read_state(response: Any) -> StateRead:
         StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
         for batch in row.state_batches
     )
-    error = ErrorCode.of(row.error_code)
+    error = error_of(row.error_code)
     return StateRead(error, row.error_message, row.state_epoch, row.start_offset, batches)
 
 
 def _read_summary(response: Any) -> StateSummary:
     row = response.results[0].partitions[0]
     return StateSummary(
-        ErrorCode.of(row.error_code),
+        error_of(row.error_code),
         row.error_message,
         row.state_epoch,
         row.leader_epoch,

@@ -11,9 +11,9 @@ from kcompat.transaction.states import State
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from kcompat.topics import TopicPartition
     from kcompat.transaction.base import Transactions, TransactionTurn
     from kcompat.transaction.requests import Errors, Producer
-    from kcompat.transaction.transaction import TopicPartition
 
 
 def add(

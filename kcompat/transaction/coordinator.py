@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
     from kcompat.coordinator.ports import CoordinatorLog
     from kcompat.coordinator.timer import KeyedTimers
+    from kcompat.topics import TopicPartition
     from kcompat.transaction.base import TransactionTurn
     from kcompat.transaction.coordinator_config import TransactionCoordinatorConfig
     from kcompat.transaction.describe import TransactionFilter
     from kcompat.transaction.markers import Markers
     from kcompat.transaction.requests import EndRequest, Errors, InitRequest
-    from kcompat.transaction.transaction import TopicPartition, Transaction
+    from kcompat.transaction.transaction import Transaction
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kcompat.promise import Promise, gather
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import error_of
 from kcompat.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from kcompat.topics import TRANSACTION_STATE
 from kcompat.transaction.transaction import by_topic
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from kcompat.config.feed import ConfigFeed
     from kcompat.peer.peers import Cluster, Peers
+    from kcompat.topics import TopicPartition
     from kcompat.transaction.markers import Marker
     from kcompat.transaction.requests import Errors
-    from kcompat.transaction.transaction import TopicPartition
 
 Row = WriteTxnMarkersRequest.WritableTxnMarker
 
@@ -79,5 +79,5 @@ def _errors(markers: Sequence[Marker], response: Any) -> list[Errors]:
         errors = found.setdefault(row.producer_id, {})
         for topic in row.topics:
             for result in topic.partitions:
-                errors[topic.name, result.partition_index] = ErrorCode.of(result.error_code)
+                errors[topic.name, result.partition_index] = error_of(result.error_code)
     return [found.get(marker.producer.id, {}) for marker in markers]

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from kcompat.clock import Clock
     from kcompat.promise import Promise
+    from kcompat.topics import TopicPartition
     from kcompat.transaction.requests import Errors
-    from kcompat.transaction.transaction import TopicPartition, Transaction
+    from kcompat.transaction.transaction import Transaction
 
 RETRY_MS: Final = 100
 """Before a marker that was not written is sent again."""

@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from kcompat.protocol.constants import NO_EPOCH
 from kcompat.protocol.errors import ErrorCode
-from kcompat.transaction.transaction import NO_PRODUCER_ID, TopicPartition
+from kcompat.topics import TopicPartition
+from kcompat.transaction.transaction import NO_PRODUCER_ID
 
 Errors = dict[TopicPartition, ErrorCode]
 

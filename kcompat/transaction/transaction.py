@@ -19,7 +19,8 @@ from kcompat.transaction.states import PREVIOUS, State
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-TopicPartition = tuple[str, int]
+    from kcompat.topics import TopicPartition
+
 
 NO_PRODUCER_ID: Final = -1
 NO_TIMESTAMP: Final = -1

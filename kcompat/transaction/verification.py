@@ -13,7 +13,7 @@ from kcompat.log.verification import VERSION_2
 from kcompat.peer.errors import PeerError, PeerFault
 from kcompat.promise import Promise
 from kcompat.protocol.api_keys import ApiKey
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kcompat.topics import TRANSACTION_STATE
 from kcompat.transaction.requests import Producer
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kcompat.config.feed import ConfigFeed
     from kcompat.coordinator.claim import Claim
     from kcompat.peer.peers import Cluster, Peers
+    from kcompat.topics import TopicPartition
     from kcompat.transaction.coordinator import TransactionCoordinator
     from kcompat.transaction.requests import Errors
-    from kcompat.transaction.transaction import TopicPartition
 
 FIRST_BETWEEN_BROKERS: Final = 4
 
@@ -113,13 +113,13 @@ class Verification:
             if name in rows:
                 question.promise.complete(
                     {
-                        (topic.name, row.partition_index): ErrorCode.of(row.partition_error_code)
+                        (topic.name, row.partition_index): error_of(row.partition_error_code)
                         for topic in rows[name].topic_results
                         for row in topic.results_by_partition
                     }
                 )
             else:
-                refused = ErrorCode.of(response.error_code) or ErrorCode.UNKNOWN_SERVER_ERROR
+                refused = error_of(response.error_code) or ErrorCode.UNKNOWN_SERVER_ERROR
                 is_denied = refused == ErrorCode.CLUSTER_AUTHORIZATION_FAILED  # no matter of the client's
                 question.answer_all(ErrorCode.INVALID_TXN_STATE if is_denied else refused)
         self._send(broker_id)

@@ -25,7 +25,7 @@ from kcompat.records.layout import HEADER_SIZE
 from kcompat.records.record import Record
 
 if TYPE_CHECKING:
-    from kcompat.group.requests import TopicPartition
+    from kcompat.topics import TopicPartition
 
 
 if not twins.native("kcompat.group._native"):

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.fetch import FetchRequest
 from kcompat.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcompat.protocol.messages.metadata import MetadataRequest
@@ -235,7 +235,7 @@ class Producer(ClusterClient):
                 return int(result.base_offset)
             if result.error_code not in PASSING:
                 raise ViolationError(
-                    f"{self.name} is answered {ErrorCode.of(result.error_code).name} by broker {leader}"
+                    f"{self.name} is answered {error_of(result.error_code).name} by broker {leader}"
                 )
             await self.look_again(self._place)
 
@@ -301,7 +301,7 @@ class Consumer(ClusterClient):
         if found.error_code:
             if found.error_code not in PASSING:
                 raise ViolationError(
-                    f"{self.name} is answered {ErrorCode.of(found.error_code).name} by broker {leader} at "
+                    f"{self.name} is answered {error_of(found.error_code).name} by broker {leader} at "
                     f"{self.position} in epoch {epoch}"
                 )
             await self.look_again(self._place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcompat.protocol.messages.offset_commit import OffsetCommitRequest
 from kcompat.protocol.messages.offset_fetch import OffsetFetchRequest
@@ -102,7 +102,7 @@ class CoordinatorClient(ClusterClient):
         if error in PASSING:
             self.look_elsewhere(kind, key)
         elif error not in passing:
-            raise ViolationError(f"{self.name} is answered {ErrorCode.of(error).name} about {key}")
+            raise ViolationError(f"{self.name} is answered {error_of(error).name} about {key}")
 
 
 NOT_A_MEMBER: Final = frozenset(

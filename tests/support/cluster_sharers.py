@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from kcompat.protocol.messages.share_fetch import ShareFetchRequest
 from kcompat.records.batch import iter_headers
@@ -165,7 +165,7 @@ class Sharer:
         row = answer.responses[0].partitions[0] if answer.responses else None
         error = answer.error_code or (0 if row is None else row.error_code)
         if error and error not in REFUSED:
-            raise ViolationError(f"{self._client.name} is answered {ErrorCode.of(error).name} about {place}")
+            raise ViolationError(f"{self._client.name} is answered {error_of(error).name} about {place}")
         return None if error else row
 
     def _epoch_of(self, broker_id: int, place: Place) -> int | None:

@@ -8,7 +8,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kcompat.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kcompat.protocol.messages.end_txn import EndTxnRequest
@@ -210,11 +210,11 @@ class TransactionalProducer(CoordinatorClient):
     def _judge(self, error: int, about: str) -> None:
         """Whether it may be tried again."""
         if error in FENCED or error == ErrorCode.INVALID_TXN_STATE:
-            raise LostError(f"{self.name} is answered {ErrorCode.of(error).name}")
+            raise LostError(f"{self.name} is answered {error_of(error).name}")
         if error in ABORTABLE:
-            raise AbortableError(f"{self.name} is answered {ErrorCode.of(error).name}")
+            raise AbortableError(f"{self.name} is answered {error_of(error).name}")
         if error not in PASSING and error not in AGAIN:
-            raise ViolationError(f"{self.name} is answered {ErrorCode.of(error).name} {about}")
+            raise ViolationError(f"{self.name} is answered {error_of(error).name} {about}")
 
     def _now_s(self) -> float:
         return self.cluster.now_s

@@ -25,9 +25,10 @@ from support.virtual_clock import VirtualClock
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kcompat.topics import TopicPartition
     from kcompat.transaction.markers import Marker
     from kcompat.transaction.requests import Errors
-    from kcompat.transaction.transaction import TopicPartition, Transaction
+    from kcompat.transaction.transaction import Transaction
 
 PARTITIONS = 3
 NAME = "id"

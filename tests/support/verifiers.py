@@ -9,8 +9,9 @@ from kcompat.promise import Promise
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kcompat.coordinator.claim import Claim, TopicPartition
+    from kcompat.coordinator.claim import Claim
     from kcompat.protocol.errors import ErrorCode
+    from kcompat.topics import TopicPartition
 
 
 class Trusting:

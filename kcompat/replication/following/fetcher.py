@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from kcompat.log.epochs import UNDEFINED
 from kcompat.log.errors import StorageError
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.fetch import FetchRequest, FetchResponse
 from kcompat.protocol.messages.list_offsets import ListOffsetsResponse
 from kcompat.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
@@ -228,7 +228,7 @@ class Fetcher:
         is_current = (asked.offset, asked.leader_epoch) == (state.log.log_end_offset, state.leader_epoch)
         if state.stage is not Stage.FETCHING or not is_current:
             return
-        error = ErrorCode.of(answer.error_code)
+        error = error_of(answer.error_code)
         if error == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._enter(key, state, Stage.SEEKING_END)
             if state.failures:
@@ -285,7 +285,7 @@ class Fetcher:
         if state is None:
             return
         if answer.error_code:
-            self._refused(key, ErrorCode.of(answer.error_code), now_ms)
+            self._refused(key, error_of(answer.error_code), now_ms)
         else:
             self._truncate(key, answer.leader_epoch, answer.end_offset)
 
@@ -296,7 +296,7 @@ class Fetcher:
             return
         log, offset = state.log, answer.offset
         if answer.error_code:
-            self._refused(key, ErrorCode.of(answer.error_code), now_ms)
+            self._refused(key, error_of(answer.error_code), now_ms)
         elif state.stage is Stage.SEEKING_START:
             if offset > log.log_end_offset:
                 logger.warning(

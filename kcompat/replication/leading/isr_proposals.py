@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from msgspec import Struct
 
 from kcompat.protocol.constants import NO_EPOCH
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import error_of
 from kcompat.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kcompat.clock import Clock, Timer
     from kcompat.promise import Promise
     from kcompat.replication.isr import IsrOwner, Pending
+    from kcompat.topics import TopicPartition
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +31,6 @@ RETRY_MS: Final = 50
 
 RECOVERED: Final = 0
 
-Key = tuple[str, int]
 TopicData = AlterPartitionRequest.TopicData
 Row = AlterPartitionRequest.PartitionData
 Answer = AlterPartitionResponse.PartitionData
@@ -61,7 +61,7 @@ class IsrProposals:
         self._broker_epoch = broker_epoch
         self._controller = controller
         self._clock = clock
-        self._waiting: dict[Key, _Proposal] = {}
+        self._waiting: dict[TopicPartition, _Proposal] = {}
         self._is_busy = False
         """Whether a request is under way, or a timer will make the next."""
         self._timer: Timer | None = None
@@ -99,7 +99,7 @@ class IsrProposals:
         promise = self._controller.propose(self._request(sent))
         promise.then(lambda response: self._answered(sent, response), lambda fault: self._failed(fault))
 
-    def _request(self, sent: dict[Key, _Proposal]) -> AlterPartitionRequest:
+    def _request(self, sent: dict[TopicPartition, _Proposal]) -> AlterPartitionRequest:
         """Both the names and the ids of topics, both forms of an ISR: which go depends on the version."""
         topics: dict[str, TopicData] = {}
         for (topic, index), proposal in sent.items():
@@ -127,9 +127,9 @@ class IsrProposals:
         logger.info("The controller did not hear of %d ISRs: %s", len(self._waiting), fault)
         self._later(RETRY_MS)
 
-    def _answered(self, sent: dict[Key, _Proposal], response: AlterPartitionResponse) -> None:
+    def _answered(self, sent: dict[TopicPartition, _Proposal], response: AlterPartitionResponse) -> None:
         if response.error_code:
-            logger.info("The controller did not take ISRs: %s", ErrorCode.of(response.error_code).name)
+            logger.info("The controller did not take ISRs: %s", error_of(response.error_code).name)
             self._later(RETRY_MS)
             return
         names = {proposal.owner.topic_id: topic for (topic, _), proposal in sent.items()}
@@ -142,10 +142,10 @@ class IsrProposals:
         is_undecided = any(self._waiting.get(key) is proposal for key, proposal in sent.items())
         self._later(RETRY_MS if is_undecided else 0)
 
-    def _settle(self, key: Key, proposal: _Proposal, answer: Answer) -> None:
+    def _settle(self, key: TopicPartition, proposal: _Proposal, answer: Answer) -> None:
         """Tell the partition what became of its proposal. One that has to be made again stays."""
         owner, pending = proposal.owner, proposal.pending
-        if answer.error_code and owner.isr_refused(pending, ErrorCode.of(answer.error_code)):
+        if answer.error_code and owner.isr_refused(pending, error_of(answer.error_code)):
             return
         if self._waiting.get(key) is proposal:
             del self._waiting[key]

@@ -10,7 +10,7 @@ import pytest
 from kcompat.cluster.news import Role
 from kcompat.config.broker import BrokerConfig
 from kcompat.config.topic import topic_config
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.replication.storage_config import log_config
 from support.log_world import ME, LogWorld, batch
 
@@ -43,7 +43,7 @@ def lead_two(broker: LogWorld, topic: str = "t", leader: int = ME, epoch: int = 
 def offsets(answer: Any) -> tuple[ErrorCode, int, int, int]:
     """Error, base offset, append time and log start of the only row."""
     (row,) = answer.responses[0].partition_responses
-    return ErrorCode.of(row.error_code), row.base_offset, row.log_append_time_ms, row.log_start_offset
+    return error_of(row.error_code), row.base_offset, row.log_append_time_ms, row.log_start_offset
 
 
 @pytest.mark.parametrize("topic", ["t", "append-time"])

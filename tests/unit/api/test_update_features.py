@@ -9,7 +9,7 @@ import pytest
 from kcompat.api import update_features
 from kcompat.cluster.feature_levels import HIGHEST_LEVELS, SUPPORTED
 from kcompat.cluster.znodes import BrokerRegistration, broker_path, encode_broker
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.protocol.messages.update_features import UpdateFeaturesRequest
 from kcompat.security.authorizer import CLUSTER
 from kcompat.security.operations import Operation
@@ -30,7 +30,7 @@ def rows(response: Any) -> dict[str, tuple[int, str | None]]:
 
 
 def refusal(response: Any) -> ErrorCode:
-    error = ErrorCode.of(response.error_code)
+    error = error_of(response.error_code)
     assert (response.error_message, response.results) == (error.message, [])
     return error
 

@@ -12,7 +12,7 @@ from kcompat.config.feed import ConfigFeed
 from kcompat.log.verification import WITHOUT_PROOF
 from kcompat.node.marking import LocalMarkers
 from kcompat.promise import Promise
-from kcompat.protocol.errors import ErrorCode
+from kcompat.protocol.errors import ErrorCode, error_of
 from kcompat.records.batch import read_header
 from kcompat.records.control import ControlType, EndTransactionMarker
 from kcompat.transaction.markers import Marker
@@ -112,7 +112,7 @@ def test_the_answer_waits_for_all_in_sync(scene: Scene) -> None:
 
 @pytest.mark.parametrize(("said", "told"), [(0, 0), (14, 6), (15, 6), (16, 6), (47, 47)])
 def test_offsets_are_ended_by_the_groups(scene: Scene, said: int, told: int) -> None:
-    scene.said = ErrorCode.of(said)
+    scene.said = error_of(said)
     assert scene.markers.write(marker((OFFSETS, 0), epoch=2, coordinator_epoch=8)).value == {
         (OFFSETS, 0): told
     }
